@@ -93,11 +93,11 @@ def _tell(
     place: tuple[Path, Path],
     environ: Mapping[str, str],
 ) -> str:
-    from gitmem.ledger import per_session
+    from gitmem.ledger import session_files
 
-    state, session = place[1] / "gitmem", per_session.session_of(payload)
-    told = per_session.seen(state, session, per_session.AT_ACTION)
-    known = {*told, *per_session.seen(state, session)}
+    state, session = place[1] / "gitmem", session_files.session_of(payload)
+    told = session_files.seen(state, session, session_files.AT_ACTION)
+    known = {*told, *session_files.seen(state, session)}
     fresh = [row for row in rows if row["blob"] not in known]
     said: dict[str, str] = {}
     for row in _standing(fresh[: 4 * MOST], place, environ) if fresh else ():
@@ -108,7 +108,7 @@ def _tell(
         if len(said) == MOST:
             break
     # What cannot be noted is not said: it would be said again.
-    if not said or not per_session.remember(state, session, [*told, *said], per_session.AT_ACTION):
+    if not said or not session_files.remember(state, session, [*told, *said], session_files.AT_ACTION):
         return ""
     return "".join(said.values())
 

@@ -10,7 +10,7 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Ceilings, Meter, Today
-from gitmem.engines.choose import ENGINES, Choice, endpoint_problem
+from gitmem.engines.choice import ENGINES, Choice, endpoint_problem
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import (
     Origin,

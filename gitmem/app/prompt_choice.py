@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.limits import RECALLED
-from gitmem.ledger import per_session
+from gitmem.ledger import session_files
 from gitmem.ledger.files import read_json
 from gitmem.search.query import Candidate
 
@@ -27,7 +27,7 @@ def keep(state: Path, session: str, chosen: Sequence[Candidate]) -> None:
 
     Args:
         state: `Workspace.private_state`.
-        session: as `per_session.session_of` gives it.
+        session: as `session_files.session_of` gives it.
         chosen: best first; none takes the old choice away.
     """
     if not chosen:
@@ -36,7 +36,7 @@ def keep(state: Path, session: str, chosen: Sequence[Candidate]) -> None:
     rows = [
         {key: value for key, value in asdict(one).items() if key in (*_TEXTS, "time")} for one in chosen
     ]
-    per_session.write(state / FOLDER / session, json.dumps(rows[:RECALLED]).encode("ascii"))
+    session_files.write(state / FOLDER / session, json.dumps(rows[:RECALLED]).encode("ascii"))
 
 
 def take(state: Path, session: str) -> tuple[Candidate, ...]:

@@ -22,7 +22,7 @@ from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
 from gitmem.flows.recall import MODELS, TELLING, ask, configured
-from gitmem.ledger import per_session
+from gitmem.ledger import session_files
 from gitmem.ledger.files import COMMITS, log
 from gitmem.ledger.workspace import MAIN, Scope, Workspace
 from gitmem.search.gate import PROMPT
@@ -68,8 +68,8 @@ def session_start(payload: Mapping[str, Any], *, loaded: bool = True) -> str:
     try:
         workspace, _ = _here(payload)
         if payload.get("source") in FORGETFUL:
-            session = per_session.session_of(payload)
-            per_session.forget(workspace.state, session)
+            session = session_files.session_of(payload)
+            session_files.forget(workspace.state, session)
             picked.drop(workspace.private_state, session)
         return _start(workspace, payload, loaded)
     except _ORDINARY as error:
@@ -94,8 +94,8 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         if not isinstance(prompt, str) or not prompt.strip():
             return ""
         workspace, edges = _here(payload)
-        session = per_session.session_of(payload)
-        seen = per_session.seen(workspace.state, session)
+        session = session_files.session_of(payload)
+        seen = session_files.seen(workspace.state, session)
         recalls = "prompt" in workspace.settings.words("recallAt")
         text = ""
         if recalls:
@@ -118,7 +118,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
             commits, more = _commits(workspace, asked, seen)
             if memories or commits:
                 shown = [*named, *more]
-                per_session.remember(workspace.state, session, [*seen, *shown])
+                session_files.remember(workspace.state, session, [*seen, *shown])
             if memories and leave is not None:
                 from gitmem.flows import last_recalls
 
@@ -136,7 +136,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                     args=(prompt,),
                 )
             )
-        waiting = workspace.private_state / per_session.REMINDERS
+        waiting = workspace.private_state / session_files.REMINDERS
         if leave is not None and waiting.is_dir() and _tells(workspace, edges):
             from gitmem.ledger import reminders
 

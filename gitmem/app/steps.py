@@ -175,16 +175,16 @@ def _choose(work: Work) -> None:
     """
     from gitmem.app import prompt_choice as picked
     from gitmem.flows.recall import MODELS, choose_ahead, configured
-    from gitmem.ledger import per_session
+    from gitmem.ledger import session_files
 
     workspace, tally = work.workspace, work.watch.tally
     asked = {part.session_id: part for part in work.job.all if part.event == SELECT and part.args}
     engine, _ = configured(workspace)
     for part in sorted(asked.values(), key=lambda part: part.time):
-        session = per_session.plain(part.session_id)
+        session = session_files.plain(part.session_id)
         if engine not in MODELS or work.edges.now - part.time > CHOICE_SECONDS:
             continue
-        shown = frozenset(per_session.seen(workspace.state, session))
+        shown = frozenset(session_files.seen(workspace.state, session))
         try:
             selection, tally.engine = choose_ahead(workspace, work.edges, engine, part.args[0], shown)
         except GitmemError as error:

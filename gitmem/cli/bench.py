@@ -13,7 +13,7 @@ from gitmem.cli.bench_dream import dream, engine_named
 from gitmem.cli.completing import words
 from gitmem.cli.context import Context, Json, context
 from gitmem.core.errors import UsageError
-from gitmem.engines.choose import ENGINES
+from gitmem.engines.choice import ENGINES
 
 if TYPE_CHECKING:
     pass

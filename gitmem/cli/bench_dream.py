@@ -13,7 +13,7 @@ from gitmem.cli.context import Context, Json, context
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.engines.choose import ENGINES
+from gitmem.engines.choice import ENGINES
 from gitmem.engines.engine import Engine
 
 MOST_NIGHTS = 1_000

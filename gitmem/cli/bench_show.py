@@ -37,7 +37,7 @@ def show_extraction(
     total = figures(scored)
     if out.as_json:
         named = {"engine": engine, **total, "seconds": round(seconds, 3)}
-        out.json({**named, "per_session": [_session(one) for one in scored]} if verbose else named)
+        out.json({**named, "session_files": [_session(one) for one in scored]} if verbose else named)
         return
     if verbose:
         for one in scored:

@@ -12,7 +12,7 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeO
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.names import agent_name
-from gitmem.engines.choose import ENGINES
+from gitmem.engines.choice import ENGINES
 from gitmem.engines.engine import Step
 from gitmem.flows.dream import ENDED, DreamOutcome, dream_status
 from gitmem.flows.dream import dream as dream_scope

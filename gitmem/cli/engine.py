@@ -15,7 +15,7 @@ from gitmem.cli.words import DAY, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Today, ends
-from gitmem.engines.choose import ENGINES, Choice
+from gitmem.engines.choice import ENGINES, Choice
 from gitmem.flows.engines import Origin
 
 _PROTOCOLS = {

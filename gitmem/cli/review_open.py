@@ -12,7 +12,7 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.text import counted
 
 if TYPE_CHECKING:
-    from gitmem.ledger.leaving import Leaving
+    from gitmem.ledger.push_plan import Leaving
 
 
 def open_(

@@ -12,7 +12,7 @@ from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.flows.exchange import share as prepare_share
-from gitmem.ledger.leaving import right_place
+from gitmem.ledger.push_plan import right_place
 from gitmem.ledger.share import Mode, SharePlan, plan_share, turn_off, turn_on
 
 

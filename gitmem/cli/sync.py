@@ -22,7 +22,7 @@ from gitmem.flows.review_items import purge_item
 from gitmem.git.repository import short_name
 from gitmem.ledger.backup import named_backup, plan_backup
 from gitmem.ledger.consent import PurgeWaits, foreign_purge
-from gitmem.ledger.leaving import Leaving, right_place
+from gitmem.ledger.push_plan import Leaving, right_place
 from gitmem.ledger.sync import Synced
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.rule import Finding

@@ -13,10 +13,10 @@ from gitmem.core.merge import Files
 from gitmem.core.names import slugify
 from gitmem.rules.findable import NEIGHBOURS, Row
 from gitmem.search.candidates import ask
-from gitmem.search.loose import LooseCatalog
 from gitmem.search.query import search
 from gitmem.search.score import Text, rarity, read_text, scores
 from gitmem.search.text import Fields, links
+from gitmem.search.tree_catalog import LooseCatalog
 from gitmem.search.trees import is_memory
 from gitmem.search.vocabulary import FIELD, storable
 

@@ -12,7 +12,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Meter, bare, dollars
-from gitmem.engines.choose import DEFAULT_MODEL, OFFICIAL_URL
+from gitmem.engines.choice import DEFAULT_MODEL, OFFICIAL_URL
 from gitmem.engines.prompts import clean
 
 if TYPE_CHECKING:

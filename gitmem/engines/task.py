@@ -16,9 +16,9 @@ from gitmem.core.errors import EngineError
 from gitmem.core.text import decode
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts, verdicts
-from gitmem.engines.choose import Choice
+from gitmem.engines.choice import Choice
 from gitmem.engines.consolidation import Unaccounted, consolidated
-from gitmem.engines.derive import (
+from gitmem.engines.derivation import (
     DOCUMENT_BYTES,
     NOTES_BYTES,
     as_extracted,

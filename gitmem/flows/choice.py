@@ -14,7 +14,7 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.limits import CANDIDATES
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate

@@ -34,7 +34,7 @@ from gitmem.git.repository import Commit, MissingObject, Signature
 from gitmem.ledger.apply import Judged, Placed, Refused, bring_up_to_date, land_change
 from gitmem.ledger.files import log, read_json, write_atomically
 from gitmem.ledger.forget import Holding, find_claim, forget_claim, forget_memory
-from gitmem.ledger.known import Known, known_at
+from gitmem.ledger.knowledge import Known, known_at
 from gitmem.ledger.land import Copies
 from gitmem.ledger.lookup import Ambiguous, Found, find
 from gitmem.ledger.suggestions import Suggestion, propose, suggest

@@ -40,7 +40,7 @@ from gitmem.ledger.dreams import Dream
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.ledger.inbox import ACCEPTED, Inbox
 from gitmem.ledger.land import Written
-from gitmem.ledger.leaving import right_place
+from gitmem.ledger.push_plan import right_place
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.share import Held, agree_to
 from gitmem.ledger.snapshot_intake import How, Standing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem.app.client_hooks import carries
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
-from gitmem.engines.choose import Choice, Found, choose
+from gitmem.engines.choice import Choice, Found, choose
 from gitmem.engines.engine import Engine
 from gitmem.flows.context import Edges
 from gitmem.ledger.files import read_json

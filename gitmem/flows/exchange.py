@@ -16,7 +16,7 @@ from gitmem.flows.save import save_all
 from gitmem.git.remote import Patience, checked_address, without_credentials
 from gitmem.ledger.consent import PurgeWaits
 from gitmem.ledger.erase import left_behind, old_tips
-from gitmem.ledger.leaving import Leaving
+from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.scrub import stands_in
 from gitmem.ledger.share import Mode, SharePlan, plan_share

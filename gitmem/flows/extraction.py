@@ -18,7 +18,7 @@ from gitmem.flows.save import copies_of
 from gitmem.flows.switches import unheard
 from gitmem.ledger.apply import Judged
 from gitmem.ledger.files import linked, read_regular
-from gitmem.ledger.known import known_at
+from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.workspace import ScopeName, Workspace
 from gitmem.promote.section import spoken
 from gitmem.transcripts import discover

@@ -27,7 +27,7 @@ from gitmem.flows.sessions import sessions_here, without_secrets
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
 from gitmem.ledger.job_record import Tally
-from gitmem.ledger.known import known_before
+from gitmem.ledger.knowledge import known_before
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.session_notes import Kept, all_notes, is_plain, keep, notes_of, ref_of
 from gitmem.ledger.state import Space

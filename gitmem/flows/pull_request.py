@@ -25,7 +25,7 @@ from gitmem.ledger.decide import for_others, leave_off, local_branch
 from gitmem.ledger.departure import prepare
 from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, writer_branch
 from gitmem.ledger.land import read_tip
-from gitmem.ledger.leaving import (
+from gitmem.ledger.push_plan import (
     Leaving,
     doubts_to_leave,
     leaving,

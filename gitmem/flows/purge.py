@@ -24,10 +24,10 @@ from gitmem.ledger.arrival import Arrival, take_in
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.consent import ForeignPurge, Peer
 from gitmem.ledger.epochs import after, epoch_of
-from gitmem.ledger.leaving import refuse_secrets
 from gitmem.ledger.log import last_known
 from gitmem.ledger.lookup import find
 from gitmem.ledger.purge import Options, Purged, PurgePlan, Purging, Target, memory_target, plan_purge
+from gitmem.ledger.push_plan import refuse_secrets
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.rewrite import put_back_commit

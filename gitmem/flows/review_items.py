@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.dreams import Dream
     from gitmem.ledger.inbox import Inbox
-    from gitmem.ledger.leaving import Leaving
+    from gitmem.ledger.push_plan import Leaving
     from gitmem.ledger.share import Held
     from gitmem.ledger.snapshot_intake import Standing
     from gitmem.ledger.suggestions import Suggestion
@@ -265,7 +265,7 @@ def _proposal_value(inbox: Inbox, one: Proposal) -> dict[str, Any]:
 
 def leaving_item(one: Held) -> Item:
     """Memories that would leave this machine for the first time, and those that never do."""
-    from gitmem.ledger.leaving import right_place  # nothing leaves where nothing is shared
+    from gitmem.ledger.push_plan import right_place  # nothing leaves where nothing is shared
 
     names, personal = (
         [one_line(str(memory), FIELD) for memory in some] for some in (one.leaves, one.personal)

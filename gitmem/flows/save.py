@@ -18,12 +18,12 @@ from gitmem.flows.memory_trees import is_memory_tree, keep_up
 from gitmem.flows.writers import Writers
 from gitmem.git.repository import TREE, Signature
 from gitmem.git.trees import list_files
-from gitmem.ledger.foreign import rescue_name, tidy_ref
+from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
 from gitmem.ledger.paging import known_ages, page
 from gitmem.ledger.record import Record, read_record, records
 from gitmem.ledger.save_plan import Part, Plan, Request, Split
-from gitmem.ledger.tainted import note_tainted
+from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.working_copy import Saved, follow_move, in_history, look, save, scan
 from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, LiveDirectory, Scope, Workspace
 

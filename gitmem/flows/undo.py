@@ -17,9 +17,9 @@ from gitmem.flows.save import copies_of
 from gitmem.git.repository import Commit, MissingObject
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.ledger.land import Copies, read_tip, together
-from gitmem.ledger.leaving import is_kept
 from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import revision
+from gitmem.ledger.push_plan import is_kept
 from gitmem.ledger.restore import (
     Undoing,
     made_together,

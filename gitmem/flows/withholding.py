@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.flows.context import allowed_fingerprints
 from gitmem.git.repository import MissingObject
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import Workspace
 
 

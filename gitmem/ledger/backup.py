@@ -28,9 +28,9 @@ from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.erase import note_old
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import root_commit
-from gitmem.ledger.leaving import doubts_to_leave, refuse_secrets
 from gitmem.ledger.projects import PROJECTS_REF
 from gitmem.ledger.proposals import other_place
+from gitmem.ledger.push_plan import doubts_to_leave, refuse_secrets
 from gitmem.ledger.replay import Carried, purge_accepted
 from gitmem.ledger.workspace import DECIDED, TURNED_DOWN, WAITING, Workspace
 from gitmem.rules.rule import Finding

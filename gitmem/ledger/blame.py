@@ -49,7 +49,7 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.history import lineage
 from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
 from gitmem.git.trees import blob_or_none, changed_files
-from gitmem.ledger.leaving import beside
+from gitmem.ledger.push_plan import beside
 from gitmem.rules.source import says_again
 from gitmem.values import dataclass
 

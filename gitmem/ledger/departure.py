@@ -39,9 +39,9 @@ from gitmem.ledger.counterparts import match
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.excerpt import Given, Said, portion, said
 from gitmem.ledger.land import land_commit, root_name
-from gitmem.ledger.leaving import Leaving, keep, leaving, personal_lines
 from gitmem.ledger.merge import SUBJECT as MERGED
 from gitmem.ledger.merge import merge_of_trees
+from gitmem.ledger.push_plan import Leaving, keep, leaving, personal_lines
 from gitmem.ledger.workspace import INBOX, SHARED_REF, TURNED_DOWN
 from gitmem.values import dataclass
 

@@ -34,9 +34,9 @@ from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.daily_logs import asked_day
 from gitmem.ledger.holdings import Spot, chosen_agent
-from gitmem.ledger.leaving import beside
 from gitmem.ledger.lookup import Ambiguous, Found, find
 from gitmem.ledger.moments import commits_at, is_root
+from gitmem.ledger.push_plan import beside
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 from gitmem.values import dataclass
 

@@ -13,7 +13,7 @@ from gitmem.git.repository import TREE, MissingObject
 from gitmem.ledger.catalog import Kept
 from gitmem.ledger.holdings import Spot, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 from gitmem.values import dataclass
 

@@ -17,9 +17,9 @@ from gitmem.core.trailers import parse
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Commit, MissingObject, Repository
-from gitmem.ledger.foreign import is_usable
+from gitmem.ledger.foreign_commits import is_usable
 from gitmem.ledger.land import ROOT_MESSAGE, ROOT_SIGNATURE, memory_commit
-from gitmem.ledger.leaving import beside, is_kept, kept
+from gitmem.ledger.push_plan import beside, is_kept, kept
 from gitmem.ledger.rewrites import Rewrites, read_rewrites
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass

@@ -15,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from gitmem.ledger import per_session
+from gitmem.ledger import session_files
 from gitmem.ledger.files import read_json, read_regular
 from gitmem.values import dataclass
 
@@ -82,7 +82,7 @@ def state_of(private_state: Path, project: str) -> Path:
         private_state: `Workspace.private_state`, which all projects share.
         project: its id.
     """
-    return private_state / per_session.REMINDERS / project
+    return private_state / session_files.REMINDERS / project
 
 
 def place_of(folder: Path | None, home: Path) -> str:
@@ -115,7 +115,7 @@ def leave(
     Returns:
         How many wait now; None where nothing could be left.
     """
-    name = per_session.plain(session)
+    name = session_files.plain(session)
     known, before, _ = _read(state, name)
     told = _told(state, name)
     rows = {one.key: _without_text(one) if one.key in told else one for one in known}
@@ -135,7 +135,7 @@ def leave(
 
 def settle(state: Path, session: str, message: str) -> None:
     """Tells nothing of a message any more, since the agent wrote memory behind it; finds wait on."""
-    name = per_session.plain(session)
+    name = session_files.plain(session)
     rows, held, place = _read(state, name)
     if any(one.message == message and one.text for one in rows):
         rows = [_without_text(one) if one.message == message else one for one in rows]
@@ -146,7 +146,7 @@ def take(state: Path, session: str) -> str:
     """Says what waits for a session's agent, as far as it fits; each sentence once.
 
     Args:
-        session: as `per_session.session_of` gives it.
+        session: as `session_files.session_of` gives it.
 
     Returns:
         At most `BYTES` bytes that state facts: a client takes orders that a hook gives for an attack. Empty
@@ -172,7 +172,7 @@ def take(state: Path, session: str) -> str:
         said.append(one)
     # What cannot be noted is not said: it would be said again.
     keys = [*told, *(one.key for one in said)][-KEPT:]
-    if not said or not per_session.write(state / TOLD / session, "\n".join(keys).encode("ascii")):
+    if not said or not session_files.write(state / TOLD / session, "\n".join(keys).encode("ascii")):
         return ""
     return f"{_BEFORE}{quotes}{after}\n"
 
@@ -187,7 +187,7 @@ def ended(state: Path, sessions: Sequence[str], now: float) -> Iterator[tuple[st
     Returns:
         the session, as `close` takes it, and the finds that its agent was not told of.
     """
-    names = {per_session.plain(session) for session in sessions}
+    names = {session_files.plain(session) for session in sessions}
     folder = state / WAITING
     for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
         if path.name.startswith(".") or (path.name not in names and now - path.lstat().st_mtime < PATIENCE):
@@ -270,4 +270,4 @@ def _write(state: Path, session: str, rows: Sequence[Sentence], held: Sequence[A
     }
     data = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     # What is larger could not be read again.
-    return len(data) <= _BYTES and per_session.write(state / WAITING / session, data, SESSIONS)
+    return len(data) <= _BYTES and session_files.write(state / WAITING / session, data, SESSIONS)

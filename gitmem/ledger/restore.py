@@ -42,10 +42,10 @@ from gitmem.ledger.holdings import taught
 from gitmem.ledger.indexes import remade, with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip
 from gitmem.ledger.layout import blob_name, is_laid_out, label, replace_file
-from gitmem.ledger.leaving import as_it_was
 from gitmem.ledger.merge import landing
 from gitmem.ledger.moments import is_root
 from gitmem.ledger.paging import hot_memories
+from gitmem.ledger.push_plan import as_it_was
 from gitmem.ledger.record import Record, read_record, write_record
 from gitmem.ledger.save_plan import describe
 from gitmem.ledger.working_copy import scan

@@ -26,7 +26,7 @@ from gitmem.core.trailers import Op, Provenance
 from gitmem.git.repository import MissingObject, Repository, Signature
 from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, subtree
 from gitmem.ledger.caps import no_room
-from gitmem.ledger.foreign import is_lost
+from gitmem.ledger.foreign_commits import is_lost
 from gitmem.ledger.land import Tip
 from gitmem.ledger.layout import Displaced, blob_name, is_laid_out
 from gitmem.ledger.merge import misfits

@@ -25,8 +25,8 @@ from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.inbox import writer_branch
 from gitmem.ledger.land import Ref, Tip, Write, land, land_commit, memory_commit, read_tip, root_commit
-from gitmem.ledger.leaving import Leaving, leaving, lines, memories
 from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.push_plan import Leaving, leaving, lines, memories
 from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
 from gitmem.ledger.settings import read_settings
 from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace

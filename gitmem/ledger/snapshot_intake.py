@@ -31,8 +31,8 @@ from gitmem.git.remote import Remote
 from gitmem.git.repository import TREE, Repository, Signature
 from gitmem.git.trees import hot_files, list_files, read_files, read_paths, subtree
 from gitmem.ledger.land import ROOT_SIGNATURE, Copies, Tip, Write, Written, land, memory_commit
-from gitmem.ledger.leaving import kept, memories
 from gitmem.ledger.paging import archived
+from gitmem.ledger.push_plan import kept, memories
 from gitmem.ledger.remotes import SEPARATE, find_remote, holds_memory_alone, memory_remote
 from gitmem.ledger.snapshot import (
     Snapshot,

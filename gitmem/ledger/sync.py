@@ -21,7 +21,7 @@ from gitmem.ledger.arrival import check_arrival, exchange, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.epochs import OtherEpoch, epoch_of
-from gitmem.ledger.foreign import tidy_ref
+from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.inbox import (
     ACCEPTED,
     Tended,
@@ -35,8 +35,8 @@ from gitmem.ledger.inbox import (
     writer_branch,
 )
 from gitmem.ledger.land import read_tip, root_commit
-from gitmem.ledger.leaving import Leaving, doubts_to_leave, leaving, refuse_secrets
 from gitmem.ledger.merge import merge_commits
+from gitmem.ledger.push_plan import Leaving, doubts_to_leave, leaving, refuse_secrets
 from gitmem.ledger.remotes import find_remote, has_code, holds_memory_alone
 from gitmem.ledger.replay import Carried, carry_over
 from gitmem.ledger.share import agree, agreed, change_mode, fold_private

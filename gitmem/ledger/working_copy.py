@@ -22,7 +22,7 @@ from gitmem.git.locks import writer_lock
 from gitmem.git.repository import MissingObject, Repository
 from gitmem.git.trees import blob_or_none, read_paths
 from gitmem.ledger.files import linked, read_regular
-from gitmem.ledger.foreign import rescue
+from gitmem.ledger.foreign_commits import rescue
 from gitmem.ledger.land import Tip, Write, Written, land, read_tip
 from gitmem.ledger.layout import (
     ASIDE,

@@ -20,7 +20,7 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.rules.paths import check_path

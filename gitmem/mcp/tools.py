@@ -41,7 +41,7 @@ from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
 from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Ambiguous, Found, find
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
 from gitmem.search.display import as_context, as_json

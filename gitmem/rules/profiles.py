@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitmem.core.merge import Files
+from gitmem.rules.admission import judge_brought, judge_memories, judge_orders, judge_stored
 from gitmem.rules.content import (
     judge_content,
     judge_lines,
@@ -23,7 +24,6 @@ from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import judge_collisions, judge_format, judge_hosts, judge_places
 from gitmem.rules.rule import Context, Finding, Profile, Rule, Side, compare, in_texts, side_of
 from gitmem.rules.snapshot import judge_snapshots
-from gitmem.rules.stored import judge_brought, judge_memories, judge_orders, judge_stored
 
 TABLE = (
     # What it judges, and the words that its findings have as their rule; then the profiles that it is in.

@@ -22,10 +22,10 @@ from gitmem.rules.account import (
     misheard,
     where_they_stand,
 )
+from gitmem.rules.admission import collisions, oddities
 from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
 from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
-from gitmem.rules.stored import collisions, oddities
 
 __all__ = ["Ground", "Step", "costs", "ends", "prove"]
 

@@ -19,7 +19,7 @@ from gitmem.app import session_context as context
 from gitmem.app.session_context import session_start, user_prompt
 from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.flows.context import Edges
-from gitmem.ledger import per_session
+from gitmem.ledger import session_files
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.recall import Recall
 
@@ -107,8 +107,8 @@ def test_a_session_id_cannot_choose_a_path(filled: Ground, session: object) -> N
 
 
 def test_what_is_remembered_of_sessions_is_bounded(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(per_session, "SESSIONS_KEPT", 3)
-    monkeypatch.setattr(per_session, "SHOWN_KEPT", 2)
+    monkeypatch.setattr(session_files, "SESSIONS_KEPT", 3)
+    monkeypatch.setattr(session_files, "SHOWN_KEPT", 2)
     for number in range(5):
         assert prompt(filled, session=f"s-{number}")
     shown = filled.workspace.state / "shown"

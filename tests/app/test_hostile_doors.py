@@ -29,10 +29,10 @@ from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at
 from gitmem.flows.memory_facts import FILE, _read
 from gitmem.git.command import GitCommand, peek
-from gitmem.ledger import per_session
+from gitmem.ledger import session_files
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.tainted import note_tainted
+from gitmem.ledger.taint import note_tainted
 from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import Refused
 from gitmem.search.code import VERSION, Known, Shelf
@@ -48,7 +48,7 @@ def theirs(tmp_path: Path) -> Path:
     """A folder of the person's own, with more files than any state folder keeps."""
     folder = tmp_path / "theirs"
     folder.mkdir()
-    for number in range(per_session.SESSIONS_KEPT + 5):
+    for number in range(session_files.SESSIONS_KEPT + 5):
         (folder / f"{number}.json").write_text("{}")
     return folder
 
@@ -58,9 +58,9 @@ def test_a_folder_that_is_a_link_is_neither_written_nor_cleared(tmp_path: Path, 
     before = sorted(theirs.iterdir())
     state = tmp_path / "state"
     state.mkdir()
-    for name in (per_session.SHOWN, "code", switches.FOLDER):
+    for name in (session_files.SHOWN, "code", switches.FOLDER):
         (state / name).symlink_to(theirs)
-    per_session.remember(state, "s-1", ["b" * 40])
+    session_files.remember(state, "s-1", ["b" * 40])
     Shelf(state / "code").write(HEAD, Known())
     assert sorted(theirs.iterdir()) == before
 
@@ -77,11 +77,11 @@ def write_nested(path: Path) -> None:
 def test_what_is_no_file_of_gitmems_is_as_if_it_were_not_there(
     tmp_path: Path, hostile: Callable[[Path], None]
 ) -> None:
-    (tmp_path / per_session.SHOWN).mkdir()
-    hostile(tmp_path / per_session.SHOWN / "s-1")
+    (tmp_path / session_files.SHOWN).mkdir()
+    hostile(tmp_path / session_files.SHOWN / "s-1")
     hostile(tmp_path / f"{HEAD}.json")
     hostile(tmp_path / FILE)
-    assert len(per_session.seen(tmp_path, "s-1")) <= 1
+    assert len(session_files.seen(tmp_path, "s-1")) <= 1
     assert Shelf(tmp_path).read(HEAD) is None
     assert _read(tmp_path / FILE, "key") is None
 

@@ -17,7 +17,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.core.trailers import parse as trailers
 from gitmem.flows.notices import take
 from gitmem.ledger import layout
-from gitmem.ledger.tainted import note_tainted
+from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import SCOPES
 
 __all__ = ["ground"]

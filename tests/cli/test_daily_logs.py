@@ -22,7 +22,7 @@ from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.daily_log import facts
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.ledger.tainted import note_tainted
+from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import MAIN
 
 __all__ = ["ground"]

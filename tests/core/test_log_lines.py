@@ -36,7 +36,7 @@ from gitmem.core.daily_log import (
     without_lines,
 )
 from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.ledger.foreign import log_in_order
+from gitmem.ledger.foreign_commits import log_in_order
 
 LOG = "main/logs/2026/11/2026-11-20.md"
 LINES = st.lists(

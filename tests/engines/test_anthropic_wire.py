@@ -11,7 +11,7 @@ from messages_api import Answer, Drip, Failure, MessagesApi
 from talk import KEY, NOW, Counting, engine, person
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.choose import Found, choose
+from gitmem.engines.choice import Found, choose
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.transport import transport_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.core.change import Change
-from gitmem.engines.derive import asked_in, uuids, with_asked
+from gitmem.engines.derivation import asked_in, uuids, with_asked
 from gitmem.engines.engine import ExtractInput
 from gitmem.transcripts.model import Message
 

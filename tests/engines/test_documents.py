@@ -13,7 +13,7 @@ from messages_api import Answer, Call, MessagesApi, Step
 from talk import NOW, Counting, engine
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.derive import documented
+from gitmem.engines.derivation import documented
 from gitmem.engines.engine import Document, DocumentInput, Stale
 from gitmem.engines.offline.document import document as offline
 

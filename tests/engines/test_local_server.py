@@ -11,7 +11,7 @@ from messages_api import Answer, Call, MessagesApi, Step
 from talk import NOW, Counting, agent, engine, person
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.choose import LOCAL_PATIENCE, PATIENCE, Choice, Found, choose
+from gitmem.engines.choice import LOCAL_PATIENCE, PATIENCE, Choice, Found, choose
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline.extract import candidates
 from gitmem.engines.questions import QUESTIONS

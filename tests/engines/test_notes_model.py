@@ -14,7 +14,7 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.anthropic import STEP_BYTES
-from gitmem.engines.derive import note_problems
+from gitmem.engines.derivation import note_problems
 from gitmem.engines.engine import ExtractInput, Notes, NotesInput
 from gitmem.transcripts.privacy import withheld
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitmem.core.change import Change
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
-from gitmem.engines.derive import CHANGES, notes, proposed
+from gitmem.engines.derivation import CHANGES, notes, proposed
 from gitmem.engines.engine import ExtractInput
 from gitmem.ledger.edits import sides
 from gitmem.transcripts.model import Message, Role

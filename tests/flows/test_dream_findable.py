@@ -20,8 +20,8 @@ from gitmem.git.trees import write_tree
 from gitmem.rules import findable
 from gitmem.rules.findable import Recalled
 from gitmem.rules.rule import Finding
-from gitmem.search.loose import LooseCatalog
 from gitmem.search.query import search
+from gitmem.search.tree_catalog import LooseCatalog
 
 lost_to_search = partial(findable.lost_to_search, search=Search)
 

@@ -21,7 +21,7 @@ from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction
 from gitmem.flows.extract.rules import Rules
 from gitmem.ledger.apply import apply
 from gitmem.ledger.edits import claim_keys, fates, said_anew, taken_out
-from gitmem.ledger.known import Known
+from gitmem.ledger.knowledge import Known
 from gitmem.ledger.suggestions import change_from_json, change_to_json, digest, suggest
 from gitmem.transcripts.claude_code import read_session
 

@@ -29,7 +29,7 @@ from gitmem.flows.suggestions import accept_suggestions
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.apply import Placed, apply, land_change
-from gitmem.ledger.known import Known
+from gitmem.ledger.knowledge import Known
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.save_plan import Request
 from gitmem.ledger.suggestions import open_suggestions

@@ -14,7 +14,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.repository import BLOB, Signature
 from gitmem.ledger.inbox import inboxes
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.leaving import leaving, refuse_personal
+from gitmem.ledger.push_plan import leaving, refuse_personal
 from gitmem.rules.profiles import judge
 from gitmem.rules.rule import File, Side
 

@@ -24,7 +24,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.ledger.foreign import tidy_ref
+from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.land import Ref, Write, land, root_commit
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page
@@ -211,11 +211,12 @@ def test_what_others_committed_is_tidied_in_linear_work(store: Repository, tmp_p
 def test_no_memory_is_parsed_that_stands_as_its_writer_left_it(
     store: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gitmem.ledger import foreign
+    from gitmem.ledger import foreign_commits
 
     parsed: list[str] = []
-    parse = foreign.parse
-    monkeypatch.setattr(foreign, "parse", lambda path, data: parsed.append(path) or parse(path, data))
+    parse = foreign_commits.parse
+    seen = lambda path, data: parsed.append(path) or parse(path, data)  # noqa: E731
+    monkeypatch.setattr(foreign_commits, "parse", seen)
     files = {f"main/s-{number + FIRST}.md": memory(number) for number in range(FEW)}
     tip = put(store, {**files, "main/MEMORY.md": listed(range(FEW))}, root_commit(store))
     move_ref(store, REF, tip, None, "by hand")

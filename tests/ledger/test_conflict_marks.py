@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.ledger.foreign import without_marks
+from gitmem.ledger.foreign_commits import without_marks
 
 LOG = "main/logs/2026/11/2026-11-20.md"
 

@@ -23,7 +23,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.ledger.foreign import (
+from gitmem.ledger.foreign_commits import (
     SUBJECT,
     foreign_commits,
     has_marks,

@@ -32,7 +32,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
-from gitmem.ledger.known import known_at
+from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.land import Write, land
 from gitmem.transcripts.claude_code import read_session
 

@@ -24,7 +24,7 @@ from gitmem.flows.review import queue
 from gitmem.flows.save import save_all
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
-from gitmem.ledger.known import Known
+from gitmem.ledger.knowledge import Known
 from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]

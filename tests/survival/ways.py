@@ -22,7 +22,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.ledger.foreign import tidy_ref
+from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.sync import Options, sync
 from gitmem.ledger.workspace import SHARED_REF, Surroundings, open_workspace, store_project_id

@@ -16,8 +16,8 @@ from gitmem.core.account import path_of
 from gitmem.core.facts import sentences
 from gitmem.core.limits import RECALLED
 from gitmem.core.merge import Files
-from gitmem.search.loose import LooseCatalog
 from gitmem.search.query import search
+from gitmem.search.tree_catalog import LooseCatalog
 from gitmem.search.words import terms
 
 SENTENCE_TERMS = 3

@@ -13,7 +13,7 @@ from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import plan_extraction
 from gitmem.flows.extract.rules import Rules
-from gitmem.ledger.known import Known
+from gitmem.ledger.knowledge import Known
 from gitmem.transcripts.model import Session
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from gitmem.core.errors import RepositoryError
 from gitmem.git.repository import MissingObject, Repository, short_name
 from gitmem.ledger.files import CATALOG
-from gitmem.ledger.foreign import is_usable
+from gitmem.ledger.foreign_commits import is_usable
 from gitmem.ledger.land import is_memory
 from gitmem.ledger.record import Record, read_record
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace

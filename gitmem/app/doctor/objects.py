@@ -18,7 +18,7 @@ from gitmem.core.text import counted
 from gitmem.git.command import GitCommand, config_get
 from gitmem.git.objects import object_name
 from gitmem.git.repository import MissingObject, Repository
-from gitmem.ledger.foreign import RESCUED
+from gitmem.ledger.foreign_commits import RESCUED
 from gitmem.ledger.land import is_memory, root_objects
 from gitmem.ledger.layout import blob_name, displaced_files
 from gitmem.ledger.working_copy import scan

@@ -17,7 +17,7 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import MissingObject, Repository
-from gitmem.ledger.foreign import RESCUED, is_usable, rescue, rescue_name
+from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import is_memory, root_name
 from gitmem.ledger.workspace import Scope
 

@@ -13,7 +13,7 @@ from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.trailers import Usage
-from gitmem.engines.derive import asked_in
+from gitmem.engines.derivation import asked_in
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline import wording
 from gitmem.engines.offline.corrections import differs_in_value, replaced
@@ -36,7 +36,7 @@ from gitmem.ledger.edits import (
     taken_out,
     texts,
 )
-from gitmem.ledger.known import Known
+from gitmem.ledger.knowledge import Known
 from gitmem.ledger.suggestions import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.ledger.workspace import MAIN, ScopeName, home
 from gitmem.rules.exclusions import excluded

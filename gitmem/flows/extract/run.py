@@ -14,7 +14,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.merge import kind
 from gitmem.core.text import counted, iso
 from gitmem.core.trailers import Provenance, parse_usage
-from gitmem.engines.derive import asked_in
+from gitmem.engines.derivation import asked_in
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.changeset import ChangeSet, from_json, job_id, to_json
@@ -43,7 +43,7 @@ from gitmem.ledger import failures, reminders
 from gitmem.ledger.apply import Placed, bring_up_to_date, land_change
 from gitmem.ledger.files import read_regular, write_atomically
 from gitmem.ledger.job_record import Tally, fit
-from gitmem.ledger.known import Known, known_at
+from gitmem.ledger.knowledge import Known, known_at
 from gitmem.ledger.land import Copies, Written
 from gitmem.ledger.suggestions import (
     Suggestion,

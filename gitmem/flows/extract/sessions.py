@@ -10,7 +10,7 @@ from gitmem.core.change import Header
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.ledger.files import log
-from gitmem.ledger.known import known_before
+from gitmem.ledger.knowledge import known_before
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 from gitmem.transcripts import cursor as cursors

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.choose import Choice, Found, choose, endpoint_problem, on_this_machine, shown_address
+from gitmem.engines.choice import Choice, Found, choose, endpoint_problem, on_this_machine, shown_address
 from gitmem.engines.engine import ConsolidateInput, ExtractInput
 from gitmem.engines.task import UnreadyEngine
 
