@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
-from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import claim_lines
-from gitmem.core.merge import kind
+from gitmem.flows.difference import FileDiff, between, of_file
 from gitmem.flows.save import look_all
-from gitmem.git.trees import changed_files, read_file, read_paths
+from gitmem.git.trees import read_file, read_paths
 from gitmem.ledger.holdings import chosen_agent
-from gitmem.ledger.log import ClaimChange, claim_diff
 from gitmem.ledger.lookup import chosen_scopes, find
 from gitmem.ledger.moments import resolve_all
-from gitmem.ledger.workspace import Scope, Workspace
+from gitmem.ledger.workspace import Workspace
 
 COLOURS = {"+": "green", "-": "red", "~": "yellow"}
-
-
-@dataclass(frozen=True)
-class FileDiff:
-    """What changed in one file; `state` is `added`, `deleted` or `changed`."""
-
-    scope: str
-    path: str
-    state: str
-    changes: tuple[ClaimChange, ...]
 
 
 def register(app: typer.Typer) -> None:
@@ -71,22 +58,12 @@ def diff(
         found = _between(run, workspace, first, second, scope, agent)
     diffs = sorted((each for each in found if each.changes or each.state != "changed"), key=_order)
     if run.out.as_json:
-        run.out.json([as_value(each) for each in diffs])
+        run.out.json([each.as_value() for each in diffs])
         return
     for each in diffs:
         _print(run, each)
     if not diffs:
         run.out.say("nothing to save" if first is None else "no memory changed")
-
-
-def as_value(found: FileDiff) -> dict[str, object]:
-    """One file for `--json`."""
-    return {
-        "scope": found.scope,
-        "path": sound(found.path),
-        "state": found.state,
-        "changes": [{"sign": change.sign, "text": sound(change.text)} for change in found.changes],
-    }
 
 
 def _unsaved(
@@ -102,7 +79,7 @@ def _unsaved(
         tree = where.repo.commit(tip).tree if tip else None
         before = read_paths(where.repo, tree, set(saved.plan.edits)) if tree else {}
         for path, data in saved.plan.edits.items():
-            yield from _file(where, path, before.get(path), data)
+            yield from of_file(where, path, before.get(path), data)
 
 
 def _between(
@@ -114,15 +91,7 @@ def _between(
     folder = chosen_agent(agent)
     for where in scopes:
         if where.ref in olds and where.ref in news:
-            trees = [where.repo.commit(side[where.ref]).tree for side in (olds, news)]
-            paths = {
-                path
-                for path in changed_files(where.repo, *trees)
-                if folder is None or path.startswith(f"{folder}/")
-            }
-            before, after = (read_paths(where.repo, tree, paths) for tree in trees)
-            for path in paths:
-                yield from _file(where, path, before.get(path), after.get(path))
+            yield from between(where, olds[where.ref], news[where.ref], folder)
 
 
 def _one(
@@ -137,13 +106,7 @@ def _one(
     then = resolve_all(workspace, (where,), at, run.edges.now)[where.ref]
     tip = where.repo.ref(where.ref) or then
     sides = [read_file(where.repo, where.repo.commit(commit).tree, here.path) for commit in (then, tip)]
-    return _file(where, here.path, *sides)
-
-
-def _file(scope: Scope, path: str, before: bytes | None, after: bytes | None) -> Iterator[FileDiff]:
-    if kind(path) in ("memory", "log") and before != after:
-        state = "added" if before is None else "deleted" if after is None else "changed"
-        yield FileDiff(scope.name, path, state, claim_diff(path, before, after))
+    return of_file(where, here.path, *sides)
 
 
 def _order(found: FileDiff) -> tuple[str, str]:

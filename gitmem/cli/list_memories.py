@@ -11,10 +11,11 @@ import typer
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.core.errors import GitmemError
-from gitmem.core.names import INDEX, file_address, is_archived
+from gitmem.core.names import INDEX, file_address
 from gitmem.core.text import counted, one_line
 from gitmem.flows.code_reach import unmerged
-from gitmem.flows.promotion.pending import Standing, noted_rules
+from gitmem.flows.promotion.pending import noted_rules
+from gitmem.flows.show import listed_value
 from gitmem.git.objects import MISSING_HINT
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
 from gitmem.ledger.land import memory_commit
@@ -65,7 +66,9 @@ def list_memories(
     if run.out.as_json:
         became = {} if at else noted_rules(run.workspace)
         elsewhere = {} if at else unmerged(run.workspace, found)
-        run.out.json([as_value(one, became.get(_address(one)), elsewhere.get(one, "")) for one in found])
+        run.out.json(
+            [listed_value(one, became.get(_address(one)), elsewhere.get(one, "")) for one in found]
+        )
         return
     if not found:
         run.out.say("no memories here" + (" as of then" if at else ""))
@@ -174,26 +177,3 @@ def _rules(run: Context) -> dict[str, str]:
 
 def _address(header: Listed) -> str:
     return f"{header.scope}/{header.agent}/{file_address(header.file)}"
-
-
-def as_value(header: Listed, rule: Standing | None = None, branch: str = "") -> dict[str, object]:
-    """One memory for `--json`; `taught` is null where unknown.
-
-    Args:
-        rule: the rule that it became, as the worker saw it last; None where it is none.
-        branch: the one that it was taught on, where that is not merged here.
-    """
-    return {
-        "name": sound(header.name),
-        "type": header.type,
-        "scope": header.scope,
-        "agent": sound(header.agent),
-        "file": sound(header.file),
-        "description": sound(header.description),
-        "disputed": list(map(sound, header.otherwise)),
-        "taught": iso(header.time) if header.time else None,
-        "archived": is_archived(header.file),
-        "secret": header.secret,
-        "unmerged": sound(branch) or None,
-        "promoted": {"file": sound(rule.file), "commit": rule.commit or None} if rule else None,
-    }

@@ -67,19 +67,9 @@ def restore(
         return
     done = bring_back(run.workspace, run.edges, past, dry_run=dry_run)
     if run.out.as_json:
-        run.out.json([_value(one) for one in done])
+        run.out.json([one.as_value() for one in done])
         return
     _report(run, past, done, dry_run)
-
-
-def _value(one: Back) -> dict[str, object]:
-    return {
-        "scope": one.scope.name,
-        "as_of": one.then,
-        "commit": one.commit,
-        "paths": sorted(map(sound, one.plan.edits)),
-        "forgotten": [sound(path) for path in one.plan.forgotten],
-    }
 
 
 def _write_out(run: Context, past: Past, folder: Path, dry_run: bool) -> None:

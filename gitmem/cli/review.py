@@ -120,9 +120,7 @@ def review(
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     items = queue(run.workspace, run.edges)
     if run.out.as_json:
-        run.out.json(
-            [{"id": item.id or None, "kind": item.kind, "title": item.title} | item.value for item in items]
-        )
+        run.out.json([item.as_value() for item in items])
         return
     for item in items:
         run.out.data(f"{item.id or '-':10} {item.kind:10} {item.title}")

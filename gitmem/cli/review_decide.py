@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import typer
 
@@ -110,7 +110,7 @@ def show_batch(run: Context, batch: Batch, left: list[Item]) -> None:
     """
     out = run.out
     if out.as_json:
-        out.json(_value(batch, left))
+        out.json(batch.as_value(left))
     else:
         out.data(batch.line)
         for _, item, made in batch.done:
@@ -175,34 +175,6 @@ def _tell_left(run: Context, left: list[Item]) -> None:
     if left:
         ids = ", ".join(item.id for item in left)
         run.out.say(f"{counted(len(left), 'item')} to be decided by name: {ids}")
-
-
-def _value(batch: Batch, left: list[Item]) -> dict[str, Any]:
-    return {
-        "done": sound(batch.line),
-        "decided": [
-            {
-                "id": item.id,
-                "verdict": choice.verdict,
-                "done": sound(made.line),
-                "commit": made.commits[-1] if made.commits else None,
-                "notes": [sound(note) for note in made.notes],
-                "undo": [sound(command) for command in made.undo],
-            }
-            for choice, item, made in batch.done
-        ],
-        "failed": [
-            {
-                "id": sound(id),
-                "kind": error.kind,
-                "message": sound(error.message),
-                "hint": sound(error.hint),
-            }
-            for id, error in batch.failed
-        ],
-        "left": [item.id for item in left],
-        "undo": list(batch.undo),
-    }
 
 
 def _show_one(run: Context, done: Decided) -> None:

@@ -20,7 +20,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
 from gitmem.dream.review import Answer
-from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide
+from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide, united
 from gitmem.flows.disputes import Dispute
 from gitmem.flows.review import queue
 from gitmem.flows.review_dream import dream_cards
@@ -123,7 +123,7 @@ class Walk:
         self._cards: dict[str, dict[int, Card]] = {}
         self._height = max(FEWEST, shutil.get_terminal_size().lines - AROUND)
 
-    def go(self) -> list[Choice]:
+    def go(self) -> tuple[Choice, ...]:
         """Asks for a key for each step; returns what was decided, to be carried out.
 
         Raises:
@@ -133,7 +133,7 @@ class Walk:
             self._show(self._steps[self._at])
             if not self._answered():
                 break
-        return list(choices(self._steps, self.said))
+        return choices(self._steps, self.said)
 
     def _show(self, step: Step, *, whole: bool = False) -> None:
         out, item = self._out, step.item
@@ -307,20 +307,13 @@ class Walk:
         self._steps[first : last + 1] = fresh
 
 
-def choices(found: list[Step], said: dict[tuple[str, int], Choice]) -> Iterator[Choice]:
+def choices(found: list[Step], said: dict[tuple[str, int], Choice]) -> tuple[Choice, ...]:
     """What was decided, a dream's changes of one verdict and reason together, in the order of the queue."""
-    numbers: dict[Choice, list[int]] = {}
-    for step in found:
-        choice = said.get(step.key)
-        if choice is None:
-            continue
-        if step.change is None:
-            numbers[choice] = list(choice.numbers)
-        elif isinstance(step.item.subject, Dream):
-            of_dream = replace(choice, numbers=(), at=step.item.subject.tip)
-            numbers.setdefault(of_dream, []).append(step.change.n)
-    for choice, some in numbers.items():
-        yield replace(choice, numbers=tuple(sorted(some)))
+    return united(
+        replace(choice, at=step.item.subject.tip) if isinstance(step.item.subject, Dream) else choice
+        for step in found
+        if (choice := said.get(step.key)) is not None
+    )
 
 
 def walk(run: Context, keys: Callable[[], Keys], *, dry_run: bool) -> None:
@@ -359,7 +352,7 @@ def walk(run: Context, keys: Callable[[], Keys], *, dry_run: bool) -> None:
         run.out.say(f"{counted(elsewhere, 'more item')} to be settled on disk: git mem review")
 
 
-def _walked(run: Context, walked: Walk) -> list[Choice]:
+def _walked(run: Context, walked: Walk) -> tuple[Choice, ...]:
     try:
         decided = walked.go()
     except KeyboardInterrupt:

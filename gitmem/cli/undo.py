@@ -8,7 +8,7 @@ import typer
 
 from gitmem.cli.context import DryRun, Json, ScopeOption, context
 from gitmem.cli.output import Output
-from gitmem.cli.words import day, sound
+from gitmem.cli.words import day
 from gitmem.core.text import counted, one_line
 from gitmem.flows.undo import Undone
 from gitmem.flows.undo import undo as take_back
@@ -43,28 +43,13 @@ def undo(
     run = context(ctx, as_json=as_json)
     done = take_back(run.workspace, run.edges, commit, scope, dry_run=dry_run)
     if run.out.as_json:
-        run.out.json(_value(done))
+        run.out.json(done.as_value())
         return
     verb = "would undo" if dry_run else "undid"
     if done.planned is None:
         run.out.data(f"{verb} {done.target.oid[:12]} {one_line(done.target.subject, 100)} ({done.of})")
         return
     _show(run.out, done, done.planned, verb, dry_run=dry_run)
-
-
-def _value(done: Undone) -> dict[str, object]:
-    """An undo for `--json`."""
-    subject = sound(done.target.subject)
-    if done.planned is None:
-        return {"undid": done.target.oid, "subject": subject, "of": done.of, "commit": ""}
-    return {
-        "scope": done.planned.scope.name,
-        "undid": done.target.oid,
-        "subject": subject,
-        "commit": done.commits[0] if done.commits else "",
-        "paths": sorted(map(sound, done.planned.edits)),
-        "with": [{"scope": where.name, "undid": target.oid} for where, target in done.others],
-    }
 
 
 def _show(out: Output, done: Undone, found: Undoing, verb: str, *, dry_run: bool) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import groupby
 from typing import Any, Literal, TypeVar
 
@@ -32,6 +32,7 @@ from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot
 from gitmem.flows.suggestions import accept_suggestions, reject_suggestions
+from gitmem.flows.values import sound
 from gitmem.git.repository import Signature, short_name
 from gitmem.ledger import inbox as inbox_branches
 from gitmem.ledger.acceptance import accept_inbox
@@ -109,6 +110,38 @@ class Batch:
     failed: tuple[tuple[str, GitmemError], ...]
     undo: tuple[str, ...]
 
+    def as_value(self, left: Iterable[Item] = ()) -> dict[str, Any]:
+        """The JSON form.
+
+        Args:
+            left: what was to be decided by name, and so was not.
+        """
+        return {
+            "done": sound(self.line),
+            "decided": [
+                {
+                    "id": item.id,
+                    "verdict": choice.verdict,
+                    "done": sound(made.line),
+                    "commit": made.commits[-1] if made.commits else None,
+                    "notes": [sound(note) for note in made.notes],
+                    "undo": [sound(command) for command in made.undo],
+                }
+                for choice, item, made in self.done
+            ],
+            "failed": [
+                {
+                    "id": sound(id),
+                    "kind": error.kind,
+                    "message": sound(error.message),
+                    "hint": sound(error.hint),
+                }
+                for id, error in self.failed
+            ],
+            "left": [item.id for item in left],
+            "undo": list(self.undo),
+        }
+
 
 @dataclass(frozen=True)
 class Session:
@@ -174,6 +207,14 @@ class Kind:
     numbered: bool = False
     in_bulk: bool = False
     undone_together: bool = False
+
+
+def united(choices: Iterable[Choice]) -> tuple[Choice, ...]:
+    """Choices as they are carried out: what is said alike of parts of one item is said once, in order."""
+    numbers: dict[Choice, set[int]] = {}
+    for one in choices:
+        numbers.setdefault(replace(one, numbers=()), set()).update(one.numbers)
+    return tuple(replace(one, numbers=tuple(sorted(some))) for one, some in numbers.items())
 
 
 def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -> Batch:

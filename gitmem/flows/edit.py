@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.core import tombstone
 from gitmem.core.change import TYPES
 from gitmem.core.dates import annotate
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import agent_name, archive_path, file_name, hot_file, is_memory_file, slugify
@@ -159,6 +159,50 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     written = land(scope, plan, workspace.author(edges.now), copies, agent)
     doubts = tuple(seen) if written else ()
     return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
+
+
+def reword(
+    workspace: Workspace, edges: Edges, found: Found, data: bytes, *, allowed: bool = False
+) -> Edited:
+    """Stores a person's own wording of a memory in its place.
+
+    Args:
+        found: the memory as the person saw it.
+        data: the whole file as they want it.
+        allowed: whether a person said that what may be a secret may go into the project scope.
+
+    Raises:
+        UsageError: nothing is left of it, it is too large, or a `user` memory in the project scope.
+        CheckFailed: it changed since it was seen, or it holds a secret.
+    """
+    scope = workspace.scope(found.scope)
+    memory = parse(found.file, data)
+    if not memory.body.strip():
+        raise UsageError(f"No text of {memory.name} is left", "To delete it: git mem forget NAME")
+    if len(data) > MEMORY_BYTES:
+        raise UsageError(f"{memory.name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
+    _may_enter(scope, memory.type)
+    allow, hold = allowed_fingerprints(workspace), scope.name == "project" and not allowed
+    seen: list[Finding] = []
+
+    def plan(tip: Tip) -> Write | None:
+        stands = standing(scope.repo, tip.tree, found.agent, found.file)
+        if stands is None or stands[1] != found.memory.render():
+            raise CheckFailed(f"{found.address} changed since it was shown", "Look at it again.")
+        if stands[1] == memory.render():
+            return None
+        known = agent_files(scope.repo, found.agent, tip)
+        edits = _with_index(scope.repo, tip, found.agent, hot_file(found.file), memory)
+        if stands[0] != hot_file(found.file):
+            edits[f"{found.agent}/{stands[0]}"] = None
+        _lift(edits, found.agent, known, memory)
+        seen[:] = _refuse_secrets(edits, found.agent, known, allow, hold)
+        return Write(edits, f"Edit {memory.name}", _human(workspace, "update"))
+
+    unwritten: list[str] = []
+    copies = where_writable(copies_of(workspace, edges), unwritten)
+    written = land(scope, plan, workspace.author(edges.now), copies, found.agent)
+    return Edited(scope, found.agent, memory, written, tuple(seen), unwritten[-1] if unwritten else "")
 
 
 def where_writable(copies: Copies, unwritten: list[str]) -> Copies:

@@ -12,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -74,6 +75,15 @@ def keep(workspace: Workspace, edges: Edges, answer: Recall) -> None:
 def record_of(scope: Scope) -> Path:
     """Where the recalls of a scope's memory are noted, beside the repository that has the memory."""
     return scope.state / f"{NAME}{quote(scope.ref, safe='')}.jsonl"
+
+
+def last_shown(scope: Scope, most: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Lists what the last recalls asked, in words that memories have, and paths shown; the newest first.
+
+    Args:
+        most: recalls at most.
+    """
+    return tuple((query, tuple(places)) for query, places in islice(_rows(record_of(scope)), most))
 
 
 def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Recalled, ...]:

@@ -9,6 +9,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.save import copies_of
+from gitmem.flows.values import sound
 from gitmem.git.trees import read_files
 from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.land import read_tip, together
@@ -50,6 +51,16 @@ class Back:
     then: str
     plan: Restored
     commit: str
+
+    def as_value(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "scope": self.scope.name,
+            "as_of": self.then,
+            "commit": self.commit,
+            "paths": sorted(map(sound, self.plan.edits)),
+            "forgotten": [sound(path) for path in self.plan.forgotten],
+        }
 
 
 def choose(

@@ -158,18 +158,14 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
         if rejected is not None:
             item = dream_item(rejected.dream)
             told = tell_rejected(rejected, whole=whole)
-            return Told(told.lines, _named(item) | told.value)
+            return Told(told.lines, item.as_value() | told.value)
     item = find_item(workspace, edges, id)
     if isinstance(item.subject, Waiting):
         from gitmem.flows.documents.review import tell as tell_document
 
         lines, value = tell_document(workspace, item.subject)
-        return Told(lines, _named(item) | value)
+        return Told(lines, item.as_value() | value)
     if not isinstance(item.subject, Dream):
-        return Told(item.lines, _named(item))
+        return Told(item.lines, item.as_value())
     told = tell(workspace, edges, item.subject, whole=whole)
-    return Told(told.lines, _named(item) | told.value)
-
-
-def _named(item: Item) -> dict[str, Any]:
-    return {"id": item.id, "kind": item.kind, "title": item.title} | item.value
+    return Told(told.lines, item.as_value() | told.value)

@@ -57,7 +57,9 @@ def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = Fals
     origins = claim_origins(dream)
     failures = _failures(workspace, edges, dream) + by_hand(dream)
     lines = tuple(show(dream, origins, failures, whole=whole))
-    return Told(lines, _value(dream, origins) | {"proof": proof_value(failures), "rejected": None})
+    cards = [card_value(card) for card in cards_of(dream.changes, origins, failures)]
+    value = _value(dream, origins) | {"cards": cards, "proof": proof_value(failures), "rejected": None}
+    return Told(lines, value)
 
 
 def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card, ...]:
@@ -122,6 +124,23 @@ def _value(dream: Dream, origins: Origins) -> dict[str, Any]:
         "kinds": by_kind(dream.open),
         "saves": worth_value(worth(dream.open)),
         "changes": [_change_value(change, origins) for change in dream.changes],
+    }
+
+
+def card_value(card: Card) -> dict[str, Any]:
+    """A card, for a program."""
+    return {
+        "n": card.n,
+        "title": sound(card.title),
+        "kind": card.kind,
+        "state": sound(card.state),
+        "reason": sound(card.reason),
+        "sides": [
+            {"mark": side.mark, "text": sound(side.text), "notes": list(map(sound, side.notes))}
+            for side in card.sides
+        ],
+        "proof": list(map(sound, card.proof)),
+        "later": card.later,
     }
 
 

@@ -127,16 +127,42 @@ def edit_suggestion(workspace: Workspace, edges: Edges, one: Suggestion) -> Chan
         CheckFailed: the editor failed, or no text is left.
         RepositoryError: git knows no editor.
     """
-    change = one.change
-    if change.op not in ("add", "update"):
-        raise UsageError(f"{one.id} only deletes: there is nothing to edit")
-    path = f"{change.agent}/{PurePosixPath(change.file).name or file_name(change.name)}"
-    before = change.edited.after if change.edited else created(change)
+    path, before = suggestion_file(one)
     with tempfile.TemporaryDirectory(prefix="gitmem-edit-") as name:
         folder = Path(name)
         write_out(folder, {path: before})
         _run(editor(workspace, edges), folder, [path], edges.environ)
         after = _read(folder).get(path, b"")
+    return worded(one, after)
+
+
+def suggestion_file(one: Suggestion) -> tuple[str, bytes]:
+    """Path and content of the memory as a suggestion would leave it.
+
+    Raises:
+        UsageError: it only deletes.
+    """
+    change = one.change
+    if change.op not in ("add", "update"):
+        raise UsageError(f"{one.id} only deletes: there is nothing to edit")
+    path = f"{change.agent}/{PurePosixPath(change.file).name or file_name(change.name)}"
+    return path, change.edited.after if change.edited else created(change)
+
+
+def worded(one: Suggestion, after: bytes) -> Change | None:
+    """A suggestion in a person's words.
+
+    Args:
+        after: content of the memory as they want it.
+
+    Returns:
+        None where they changed nothing.
+
+    Raises:
+        UsageError: it only deletes.
+        CheckFailed: no text is left.
+    """
+    (path, before), change = suggestion_file(one), one.change
     if after == before:
         return None
     memory = parse(path, after)

@@ -60,6 +60,10 @@ class Item:
     subject: Subject | None = None
     by: tuple[str, ...] = ()
 
+    def as_value(self) -> dict[str, Any]:
+        """The JSON form; null for an item without an id."""
+        return {"id": self.id or None, "kind": self.kind, "title": self.title} | self.value
+
 
 def aside_items(found: Mapping[str, Mapping[str, str]]) -> list[Item]:
     """Files that stay in a memory tree alone, since nobody can or should lay them out.

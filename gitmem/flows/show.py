@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.core.names import hot_path
+from gitmem.core.names import hot_path, is_archived
 from gitmem.core.pointer import BEGINNING
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
 from gitmem.git.repository import MissingObject
-from gitmem.ledger.lookup import Found, age, find
+from gitmem.ledger.lookup import Found, Listed, age, find
 from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
+    from gitmem.flows.promotion.pending import Standing
     from gitmem.flows.promotion.standing import Became
 
 
@@ -110,6 +111,29 @@ def as_value(shown: Shown) -> dict[str, object]:
         "promoted": rule_value(shown.became) if shown.became else None,
         "disputed": {sound(key): list(map(sound, lost)) for key, lost in shown.readable[1].items()},
         "content": memory.render().decode("utf-8", "replace"),
+    }
+
+
+def listed_value(header: Listed, rule: Standing | None = None, branch: str = "") -> dict[str, object]:
+    """One memory of a list as a value for programs; `taught` is null where unknown.
+
+    Args:
+        rule: the rule that it became, as the worker saw it last; None where it is none.
+        branch: the one that it was taught on, where that is not merged here.
+    """
+    return {
+        "name": sound(header.name),
+        "type": header.type,
+        "scope": header.scope,
+        "agent": sound(header.agent),
+        "file": sound(header.file),
+        "description": sound(header.description),
+        "disputed": list(map(sound, header.otherwise)),
+        "taught": iso(header.time) if header.time else None,
+        "archived": is_archived(header.file),
+        "secret": header.secret,
+        "unmerged": sound(branch) or None,
+        "promoted": {"file": sound(rule.file), "commit": rule.commit or None} if rule else None,
     }
 
 

@@ -14,6 +14,7 @@ from gitmem.core.trailers import BATCH_JOB, parse
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.last_decided import forget, last
 from gitmem.flows.save import copies_of
+from gitmem.flows.values import sound
 from gitmem.git.repository import Commit, MissingObject
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.ledger.land import Copies, read_tip, together
@@ -57,6 +58,20 @@ class Undone:
     others: tuple[tuple[Scope, Commit], ...] = ()
     commits: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def as_value(self) -> dict[str, object]:
+        """The JSON form."""
+        subject = sound(self.target.subject)
+        if self.planned is None:
+            return {"undid": self.target.oid, "subject": subject, "of": self.of, "commit": ""}
+        return {
+            "scope": self.planned.scope.name,
+            "undid": self.target.oid,
+            "subject": subject,
+            "commit": self.commits[0] if self.commits else "",
+            "paths": sorted(map(sound, self.planned.edits)),
+            "with": [{"scope": where.name, "undid": target.oid} for where, target in self.others],
+        }
 
 
 def undo(
