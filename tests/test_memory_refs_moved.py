@@ -105,7 +105,7 @@ WITHOUT_COPIES = {
     "dream/review.py": "tombstones of what was rejected, which no working copy shows",
     "flows/commit_trailers.py": "seen to after it, and at worst by the next save",
     "flows/extract/run.py": "seen to after all changes of a session, and at worst by the next save",
-    "app/bench/dream_ground.py": "memory that is made up for a benchmark",
+    "app/bench_dream.py": "memory that is made up for a benchmark",
     "flows/memory_trees.py": "a checked-out branch, which is a working copy itself",
     "app/hosting.py": "files of a host, no agent's",
     "flows/suggestions.py": "tombstones of what was rejected",

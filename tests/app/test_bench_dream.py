@@ -16,10 +16,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.app.bench.dream import Nights, dream_nights
-from gitmem.app.bench.dream_corpus import deal, read_folder
-from gitmem.app.bench.dream_figures import dream_figures
-from gitmem.cli import bench_dream
+from gitmem.app.bench_dream import Nights, deal, dream_figures, dream_nights, read_folder
+from gitmem.cli import bench as bench_verb
 from gitmem.core.account import claims_at, reference
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.trailers import Fate
@@ -216,7 +214,7 @@ def test_an_engine_that_fails_ends_the_nights_and_what_was_counted_is_told(
 
     done = nights(tmp_path, failing, 5)
     assert len(done.nights) == 2 and done.stopped is not None
-    monkeypatch.setattr(bench_dream, "engine_named", lambda *_: Double(failing))
+    monkeypatch.setattr(bench_verb, "engine_named", lambda *_: Double(failing))
     corpus = folder(tmp_path / "again")
     ran = ground.run("bench", "dream", "--corpus", corpus, "--new", 2, "--json", code=4)
     assert json.loads(ran.out)["stopped"] == "No more today" and "No more today" in ran.err
@@ -225,7 +223,7 @@ def test_an_engine_that_fails_ends_the_nights_and_what_was_counted_is_told(
 def test_before_a_model_is_asked_it_is_said_what_leaves_and_how_much(
     ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_dream, "engine_named", lambda *_: Double(lambda _: Consolidation()))
+    monkeypatch.setattr(bench_verb, "engine_named", lambda *_: Double(lambda _: Consolidation()))
     corpus = folder(tmp_path / "corpus")
     ran = ground.run("bench", "dream", "--corpus", corpus, "--nights", 2, "--engine", "anthropic", "--json")
     first, second, third = ran.err.splitlines()[:3]

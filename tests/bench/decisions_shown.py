@@ -21,8 +21,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from gitmem.app.bench.corpus import Given, Line, Query, Space
-from gitmem.app.bench.recall import Asked, measure
+from gitmem.app.bench_recall import Asked, Given, Line, Query, Space, measure
 from gitmem.core.memory import create
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import candidates

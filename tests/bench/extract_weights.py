@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.app.bench.gold import Gold, read_gold
+from gitmem.app.bench_extract import Gold, read_gold
 from gitmem.engines.offline import signals
 from gitmem.engines.offline.speech import Heard, read
 from gitmem.transcripts.model import Message

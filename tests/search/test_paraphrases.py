@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.app.bench.corpus import Given, read_given
-from gitmem.app.bench.recall import measure
+from gitmem.app.bench_recall import Given, measure, read_given
 from gitmem.core.memory import parse
 from gitmem.git.command import GitCommand
 from gitmem.search.index import Catalog

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitmem.app.bench.extraction import figures, score
-from gitmem.app.bench.gold import read_gold
-from gitmem.app.bench.intervals import wilson
+from gitmem.app.bench_extract import figures, read_gold, score, wilson
 from gitmem.core.errors import UsageError
 from gitmem.engines.offline import OfflineEngine
 

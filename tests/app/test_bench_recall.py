@@ -13,12 +13,19 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.app.bench.corpus import Given, read_given
-from gitmem.app.bench.figures import each, figures
-from gitmem.app.bench.ground import number_of, path_of, read_line
-from gitmem.app.bench.intervals import normal
-from gitmem.app.bench.moments import moment
-from gitmem.app.bench.recall import Measured, measure
+from gitmem.app.bench_extract import normal
+from gitmem.app.bench_recall import (
+    Given,
+    Measured,
+    figures,
+    measure,
+    moment,
+    number_of,
+    path_of,
+    read_given,
+    read_line,
+)
+from gitmem.cli.bench import each
 from gitmem.core.errors import UsageError
 from gitmem.git.command import GitCommand
 
