@@ -24,9 +24,9 @@ def demo(
 ) -> None:
     """Shows all of it in a throw-away folder with its own HOME; nothing of yours is read or written.
 
-    Each step checks what it claims; the exit status is 1 if one does not hold.
+    The exit status is 1 if a command fails.
     """
-    from gitmem.app.demo.run import run_demo
+    from gitmem.app.demo import run_demo
 
     out = Output()
     run_demo(os.environ, lambda line: out.data(line), keep)

@@ -1,25 +1,19 @@
-"""What each step of the demo claims, checked with plain git and on disk, not by gitmem's own word."""
+"""What each step of `gitmem demo` claims, checked with plain git and on disk, not by gitmem's own word."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Mapping
 
-from gitmem.app.demo.stage import Person, Stage
-from gitmem.app.demo.transcript import SESSION, write_session
+from gitmem.app.demo import DOCUMENT, SESSION, TWINS, Person, Stage
 from gitmem.core.errors import CheckFailed
+from gitmem.transcripts.claude_home import memory_folder
 
 PROJECT_REFS = ("refs/heads/gitmem/project", "refs/gitmem/project")
-SESSION_AGE = 7_200
-"""Seconds before the present at which the recorded session began: it is over, and no agent is told."""
-
-TWINS = ("small-pull-requests", "keep-pull-requests-small")
 SHARED_CLAIM = "Keep pull requests small: one concern each."
-OWN_CLAIM = "Reviewers give up beyond 400 lines."
+OWN_CLAIM = "Reviewers give up at 400 lines."
 DANGLING = "gone.md"
 
-DOCUMENT = "# MAGIC DOC: Layout\n\nOrders are read in `app.py`.\n"
 RULE_FILE = "CLAUDE.md"
 
 _ID = re.compile(r"^([a-z]-\S+) +(\w+) +(.*)$", re.MULTILINE)
@@ -37,6 +31,11 @@ def says(text: str, *words: str) -> None:
         claim(word in text, f"{word!r} was not shown")
 
 
+def must(person: Person, *words: str) -> str:
+    """Runs a command that has to succeed, and returns what it wrote, stripped."""
+    return person.run(words).strip()
+
+
 def worked(stage: Stage, text: str) -> None:
     """The command succeeded; that is all there is to it."""
 
@@ -46,10 +45,8 @@ def worked(stage: Stage, text: str) -> None:
 
 def project_files(person: Person) -> dict[str, str]:
     """Files of the project scope: path to text."""
-    for ref in PROJECT_REFS:
-        if not person.run(["git", "rev-parse", "-q", "--verify", ref]).code:
-            return _files(person, (), ref)
-    return {}
+    there = must(person, "git", "for-each-ref", "--format=%(refname)").split()
+    return next((_files(person, (), ref) for ref in PROJECT_REFS if ref in there), {})
 
 
 def local_files(person: Person) -> dict[str, str]:
@@ -58,8 +55,8 @@ def local_files(person: Person) -> dict[str, str]:
 
 
 def _files(person: Person, where: tuple[str, ...], ref: str) -> dict[str, str]:
-    listed = person.must("git", *where, "ls-tree", "-r", "--name-only", ref).splitlines()
-    return {path: person.must("git", *where, "show", f"{ref}:{path}") for path in listed}
+    listed = must(person, "git", *where, "ls-tree", "-r", "--name-only", ref).splitlines()
+    return {path: must(person, "git", *where, "show", f"{ref}:{path}") for path in listed}
 
 
 def _private(person: Person) -> tuple[str, ...]:
@@ -67,11 +64,11 @@ def _private(person: Person) -> tuple[str, ...]:
 
 
 def _local_ref(person: Person) -> str:
-    return f"refs/heads/local/{person.must('git', 'config', 'gitmem.projectId')}"
+    return f"refs/heads/local/{must(person, 'git', 'config', 'gitmem.projectId')}"
 
 
 def _local_head(person: Person) -> str:
-    return person.must("git", *_private(person), "rev-parse", _local_ref(person))
+    return must(person, "git", *_private(person), "rev-parse", _local_ref(person))
 
 
 def _bodies(files: Mapping[str, str]) -> str:
@@ -93,26 +90,17 @@ def initialised(stage: Stage, text: str) -> None:
     private = you.home / ".local/share/gitmem/private.git"
     claim(private.stat().st_mode & 0o777 == 0o700, "the private repository can be read by others")
     claim((you.clone / ".claude/settings.local.json").is_file(), "no Claude Code hooks")
-    heads = you.must("git", "ls-remote", "origin").split()[1::2]
+    heads = must(you, "git", "ls-remote", "origin").split()[1::2]
     claim(set(heads) <= {"HEAD", "refs/heads/main"}, f"something left for the remote: {heads}")
-
-
-def record_session(stage: Stage) -> None:
-    """A session takes place, and leaves work to commit."""
-    you = stage.you
-    write_session(you.config, you.clone, time.time() - SESSION_AGE)
-    code = "def orders():\n    return []\n\n\ndef orders_of_day(day):\n    return []\n"
-    (you.clone / "app.py").write_text(code, encoding="utf-8")
 
 
 def extracted(stage: Stage, text: str) -> None:
     """The commit said nothing; the worker stored what was asked to be remembered, and nothing else."""
     claim(not text.strip(), "the hook spoke during the commit")
-    stage.settle(stage.you)
     bodies = _bodies(local_files(stage.you))
     claim("staging database" in bodies, "what was asked to be remembered is not stored")
     claim("mock the database" not in bodies, "what nobody asked to be remembered was stored unasked")
-    message = stage.you.must("git", *_private(stage.you), "log", "--format=%B", _local_ref(stage.you))
+    message = must(stage.you, "git", *_private(stage.you), "log", "--format=%B", _local_ref(stage.you))
     says(message, "Gitmem-Writer: extract", f"Gitmem-Session: {SESSION}", "Gitmem-Engine: offline")
 
 
@@ -126,25 +114,24 @@ def recalled(stage: Stage, text: str) -> None:
     says(text, "staging database", "Sunday")
 
 
-def suggested(stage: Stage, text: str) -> Mapping[str, str]:
+def suggested(stage: Stage, text: str) -> None:
     """One suggestion waits: the standing instruction."""
     found = _waiting(text, "suggestion")
     claim(len(found) == 1, f"{len(found)} suggestions wait instead of one")
-    [(id, title)] = found.items()
-    says(title, "mock")
-    return {"suggestion": id}
+    says(*found.values(), "mock")
 
 
-def accepted(stage: Stage, text: str) -> Mapping[str, str]:
+def accepted(stage: Stage, text: str) -> None:
     """It is stored, in the ref and for the agent to read."""
     stored = [path for path, text in local_files(stage.you).items() if "mock the database" in text]
     names = [
         path.rpartition("/")[2].removesuffix(".md") for path in stored if not path.endswith("MEMORY.md")
     ]
     claim(len(names) == 1, "the suggestion is not stored")
-    laid_out = "".join(path.read_text() for path in stage.you.auto_memory.glob("*.md"))
+    laid_out = "".join(
+        path.read_text() for path in memory_folder(stage.you.home / ".claude", stage.you.clone).glob("*.md")
+    )
     says(laid_out, "mock the database", "staging database")
-    return {"standing": names[0]}
 
 
 def remembered(stage: Stage, text: str) -> None:
@@ -171,35 +158,20 @@ def undone(stage: Stage, text: str) -> None:
 # A dream, and what was before it.
 
 
-def plant_duplicates(stage: Stage) -> None:
-    """An agent writes two memories; all that the second says, the first says too, wrapped otherwise."""
-    folder = stage.you.auto_memory
-    index = folder / "MEMORY.md"
-    lines = index.read_text(encoding="utf-8")
-    bodies = (f"{SHARED_CLAIM}\n\n{OWN_CLAIM}", SHARED_CLAIM.replace(": ", ":\n"))
-    for name, body in zip(TWINS, bodies, strict=True):
-        front = f"---\nname: {name}\ndescription: Keep pull requests small\ntype: feedback\n---\n"
-        (folder / f"{name}.md").write_text(f"{front}\n{body}\n", encoding="utf-8")
-        lines += f"- [{name}]({name}.md) — Keep pull requests small\n"
-    index.write_text(f"{lines}- [gone]({DANGLING})\n", encoding="utf-8")
-
-
-def saved(stage: Stage, text: str) -> Mapping[str, str]:
+def saved(stage: Stage, text: str) -> None:
     """Both are in the ref now."""
     files = local_files(stage.you)
     for name in TWINS:
         says(" ".join(files.get(f"main/{name}.md", "").split()), SHARED_CLAIM)
-    return {"before_dream": _local_head(stage.you)[:12]}
 
 
-def dreamt(stage: Stage, text: str) -> Mapping[str, str]:
+def dreamt(stage: Stage, text: str) -> None:
     """A branch of proposals stands beside the memory, which did not change."""
     claim(_local_head(stage.you).startswith(stage.facts["before_dream"]), "the dream changed memory")
-    listed = stage.you.must("git", *_private(stage.you), "for-each-ref", "--format=%(refname)")
+    listed = must(stage.you, "git", *_private(stage.you), "for-each-ref", "--format=%(refname)")
     claim("refs/heads/dream/" in listed, "there is no dream branch")
     found = re.search(r"\bd-[0-9a-zA-Z-]+", text)
     claim(found, "the dream has no name")
-    return {"dream": found[0] if found else ""}
 
 
 def dream_shown(stage: Stage, text: str) -> None:
@@ -207,7 +179,7 @@ def dream_shown(stage: Stage, text: str) -> None:
     says(text, *TWINS)
 
 
-def dream_accepted(stage: Stage, text: str) -> Mapping[str, str]:
+def dream_accepted(stage: Stage, text: str) -> None:
     """One memory is left of the two, with all that they said; the index names what is there."""
     files = local_files(stage.you)
     left = [name for name in TWINS if f"main/{name}.md" in files]
@@ -215,8 +187,6 @@ def dream_accepted(stage: Stage, text: str) -> Mapping[str, str]:
     says(files[f"main/{left[0]}.md"], SHARED_CLAIM, OWN_CLAIM)
     claim(_bodies(files).count(SHARED_CLAIM) == 1, "the claim still stands twice")
     claim(DANGLING not in files["main/MEMORY.md"], "the index still names a file that is not there")
-    [gone] = set(TWINS) - set(left)
-    return {"twin": gone}
 
 
 def restored(stage: Stage, text: str) -> None:
@@ -232,14 +202,13 @@ def restored(stage: Stage, text: str) -> None:
 def promoted(stage: Stage, text: str) -> None:
     """The rule is in the work tree for the person to commit; nothing is staged, and memory is as it was."""
     says((stage.you.clone / RULE_FILE).read_text(encoding="utf-8"), "mock the database")
-    claim(not stage.you.must("git", "diff", "--cached", "--name-only"), "something was staged")
+    claim(not must(stage.you, "git", "diff", "--cached", "--name-only"), "something was staged")
     claim(f"main/{stage.facts['standing']}.md" in local_files(stage.you), "the memory is gone already")
 
 
 def rule_committed(stage: Stage, text: str) -> None:
     """The commit says where the rule comes from; the memory points to it, where it is not recalled."""
-    says(stage.you.must("git", "log", "-1", "--format=%B"), stage.facts["standing"])
-    stage.settle(stage.you)
+    says(must(stage.you, "git", "log", "-1", "--format=%B"), stage.facts["standing"])
     files = local_files(stage.you)
     name = f"{stage.facts['standing']}.md"
     found = [path for path in files if path.startswith("main/archive/") and path.endswith(f"/{name}")]
@@ -247,20 +216,9 @@ def rule_committed(stage: Stage, text: str) -> None:
     says(files[found[0]], "mock the database", f"]({RULE_FILE})")
 
 
-def write_document(stage: Stage) -> None:
-    """A document that names a file is committed, and then the file is renamed."""
-    you = stage.you
-    (you.clone / "LAYOUT.md").write_text(DOCUMENT, encoding="utf-8")
-    you.must("git", "add", "LAYOUT.md")
-    you.must("git", "commit", "-q", "-m", "Say where things are")
-    stage.settle(you)
-    you.must("git", "mv", "app.py", "orders.py")
-
-
 def document_proposed(stage: Stage, text: str) -> None:
     """A branch above the commit has the new name; the work tree does not."""
-    stage.settle(stage.you)
-    proposed = stage.you.must("git", "show", "refs/heads/gitmem/docs:LAYOUT.md")
+    proposed = must(stage.you, "git", "show", "refs/heads/gitmem/docs:LAYOUT.md")
     says(proposed, "`orders.py`")
     here = (stage.you.clone / "LAYOUT.md").read_text(encoding="utf-8")
     claim(here == DOCUMENT, "the work tree was changed")
@@ -275,7 +233,7 @@ def document_waits(stage: Stage, text: str) -> None:
 def document_taken(stage: Stage, text: str) -> None:
     """The document says the new name, and nothing about it waits any more."""
     says((stage.you.clone / "LAYOUT.md").read_text(encoding="utf-8"), "`orders.py`")
-    claim(not _waiting(stage.you.must("git", "mem", "review"), "document"), "it still waits")
+    claim(not _waiting(must(stage.you, "git", "mem", "review"), "document"), "it still waits")
 
 
 # With a teammate.
@@ -292,7 +250,7 @@ def snapshot_made(stage: Stage, text: str) -> None:
 
 def pushed(stage: Stage, text: str) -> None:
     """Only the code branch left the machine."""
-    heads = stage.you.must("git", "ls-remote", "origin").split()[1::2]
+    heads = must(stage.you, "git", "ls-remote", "origin").split()[1::2]
     claim(set(heads) == {"HEAD", "refs/heads/main"}, f"the remote holds {heads}")
 
 
@@ -310,7 +268,7 @@ def shared(stage: Stage, text: str) -> None:
 
 def synced(stage: Stage, text: str) -> None:
     """The remote has the memory branch, and no private memory on it."""
-    files = _files(stage.you, (f"--git-dir={stage.remote}",), "refs/heads/gitmem/project")
+    files = _files(stage.you, (f"--git-dir={stage.folder / 'remote.git'}",), "refs/heads/gitmem/project")
     says(files.get("main/deploy-day.md", ""), "Deploys go out on")
     claim("staging database" not in _bodies(files), "private memory left the machine")
 
@@ -321,12 +279,11 @@ def disputed(stage: Stage, text: str) -> None:
     says(text, "Wednesdays", "Thursdays", "*(disputed ")
 
 
-def dispute_shown(stage: Stage, text: str) -> Mapping[str, str]:
+def dispute_shown(stage: Stage, text: str) -> None:
     """Both versions are shown with their numbers."""
     says(text, "Wednesdays", "Thursdays")
     numbers = re.findall(r"^\s*(\d+)\. .*Thursdays", text, re.MULTILINE)
     claim(len(numbers) == 1, "the version to keep has no number")
-    return {"theirs": numbers[0]}
 
 
 def settled(stage: Stage, text: str) -> None:
@@ -339,7 +296,7 @@ def settled(stage: Stage, text: str) -> None:
 def agreed(stage: Stage, text: str) -> None:
     """Both clones hold the same tree."""
     trees = {
-        person.must("git", "rev-parse", "refs/heads/gitmem/project^{tree}")
+        must(person, "git", "rev-parse", "refs/heads/gitmem/project^{tree}")
         for person in (stage.you, stage.mate)
     }
     claim(len(trees) == 1, "the two clones differ")
@@ -350,3 +307,36 @@ def quiet(stage: Stage, text: str) -> None:
     """Nothing is left undone."""
     claim("waiting for you" not in text, "something still waits")
     claim("not saved" not in text, "something is not saved")
+
+
+CHECKS = (
+    *(initialised, extracted, logged, recalled, suggested, accepted, remembered, forgotten, undone),
+    *(saved, dreamt, dream_shown, dream_accepted, restored, worked, promoted, worked, rule_committed),
+    *(
+        document_proposed,
+        document_waits,
+        document_taken,
+        snapshot_made,
+        worked,
+        worked,
+        pushed,
+        worked,
+        taken_in,
+    ),
+    *(
+        shared,
+        synced,
+        shared,
+        synced,
+        worked,
+        worked,
+        synced,
+        disputed,
+        dispute_shown,
+        settled,
+        synced,
+        agreed,
+    ),
+    quiet,
+)
+"""One for each step, in order."""

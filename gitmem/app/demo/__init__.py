@@ -1,1 +1,0 @@
-"""The demo: the real commands in a throw-away folder, each step checking what it claims."""
