@@ -29,6 +29,9 @@ from gitmem.git.repository import (
     Touch,
 )
 
+KEPT_BYTES = 16 * 1024**2
+"""Bytes of commits and trees that a repository holds on to."""
+
 
 class _Unwritten(threading.local):
     """What one thread has added inside `together`: object name to (kind, content); None outside."""
@@ -53,6 +56,12 @@ class GitRepository:
         self._walks = Walks(git, where.git_dir, self._hex_length)
         self._kinds = Kinds(self._read)
         self._unwritten = _Unwritten()
+        # What was asked of git and never changes. Of ten commits and trees that a merge reads, it has read
+        # nine before; blobs may hold what a purge takes out, and are not kept.
+        self._kept: dict[str, tuple[str, bytes]] = {}
+        self._kept_bytes = 0
+        self._relations: dict[tuple[str, str, str], Result] = {}
+        self._sizes: dict[str, int] = {}
 
     @property
     def git_dir(self) -> Path:
@@ -151,18 +160,19 @@ class GitRepository:
         return {row[end + 1 :]: row[start:end] for row in result.text.split("\0") if row.startswith("100")}
 
     def sizes(self, oids: Sequence[str]) -> dict[str, int]:
-        if not oids:
-            return {}
-        asked = "".join(f"{objects.check_oid(oid, self._hex_length)}\n" for oid in oids)
+        known = self._sizes
+        unknown = [oid for oid in oids if oid not in known]
+        if not unknown:
+            return {oid: known[oid] for oid in oids}
+        asked = "".join(f"{objects.check_oid(oid, self._hex_length)}\n" for oid in unknown)
         form = "--batch-check=%(objectname) %(objectsize)"
         rows = self._run("cat-file", "--buffer", form, input=asked.encode()).text.splitlines()
-        found: dict[str, int] = {}
         for row in rows:
             oid, _, size = row.partition(" ")
             if not size.isdigit():
                 raise objects.missing(oid)
-            found[oid] = int(size)
-        return found
+            known[oid] = int(size)
+        return {oid: known[oid] for oid in oids}
 
     def blob(self, oid: str) -> bytes:
         return self._read(oid, "blob")
@@ -179,11 +189,21 @@ class GitRepository:
                     yield oid, found[1]
 
     def _read(self, oid: str, wanted: str) -> bytes:
-        kind, data = (self._unwritten.objects or {}).get(oid) or self.store.read(oid)
+        found = (self._unwritten.objects or {}).get(oid) or self._kept.get(oid)
+        kind, data = found or self.store.read(oid)
         if kind != wanted:
             raise objects.unfit(oid, kind, wanted)
         self._kinds.saw(oid, kind)
+        if found is None and kind != "blob":
+            self._keep(oid, kind, data)
         return data
+
+    def _keep(self, oid: str, kind: str, data: bytes) -> None:
+        self._kept_bytes += len(data)
+        if self._kept_bytes > KEPT_BYTES:
+            self._kept.clear()
+            self._kept_bytes = len(data)
+        self._kept[oid] = kind, data
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -255,9 +275,15 @@ class GitRepository:
     def _related(self, question: str, one: str, other: str) -> Result:
         for oid in (one, other):
             objects.check_oid(oid, self._hex_length)
+        asked = (question, one, other)
+        if (known := self._relations.get(asked)) is not None:
+            return known
         result = self._run("merge-base", question, one, other, check=False)
         if result.returncode > 1:
             raise MissingObject(failure(result).message, objects.MISSING_HINT)
+        # How two commits are related never changes, but where history is cut short, which a fetch may mend.
+        if not (self.git_dir / "shallow").exists():
+            self._relations[asked] = result
         return result
 
     def reflog(self, name: str) -> tuple[ReflogEntry, ...]:

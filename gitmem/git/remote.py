@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
@@ -203,9 +204,8 @@ class Remote:
             "--no-filter",
         ]
         done = self._move([*words, self._address, *specs])
-        common = layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
         if done.returncode == 0 and any(
-            cut_short(self.git, common, self.tracking(one), without=self.tracking(self.without))
+            cut_short(self.git, self._common, self.tracking(one), without=self.tracking(self.without))
             for one in self.families
         ):
             done = self._move([*words, *deepening(), self._address, *specs])
@@ -314,6 +314,10 @@ class Remote:
             raise failure(done, self.cwd)
         return done.text.splitlines()
 
+    @cached_property
+    def _common(self) -> Path:
+        return layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
+
     @property
     def _address(self) -> str:
         return self.address or self.name
@@ -323,8 +327,7 @@ class Remote:
 
     def _move(self, words: list[str]) -> Result:
         """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
-        common = layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
-        with moving(common, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
+        with moving(self._common, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
             return turn.run(self.git, words, cwd=self.cwd, git_dir=self.git_dir)
 
     def _unreachable(self, done: Result) -> RepositoryError:

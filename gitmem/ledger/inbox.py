@@ -26,7 +26,6 @@ from gitmem.core.merge import agent_folder, kind, merge_trees
 from gitmem.core.names import inbox_id, is_agent_folder, slugify
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.git.command import identity
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Move, Remote
 from gitmem.git.repository import TREE, RefMoved, Repository, Signature, short_name
@@ -116,8 +115,7 @@ def writer_branch(workspace: Workspace) -> str:
     Raises:
         RepositoryError: git knows no identity.
     """
-    who = identity(workspace.git, None, 0, git_dir=workspace.layout.common_dir)
-    return INBOX + slugify(who.email)
+    return INBOX + slugify(workspace.person.email)
 
 
 def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:

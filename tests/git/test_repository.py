@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -50,6 +51,11 @@ class Ground:
     path: Path
     store: Repository
     command: GitCommand
+    prefer: Literal["auto", "git"]
+
+    def anew(self) -> Repository:
+        """The repository as the next process opens it."""
+        return open_repository(self.path, self.command, self.prefer)
 
     def git(self, *words: str) -> str:
         return self.command.run(words, cwd=self.path).text
@@ -69,7 +75,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path, command: GitCommand) 
     command.run(["init", "-q", f"--object-format={object_format}", str(path)])
     store = open_repository(path, command, prefer)
     assert (type(store.store).__name__ == "Pygit2Objects") == (prefer == "auto")
-    yield Ground(path, store, command)
+    yield Ground(path, store, command, prefer)
     store.close()
 
 
@@ -724,7 +730,7 @@ def check_update(ground: Ground, prefers: list[str], rounds: int) -> None:
 def racing(tmp_path: Path, command: GitCommand) -> Iterator[Ground]:
     command.run(["init", "-q", str(tmp_path / "race")])
     store = open_repository(tmp_path / "race", command)
-    yield Ground(tmp_path / "race", store, command)
+    yield Ground(tmp_path / "race", store, command, "auto")
     store.close()
 
 

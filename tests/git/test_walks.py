@@ -209,9 +209,11 @@ def test_a_missing_object_ends_history_and_no_more(ground: Ground, line: Line, k
     lost = first if kind == "commit" else line.store.commit(first).tree
     shutil.copy(loose(ground, lost), ground.path / "kept")
     loose(ground, lost).unlink()
-    touched = [touch.commit for touch in history.touching(line.store, fourth, ["main/a.md"])]
+    store = ground.anew()
+    touched = [touch.commit for touch in history.touching(store, fourth, ["main/a.md"])]
     assert touched[:1] == [fourth] and set(touched) <= {fourth, second}
-    graph = history.lineage(line.store, fourth, ["main/a.md"])
+    graph = history.lineage(store, fourth, ["main/a.md"])
+    store.close()
     assert next(iter(graph)) == fourth and third not in graph and first not in graph
 
 
