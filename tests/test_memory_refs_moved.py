@@ -40,15 +40,15 @@ NO_MEMORY = {
     "ledger/proposals.py": "a proposal's own ref",
     "ledger/session_notes.py": "session notes",
     "ledger/side_branches.py": "a branch of a request",
-    "flows/documents/review.py": "the branch of living documents",
-    "flows/documents/update.py": "the branch of living documents",
+    "flows/document_branch.py": "the branch of living documents",
+    "flows/documents.py": "the branch of living documents",
     "flows/pull_request.py": "a dream's branch, as it was pushed",
 }
 """Modules that move refs that hold no memory, or none yet."""
 
 READS = {
-    "flows/documents/code_branch.py": "which branch HEAD is",
-    "flows/documents/opening.py": "which branch HEAD is",
+    "flows/document_branch.py": "which branch HEAD is",
+    "flows/documents.py": "which branch HEAD is",
 }
 """Modules that give git an order of those names and move nothing."""
 

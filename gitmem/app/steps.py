@@ -293,7 +293,7 @@ def _notes(work: Work) -> None:
 
 def _documents(work: Work) -> None:
     """Proposes what makes living documents true again, of each work tree that got new commits."""
-    from gitmem.flows.documents.after_commits import keep_documents
+    from gitmem.flows.documents import keep_documents
 
     for cwd in dict.fromkeys(there.cwd for _, there in work.of(_COMMITS_COME)):
         place = replace(work.edges, cwd=cwd)

@@ -39,7 +39,7 @@ def open_request(
 ) -> None:
     """The same, for `git mem review --open`."""
     from gitmem.flows import pull_request
-    from gitmem.flows.documents.opening import means_documents, open_documents
+    from gitmem.flows.document_branch import means_documents, open_documents
 
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     out = run.out

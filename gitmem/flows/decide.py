@@ -18,7 +18,7 @@ from gitmem.dream import review as dreams
 from gitmem.dream.review import Answer
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.disputes import Dispute, settle
-from gitmem.flows.documents.waiting import Waiting
+from gitmem.flows.document_branch import Waiting
 from gitmem.flows.dream_landing import tell_landed
 from gitmem.flows.dream_sources import lookup
 from gitmem.flows.exchange import after_merge
@@ -455,13 +455,13 @@ def _reject_leaving(one: Held, _: Asked) -> Decided:
 
 
 def _accept_document(one: Waiting, _: Asked) -> Decided:
-    from gitmem.flows.documents.review import refuse_accept  # it compares texts: seldom
+    from gitmem.flows.document_branch import refuse_accept  # it compares texts: seldom
 
     raise refuse_accept(one)
 
 
 def _reject_document(one: Waiting, asked: Asked) -> Decided:
-    from gitmem.flows.documents.review import reject  # as above
+    from gitmem.flows.document_branch import reject  # as above
 
     return Decided(reject(*asked.place, one))
 

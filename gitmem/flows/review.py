@@ -149,7 +149,7 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
     Raises:
         UsageError: none or several begin so.
     """
-    from gitmem.flows.documents.waiting import Waiting
+    from gitmem.flows.document_branch import Waiting
     from gitmem.flows.review_dream import Told, find_rejected, tell, tell_rejected
     from gitmem.ledger.dreams import Dream, open_dreams
 
@@ -161,7 +161,7 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
             return Told(told.lines, item.as_value() | told.value)
     item = find_item(workspace, edges, id)
     if isinstance(item.subject, Waiting):
-        from gitmem.flows.documents.review import tell as tell_document
+        from gitmem.flows.document_branch import tell as tell_document
 
         lines, value = tell_document(workspace, item.subject)
         return Told(lines, item.as_value() | value)

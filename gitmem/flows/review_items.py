@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitmem.core.change import Change
     from gitmem.core.claim import Claim
     from gitmem.flows.disputes import Dispute
-    from gitmem.flows.documents.waiting import Waiting
+    from gitmem.flows.document_branch import Waiting
     from gitmem.flows.promotion.proposals import Offered
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.dreams import Dream
@@ -332,7 +332,7 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
 
 def document_item(one: Waiting) -> Item:
     """A change to a living document, without its text: that is read where it is asked for."""
-    from gitmem.flows.documents.review import title, value  # a list of what waits shows no difference
+    from gitmem.flows.document_branch import title, value  # a list of what waits shows no difference
 
     told = one_line(title(one), TITLE)
     return Item(one.id, "document", told, (told,), value(one), one)

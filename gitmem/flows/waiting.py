@@ -47,7 +47,7 @@ def in_refs(
 
         yield "suggestion", open_suggestions(workspace)
     if workspace.code.ref(DOCS_REF):
-        from gitmem.flows.documents.waiting import waiting_documents
+        from gitmem.flows.document_branch import waiting_documents
 
         yield "document", waiting_documents(workspace)
     if before or any("/p-" in ref for ref in there):

@@ -146,17 +146,24 @@ def _deletions(reader: CodeReader, head: str, paths: Collection[str]) -> tuple[d
 
 def _renamed(reader: CodeReader, deleted: Mapping[str, _Deletion]) -> dict[str, str]:
     """Where the commits that took names away moved them, by git's own reckoning."""
-    order = "".join(f"{commit}\n" for commit in sorted({one.commit for one in deleted.values()}))
-    seen = reader.ask([*_PAIRS, "-M", f"-l{RENAME_LIMIT}"], 4 * ANSWER, order.encode())
-    if seen.returncode:  # a partial clone lacks the contents: equal ones are told by their names
-        seen = reader.ask([*_PAIRS, "-M100%"], 4 * ANSWER, order.encode())
-    moved = _pairs(seen.text)
+    moved = renamed_by(reader, {one.commit for one in deleted.values()})
     found = {}
     for name, one in deleted.items():
         pairs = moved.get(one.commit, {})
         if now := pairs.get(name) or folder_moved(name, pairs):
             found[name] = now
     return found
+
+
+def renamed_by(reader: CodeReader, commits: Collection[str]) -> dict[str, dict[str, str]]:
+    """What some commits renamed, by git's own reckoning: commit to old name to new."""
+    if not commits:
+        return {}
+    order = "".join(f"{commit}\n" for commit in sorted(commits)).encode()
+    seen = reader.ask([*_PAIRS, "-M", f"-l{RENAME_LIMIT}"], 4 * ANSWER, order)
+    if seen.returncode:  # a partial clone lacks the contents: equal ones are told by their names
+        seen = reader.ask([*_PAIRS, "-M100%"], 4 * ANSWER, order)
+    return _pairs(seen.text)
 
 
 def pairs(text: str) -> dict[str, str]:

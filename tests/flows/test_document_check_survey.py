@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.docs.definitions import anchors
-from gitmem.docs.document import MOST, MOST_BYTES, parse
+from gitmem.flows.document_text import MOST, MOST_BYTES, anchors, parse
 from gitmem.search.code_history import defines
 
 FILES = {

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.docs.check import check, documents
-from gitmem.docs.document import Doc
 from gitmem.engines.engine import DocumentInput, Stale
 from gitmem.engines.offline.document import document
+from gitmem.flows.document_check import check, documents
+from gitmem.flows.document_text import Doc
 from gitmem.git.command import GitCommand
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +31,8 @@ From the bottom up; what is above may import what is below.
   merged by `merge_trees`. No name is shorter than `SHORTEST_WORD`.
 - `gitmem/rules/` says what may be stored: `rules/secrets.py` and `refused_claims()`.
 - `gitmem/ledger/` keeps it: `git/command.py` is the one runner of git, as `GitCommand`.
-- The flows: `gitmem/flows/`, `gitmem/notes/` (see [when due](gitmem/notes/due.py)),
-  `gitmem/dream/` with `gitmem.dream.run`, and `gitmem/docs/`.
+- The flows: `gitmem/flows/` (of notes: [when due](gitmem/flows/notes.py)); what they ask:
+  `gitmem/search/` with `gitmem.search.query`.
 - `gitmem/cli/` has a verb a file: `git mem blame NAME`, or `git mem check --github` in
   CI (`hooks/action/`).
 
@@ -136,8 +136,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ),
     (
         "rename a folder",
-        _moved("gitmem/dream", "gitmem/dreaming", ("gitmem.dream.", "gitmem.dreaming.")),
-        {"gitmem/dream/": "gitmem/dreaming/", "gitmem.dream.run": "gitmem.dreaming.run"},
+        _moved("gitmem/search", "gitmem/seeking", ("gitmem.search.", "gitmem.seeking.")),
+        {"gitmem/search/": "gitmem/seeking/", "gitmem.search.query": "gitmem.seeking.query"},
     ),
     (
         "rename a class",
@@ -162,8 +162,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ),
     (
         "move a file to another layer",
-        _moved("gitmem/notes/due.py", "gitmem/ledger/when_due.py", ("notes.due", "ledger.when_due")),
-        {"gitmem/notes/due.py": "gitmem/ledger/when_due.py"},
+        _moved("gitmem/flows/notes.py", "gitmem/ledger/when_due.py", ("flows.notes", "ledger.when_due")),
+        {"gitmem/flows/notes.py": "gitmem/ledger/when_due.py"},
     ),
     (
         "delete a constant",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.docs.document import MOST_BYTES, parse, statements
+from gitmem.flows.document_text import MOST_BYTES, parse, statements
 
 BEGINNING = "# MAGIC DOC: Layers\n"
 

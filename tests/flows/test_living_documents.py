@@ -18,10 +18,9 @@ from gitmem.app import jobs
 from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, RepositoryError
 from gitmem.core.trailers import parse
-from gitmem.flows import engines
-from gitmem.flows.documents import update as docs_update
-from gitmem.flows.documents.state import change_kept, read_kept
-from gitmem.flows.documents.update import NotNow
+from gitmem.flows import documents, engines
+from gitmem.flows.document_branch import change_kept, read_kept
+from gitmem.flows.documents import NotNow
 from gitmem.git.repository import RefMoved
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.workspace import DOCS_REF
@@ -251,7 +250,7 @@ def test_another_branch_neither_takes_proposals_away_nor_shows_them_as_its_own(h
 def test_a_lost_race_is_planned_again_on_what_the_other_made(here, monkeypatch) -> None:
     """Both workers saw the rename; one of them, slower, wakes up on code that has moved on."""
     here.move("src/parser.py", "src/reading.py")
-    engine, real = Writer(), docs_update.move_ref
+    engine, real = Writer(), documents.move_ref
     raced = []
 
     def slow(self, name, new, old, message):
@@ -261,7 +260,7 @@ def test_a_lost_race_is_planned_again_on_what_the_other_made(here, monkeypatch) 
             here.update(Writer())
         return real(self, name, new, old, message)
 
-    monkeypatch.setattr(docs_update, "move_ref", slow)
+    monkeypatch.setattr(documents, "move_ref", slow)
     done = here.update(engine, all=True)
     assert raced and done.plan.outcome == "unchanged" and done.tip == here.tip
     assert here.text() == NEW.replace("printer", "writing").strip()
@@ -281,7 +280,7 @@ def test_who_loses_every_race_gives_up(here, monkeypatch: pytest.MonkeyPatch) ->
         raise RefMoved("moved")
 
     here.move("src/parser.py", "src/reading.py")
-    monkeypatch.setattr(docs_update, "move_ref", lose)
+    monkeypatch.setattr(documents, "move_ref", lose)
     engine = Writer()
     with pytest.raises(RepositoryError, match="all the time"):
         here.update(engine, all=True)

@@ -11,9 +11,7 @@ import pytest
 from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
 from gitmem.flows.context import workspace_at
-from gitmem.flows.documents.after_commits import keep_documents
-from gitmem.flows.documents.planned import Request, Updated
-from gitmem.flows.documents.update import update
+from gitmem.flows.documents import Request, Updated, keep_documents, update
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
 

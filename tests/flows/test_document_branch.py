@@ -11,11 +11,11 @@ import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, start
 
 from gitmem.app.context import real_edges
-from gitmem.docs.document import MOST_BYTES
 from gitmem.flows import engines
 from gitmem.flows import memory_trees as checked_out
 from gitmem.flows.context import workspace_at
-from gitmem.flows.documents.branch import change_id
+from gitmem.flows.document_branch import change_id
+from gitmem.flows.document_text import MOST_BYTES
 from gitmem.flows.waiting import waiting_in_refs
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.remotes import memory_remote

@@ -1,1 +1,0 @@
-"""Living documents: files of the code tree that are kept true to the code they name."""

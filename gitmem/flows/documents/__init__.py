@@ -1,1 +1,0 @@
-"""Living documents held against git: found, checked, and proposed anew as a branch."""
