@@ -386,9 +386,11 @@ def by_time(change: DreamCommit, origins: Origins) -> tuple[str, str]:
 
 
 def first_said(origins: Origins, ref: str) -> datetime | None:
-    """When a claim came into being; None where that is not known."""
+    """When a claim came into being; None where that is not known, as of what was adopted."""
     found = origins.get(ref, ())
-    return datetime.fromtimestamp(found[0].time, UTC) if found else None
+    if not found or any(one.provenance.op == "adopt" for one in found[0].told):
+        return None
+    return datetime.fromtimestamp(found[0].time, UTC)
 
 
 def _in_full(quote: str, said: str, cut: str, texts: Sequence[str]) -> str:

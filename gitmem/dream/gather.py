@@ -87,7 +87,7 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
     waiting = undecided(unsettled(scope.repo, tip.commit, files, now=sources.now, agents=agents), proposed)
     return ConsolidateInput(
         files=files,
-        said=said_when(claims, past, files),
+        said=said_when(claims, past, files, scope.repo),
         authors={
             ref: one_line(past.brought[said].author.name, 40)
             for ref, said in claims.items()

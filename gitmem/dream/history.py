@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from gitmem.core.account import claims_at, is_memory, lines_named, path_of, reference
@@ -22,7 +22,16 @@ from gitmem.core.names import homes, slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Signature, Step
+from gitmem.git.repository import (
+    BLOB,
+    EXECUTABLE,
+    Commit,
+    Difference,
+    MissingObject,
+    Repository,
+    Signature,
+    Step,
+)
 from gitmem.ledger.workspace import Scope
 from gitmem.values import dataclass
 
@@ -266,6 +275,18 @@ _TEACHERS = frozenset({"agent", "extract", "human"})
 _TAUGHT = frozenset({"add", "update", ""})
 """Operations whose commit is made when something is said: an adopted file is older than its commit."""
 
+_DATED = (
+    "modified",
+    "last_modified",
+    "updated",
+    "updated_at",
+    "last_updated",
+    "date",
+    "created",
+    "created_at",
+)
+"""Keys of frontmatter by which clients and people say when a file was written, its last change first."""
+
 MOST_MEMORIES = 1_000
 """Memories up to which it is found out when every claim was said: most of history is parsed for it."""
 
@@ -289,19 +310,25 @@ def claims_to_date(files: Mapping[str, bytes], agents: Collection[str] = ()) -> 
 
 
 def said_when(
-    asked: Mapping[str, Spoken], past: Past, files: Mapping[str, bytes] | None = None
+    asked: Mapping[str, Spoken],
+    past: Past,
+    files: Mapping[str, bytes] | None = None,
+    repo: Repository | None = None,
 ) -> dict[str, datetime]:
     """Tells when claims came into memory.
 
     Args:
         files: the tree, with the daily logs that claims were made of.
+        repo: has the files that claims were adopted with; None where these are not to be read.
 
     Returns:
         `<file>#<12 hex>` to author time of the commit that brought the claim, in its author's time zone; of
-        one that was made of lines of a log, to when the last of them was said.
-        A claim that was adopted, restored or merged in from elsewhere was said nobody knows when, and
-        is left out.
+        one that was made of lines of a log, to when the last of them was said; of one that was adopted, to
+        when its file says that it was written. Where it does not, the time that the file had on disk puts
+        claims in order, and dates no "yesterday": any later edit may have set it.
+        A claim that was restored or merged in from elsewhere was said nobody knows when, and is left out.
     """
+    adopted = lru_cache(maxsize=None)(lambda commit, path: _written(repo, commit, path) if repo else None)
     found = {}
     for ref, said in asked.items():
         commit = past.brought.get(said)
@@ -310,9 +337,38 @@ def said_when(
             continue
         if provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
             found[ref] = moment(commit.author)
+        elif provenance.op == "adopt":
+            written = adopted(commit, path_of(ref))
+            if (
+                written is None
+                and not relative_dates(said[1])
+                and commit.author.time < commit.committer.time
+            ):
+                written = moment(commit.author)
+            found |= {ref: written} if written else {}
         elif files and (days := _logged(provenance.claims, ref, files)):
             found[ref] = max(days)
     return found
+
+
+def _written(repo: Repository, commit: Commit, path: str) -> datetime | None:
+    """When a file that was adopted says that it was written; None where it does not, or says the future."""
+    try:
+        entry = repo.entry(commit.tree, path)
+        front = (
+            parse(path, repo.blob(entry.oid)).front if entry and entry.mode in (BLOB, EXECUTABLE) else None
+        )
+    except MissingObject:
+        return None
+    for key in _DATED if front else ():
+        try:
+            when = datetime.fromisoformat(front.text(key).strip()) if front else None
+        except ValueError:
+            continue
+        when = when.replace(tzinfo=UTC) if when and when.tzinfo is None else when
+        if when and 0 < when.timestamp() <= commit.committer.time:
+            return when
+    return None
 
 
 def _logged(fates: Iterable[Fate], ref: str, files: Mapping[str, bytes]) -> list[datetime]:

@@ -16,10 +16,11 @@ from gitmem.core.names import is_agent_folder
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.memory_trees import is_memory_tree, keep_up
 from gitmem.flows.writers import Writers
-from gitmem.git.repository import TREE, Signature
+from gitmem.git.repository import TREE, MissingObject, Signature
 from gitmem.git.trees import list_files
 from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
+from gitmem.ledger.layout import blob_name
 from gitmem.ledger.paging import known_ages, page
 from gitmem.ledger.record import Record, read_record, records
 from gitmem.ledger.save_plan import Part, Plan, Request, Split
@@ -99,12 +100,13 @@ def _look_at_arrivals(workspace: Workspace, edges: Edges) -> None:
 def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Saved:
     """Takes a folder in as it is, then pages out what is too much of it: the files left alone longest.
 
-    Files say when they were written to last: each day of them is a commit of its own with that author
-    time, so that no old fact counts as learned today.
+    Files say when they were written to last, and where the code tracks them its commits do: each day of
+    them is a commit of its own with that author time, so that no old fact counts as learned today.
     """
     hold = _holds(live, asked=True, allowed=False)
     request = request_for(workspace, live, edges, adopt=True, hold=hold)
-    touched = scan(live).times
+    seen = scan(live)
+    touched = {**seen.times, **_committed(workspace, request, seen.files)}
     saved = save(replace(request, split=partial(by_time, request, touched)))
     adopted = {path for made in saved.written for path in made.edits}
     known = known_ages(live.scope)
@@ -116,6 +118,32 @@ def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Sav
 
     made = page(live.scope, live.agent, ages)
     return _joined(saved, made, save(request_for(workspace, live, edges, hold=hold))) if made else saved
+
+
+def _committed(workspace: Workspace, request: Request, files: Mapping[str, bytes]) -> dict[str, float]:
+    """When files that the code tracks were last committed: a clone has them all of one moment.
+
+    Args:
+        files: what stands there now; what differs from the commit was written since.
+    """
+    repo = workspace.code
+    tracked = {
+        name
+        for name, data in files.items()
+        if request.code_files.get(name) == blob_name(data, repo.hex_length)
+    }
+    if not tracked:
+        return {}
+    under = request.live.path.relative_to(request.live.anchor).as_posix()
+    found: dict[str, float] = {}
+    with suppress(MissingObject):
+        for touch in repo.touching(request.code_head, [under]):
+            names = {path.removeprefix(f"{under}/") for path in touch.paths} & (tracked - found.keys())
+            if names:
+                found |= dict.fromkeys(names, float(repo.commit(touch.commit).author.time))
+            if len(found) == len(tracked):
+                break
+    return found
 
 
 def by_time(

@@ -179,6 +179,26 @@ def test_adopted_memories_are_as_old_as_their_files(gitmem, repo: Path, home: Pa
     assert [one["commits"] for one in gitmem("save", "--json").json] == [[]]
 
 
+def test_adopted_memories_that_the_code_tracks_are_as_old_as_their_commits(
+    gitmem, repo: Path, home: Path, git
+) -> None:
+    """A clone has all files of one moment; what was edited since its commit is as old as its file."""
+    folder = repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True)
+    for number, name in enumerate(("old", "young", "edited")):
+        (folder / f"{name}.md").write_text(memory(name))
+        git("-C", repo, "add", ".")
+        day = datetime.fromtimestamp(PAST + number * 86_400, UTC).isoformat()
+        git("-C", repo, "commit", "-qm", name, f"--date={day}")
+    (folder / "edited.md").write_text(memory("edited") + "\nMore.\n")
+    for file in folder.iterdir():
+        os.utime(file, (PAST + 90 * 86_400,) * 2)
+    gitmem("init", "-y")
+    found = {one["name"]: one["taught"][:10] for one in gitmem("list", "--json").json}
+    days = [datetime.fromtimestamp(PAST + day * 86_400, UTC).date().isoformat() for day in (0, 1, 90)]
+    assert found == {"old": days[0], "young": days[1], "edited": days[2]}
+
+
 def test_a_folder_that_fits_is_adopted_without_a_word_of_the_archive(
     gitmem, repo: Path, home: Path
 ) -> None:

@@ -16,7 +16,7 @@ from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, note
 from gitmem.core.account import is_memory, references, reject_keys
 from gitmem.core.memory import parse
 from gitmem.core.tombstone import bury
-from gitmem.core.trailers import Fate, Usage
+from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.gather import Sources, gather
 from gitmem.dream.history import look_back
@@ -29,9 +29,10 @@ from gitmem.flows.dream_sources import code_facts, dream_sources
 from gitmem.flows.sessions import sessions_here
 from gitmem.git.config import config_set
 from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.dreams import open_dreams
-from gitmem.ledger.land import read_tip
+from gitmem.ledger.land import Write, land, read_tip
 from gitmem.ledger.paging import page
 from gitmem.ledger.restore import take_back
 from gitmem.transcripts.model import SessionFile
@@ -131,6 +132,40 @@ def test_a_claim_is_dated_by_its_first_commit_through_edits_renames_and_paging(g
     assert ref.startswith("main/outage.md#")
     assert known[ref] == datetime.fromtimestamp(ANN.time, UTC)
     assert not [ref for ref in known if ref.startswith("main/adopted.md#")]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "day"),
+    [
+        ("modified", "2026-03-04T10:00:00.000Z", "2026-03-04"),
+        ("updated", '"2026-03-04"', "2026-03-04"),
+        ("modified", "2199-01-01", "2026-11-01"),
+        ("modified", "last week", "2026-11-01"),
+        ("size", "2026-03-04", "2026-11-01"),
+    ],
+)
+def test_what_was_adopted_was_said_when_its_file_says(
+    ground: Ground, key: str, value: str, day: str
+) -> None:
+    """What the file had on disk puts it in order where it does not say, and dates no "yesterday"."""
+    saved = Signature("Ann", "ann@example.com", ANN.time)
+    written = replace(saved, time=int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()))
+    texts = {
+        "main/deploys.md": memory("Deploy from the release branch.", "Deploys", "deploys"),
+        "main/outage.md": memory("It broke yesterday.", "Outage", "outage"),
+    }
+    edits = {
+        path: text.replace("  type:", f"  {key}: {value}\n  type:").encode() for path, text in texts.items()
+    }
+    write = Write(edits, "Adopt 2 memories of main", Provenance(op="adopt"), author=written)
+    land(ground.scope(), lambda _: write, saved)
+    # A later edit of the file, as by a client that keeps its time there, makes the claim no younger.
+    now = edits["main/deploys.md"].decode().replace("2026-03-04", "2026-11-15") + "\nTag it.\n"
+    ground.put({"main/deploys.md": now}, op="update")
+    said = asked(ground).said
+    known = {claim.text: said[ref] for ref, claim in references(as_bytes(ground)).items() if ref in said}
+    assert known["Deploy from the release branch."].date().isoformat() == day
+    assert ("It broke yesterday." in known) == (day == "2026-03-04")
 
 
 @pytest.mark.parametrize("back", ["undo", "revert", "taught again"])
