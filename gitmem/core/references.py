@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -211,6 +211,31 @@ def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
     found = [statement(finding) for finding in findings if finding.kind != "there"]
     more = len(found) - MOST_SAID
     return (*found[:MOST_SAID], *([f"{more} more that it names are not in HEAD"] if more > 0 else []))
+
+
+_TURNED = re.compile(r"`([^`\n]+)` (?:moved to|became) `([^`\n]+)`(?!, gone)")
+
+
+def only_renamed(old: str, new: str, reason: str) -> bool:
+    """Whether a text is another one with names of the code in the place of those that a reason tells of.
+
+    Args:
+        reason: holds what became of names, as `statement` says it.
+    """
+    names = dict(_TURNED.findall(reason))
+    return bool(names) and with_names(old, names) == new
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """A text with names of the code in the place of others, each as a whole, the longest first.
+
+    Args:
+        names: name as it is written to the one that it becomes.
+    """
+    if not names:
+        return text
+    either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
+    return re.sub(rf"(?<![\w./-])(?:{either})(?![\w-])", lambda match: names[match.group()], text)
 
 
 def disputed(body: str) -> str:

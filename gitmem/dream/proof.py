@@ -43,6 +43,7 @@ from gitmem.rules.account import (
     crowd,
     errors,
     listed,
+    no_names,
     sources_of,
     unknown,
 )
@@ -351,6 +352,7 @@ def prove_plan(
     asked: Sequence[Recalled] = (),
     sessions: Mapping[str, str] | None = None,
     code: Callable[[str], str | None] = unknown,
+    names: Callable[[str, str], Mapping[str, str]] = no_names,
 ) -> tuple[Finding, ...]:
     """Judges what an engine proposes.
 
@@ -363,9 +365,10 @@ def prove_plan(
         asked: the last recalls that showed memories of the scope.
         sessions: id to what was said there; read where nothing else taught what a change says.
         code: gives a file of the code, by its path.
+        names: gives the names of a claim that the code has otherwise now, as `Lookup.names`.
     """
     first, steps, state = _steps(files, changes)
-    ground = _ground(files, allowance, said, allow, sessions or {}, code)
+    ground = _ground(files, allowance, said, allow, Lookup((sessions or {}).get, code, names))
     steps = [_with_session(step, sessions or {}, ground) for step in steps]
     failures = prove(first, steps, ground)
     if failures or not changes:
@@ -384,12 +387,13 @@ def sessions_behind(
     *,
     said: Mapping[str, datetime] | None = None,
     code: Callable[[str], str | None] = unknown,
+    names: Callable[[str, str], Mapping[str, str]] = no_names,
 ) -> tuple[str, ...]:
     """The session of each change that taught what it says anew; empty where memory or the code did.
 
     Args: as for `prove_plan`.
     """
-    ground = _ground(files, None, said, frozenset(), sessions, code)
+    ground = _ground(files, None, said, frozenset(), Lookup(sessions.get, code, names))
     steps = (_with_session(step, sessions, ground) for step in _steps(files, changes)[1])
     return tuple("".join(step.sessions) for step in steps)
 
@@ -411,8 +415,7 @@ def _ground(
     allowance: int | None,
     said: Mapping[str, datetime] | None,
     allow: frozenset[str],
-    sessions: Mapping[str, str],
-    code: Callable[[str], str | None],
+    lookup: Lookup,
 ) -> Ground:
     return Ground(
         allowance,
@@ -420,7 +423,7 @@ def _ground(
         said=said or {},
         standing=frozenset(files),
         sources=lru_cache(partial(sources_of, files)),
-        lookup=Lookup(sessions.get, code),
+        lookup=lookup,
     )
 
 

@@ -145,7 +145,9 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         left, made = replace(left, changes=left.changes[: given.most]), replace(made, notes=notes)
     tell(Step("check"))
     check(files, left.changes, given, sources.allow, sources.asked)
-    heard = sessions_behind(files, left.changes, given.sessions, said=given.said, code=given.code)
+    heard = sessions_behind(
+        files, left.changes, given.sessions, said=given.said, code=given.code, names=given.names
+    )
     log = (*made.log, *left.log)
     # Memories of other agents were not looked at; and what was left out at the end is to be found again.
     known = None if sources.agents or more > 0 else made.compared
@@ -203,6 +205,7 @@ def _failures(
         asked=asked,
         sessions=given.sessions,
         code=given.code,
+        names=given.names,
     )
 
 

@@ -115,11 +115,13 @@ class Observation:
         kind: `code`, `dispute`, `date`, `link`, `log`, `limit` or `index`.
         text: what it is, one line, with its evidence.
         claims: those that it is about, as `<file>#<12 hex>`.
+        names: names in them that the code has otherwise now, with what these are called there.
     """
 
     kind: str
     text: str
     claims: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
 
 Phase = Literal["orient", "gather", "consolidate", "prune", "check"]
@@ -225,6 +227,10 @@ class ConsolidateInput:
     most: int = MOST
     compared: Compared | None = None
     judge: Judge = field(default=unjudged, compare=False, repr=False)
+
+    def names(self, ref: str, _text: str) -> dict[str, str]:
+        """The names of a claim that the code has otherwise now, as was observed."""
+        return dict(pair for one in self.observed if ref in one.claims for pair in one.names)
 
 
 @dataclass(frozen=True)

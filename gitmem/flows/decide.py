@@ -370,7 +370,7 @@ def _accept_dream(one: Dream, asked: Asked) -> Decided:
         edges.now,
         allow,
         asked_before(one.scope, allow),
-        lookup(workspace, edges),
+        lookup(workspace, edges, one.scope),
         asked.session.ask,
         asked.job,
         copies_of(workspace, edges),

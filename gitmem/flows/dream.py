@@ -329,7 +329,9 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
     save_all(workspace, edges)
     who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
     asked = asked_before(dream.scope, allow)
-    return refresh(workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges))
+    return refresh(
+        workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges, dream.scope)
+    )
 
 
 def _find(workspace: Workspace, id: str) -> Dream:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 
 from gitmem.core.account import path_of
 from gitmem.core.errors import RepositoryError
-from gitmem.core.references import Finding, Named, named, warnings
+from gitmem.core.references import Finding, Named, day, named, plain_path, statement, warnings
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.gather import CodeFacts, Sources, nothing_known
 from gitmem.dream.schedule import lock_folder, prior_of
@@ -38,10 +38,19 @@ MOST_BYTES = 200_000
 """Of a file of the code that a dream names as its source."""
 
 
-def lookup(workspace: Workspace, edges: Edges) -> Lookup:
-    """What a proof may look up outside of memory: the sessions of this repository, and its code at HEAD."""
+def lookup(workspace: Workspace, edges: Edges, place: Scope) -> Lookup:
+    """What a proof may look up outside of memory: this repository's sessions, its code and its history.
 
-    return Lookup(SaidSince(workspace, edges, 0.0).get, code_file(workspace))
+    Args:
+        place: the scope that is judged.
+    """
+
+    @cache
+    def names(ref: str, text: str) -> Mapping[str, str]:
+        found = code_facts(workspace, place)({ref: text}) if place.name != "user" else ()
+        return dict(pair for one in found for pair in one.names)
+
+    return Lookup(SaidSince(workspace, edges, 0.0).get, code_file(workspace), names)
 
 
 def code_file(workspace: Workspace) -> Callable[[str], str | None]:
@@ -177,11 +186,20 @@ class _Comparison:
     def _observations(self) -> Iterator[Observation]:
         """One a memory and fact, however many of its claims name the thing."""
         told: dict[tuple[str, str], list[str]] = {}
+        turned: dict[str, Finding] = {}
         for ref, findings in self._found.items():
             for fact in warnings(list(findings.values())):
                 told.setdefault((path_of(ref), fact), []).append(ref)
+            renamed = (one for one in findings.values() if one.kind in ("moved", "renamed"))
+            turned |= {
+                statement(one): one
+                for one in renamed
+                if one.kind == "renamed" or plain_path(one.now) == one.now
+            }
         for (path, fact), refs in told.items():
-            yield Observation("code", f"{one_line(path, 200)}: {one_line(fact, 300)}", tuple(refs))
+            text, one = f"{one_line(path, 200)}: {one_line(fact, 300)}", turned.get(fact)
+            text += f" since {one.commit[:9]}, {day(one.time)}" if one and one.commit else ""
+            yield Observation("code", text, tuple(refs), ((one.name, one.now),) if one else ())
 
 
 def _batches(asked: Sequence[_Asked]) -> Iterator[list[_Asked]]:

@@ -70,7 +70,7 @@ def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card,
 def _failures(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Finding, ...]:
     allow = allowed_fingerprints(workspace)
     asked = asked_before(dream.scope, allow)
-    found = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges))
+    found = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges, dream.scope))
     return (*found, *outdated(dream, allow))
 
 

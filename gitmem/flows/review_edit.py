@@ -223,7 +223,10 @@ def _commit(
     now = find_dream(workspace, dream.id)
     asked = asked_before(dream.scope, allow)
     return HandEdit(
-        now, ref, done, failures_of(now, edges.now, allow, asked, lookup=lookup(workspace, edges))
+        now,
+        ref,
+        done,
+        failures_of(now, edges.now, allow, asked, lookup=lookup(workspace, edges, dream.scope)),
     )
 
 

@@ -24,6 +24,7 @@ from gitmem.core.daily_log import LogLine, is_log, statements
 from gitmem.core.facts import about, added, akin, lacking, misplaced, undated
 from gitmem.core.merge import Files, agent_folder
 from gitmem.core.names import homes
+from gitmem.core.references import only_renamed
 from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Fate
 from gitmem.rules.rule import Finding
@@ -77,6 +78,11 @@ def unknown(_id: str) -> None:
     """Knows of nothing."""
 
 
+def no_names(_ref: str, _text: str) -> Mapping[str, str]:
+    """Knows of no name that changed."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Lookup:
     """What can be looked up outside of memory.
@@ -85,10 +91,13 @@ class Lookup:
         session: gives what was said in a session, a paragraph a message, by its id; None where it is not
             here.
         code: gives a file of the code, by its path; None where there is none, or no code is here.
+        names: gives, of a claim (`<file>#<12 hex>`) and its text, the names in it that the code's history
+            says are called otherwise now.
     """
 
     session: Callable[[str], str | None] = unknown
     code: Callable[[str], str | None] = unknown
+    names: Callable[[str, str], Mapping[str, str]] = no_names
 
 
 NOWHERE = Lookup()
@@ -255,6 +264,8 @@ def _says(fate: Fate, old: str, new: str, sources: Sequence[str]) -> bool:
         return True
     said, says = _LINK.sub(" ", old), _LINK.sub(" ", undated(new))
     swapped = about(said) - about(says) and about(says) - about("\n\n".join(sources))
+    if only_renamed(old, new, fate.reason):
+        return True
     return (
         akin(said, says)
         and not lacking(said, new)

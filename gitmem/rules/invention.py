@@ -15,6 +15,7 @@ from gitmem.core.dates import relative_dates
 from gitmem.core.facts import about, added, misplaced, undated, unheard
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import slugify
+from gitmem.core.references import with_names
 from gitmem.core.trailers import Fate
 from gitmem.rules.account import Ground, Step, agent_of, line_of, quoted
 from gitmem.rules.rule import Finding, Level
@@ -40,8 +41,9 @@ def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
 
     What takes a claim's place says nothing that no source taught: the claims themselves, what stands in the
     same memory, a claim or a line of a log that says the same, a session or a file of the code that the
-    change names. A merged one says it in the words of these. What took no claim's place says nothing that
-    the memory did not say, and what was made of lines of a log says what they say, and no more.
+    change names. It may have the names that the code has for its things now. A merged one says it in the
+    words of these. What took no claim's place says nothing that the memory did not say, and what was made
+    of lines of a log says what they say, and no more.
     A link may stand where a claim was that went to another memory (`See [[name]].`).
     """
     here, there = references(step.before), references(step.after)
@@ -128,7 +130,7 @@ def _replacing(
     missing = untaught(text, gone, near)
     if missing:
         missing = untaught(text, gone, (*near, *ground.sources(agent_of(at.path)), *_files(fates, ground)))
-    if not missing:
+    if not missing or _only_renamed(claim, fates, references(step.before), ground):
         return
     unseen = []
     for id in step.sessions:
@@ -142,6 +144,12 @@ def _replacing(
         what = f"unproved here: {', '.join(missing)} is said to be taught by session {quoted(unseen[0])}, "
         what += "which is not here"
     yield replace(at, rule=UNSEEN if unseen else "invented", message=f"{what}: {quoted(claim.text)}")
+
+
+def _only_renamed(claim: Claim, fates: Sequence[Fate], here: Mapping[str, Claim], ground: Ground) -> bool:
+    """Whether a claim says what another one said, with the names that the code has for its things now."""
+    olds = ((fate.source, here[fate.source].key) for fate in fates)
+    return any(with_names(old, ground.lookup.names(ref, old)) == claim.key for ref, old in olds)
 
 
 def messages(session: str) -> list[str]:

@@ -42,7 +42,7 @@ SAMPLES = 6
 """Former commits that are asked about all missing words, where more are to be asked: then only words that
 one of these had are sought in the others. One that the code had only between two of them is not told of."""
 
-VERSION = 2
+VERSION = 3
 HEADS_KEPT = 8
 """Work trees have a HEAD each."""
 
@@ -60,6 +60,9 @@ _TOLD: dict[str, FindingKind] = {kind: kind for kind in get_args(FindingKind)}
 Fact = tuple[str, str, str, int]
 """(kind, now, commit, time) as in `Finding`; `never` and `unknown` are kinds of which nothing is said."""
 
+Turn = tuple[str, str, int]
+"""What a word is called now, and the commit that took it away with its time; empty where nobody knows."""
+
 Spot = tuple[str, str]
 """A file that has a word, and its blob; both empty where the word is nowhere."""
 
@@ -73,7 +76,8 @@ class Known:
         words: None as above.
         then: commit to words, and whether it had them.
         moments: moment to the newest commit until then.
-        renamed: word to what its definition is called now; empty where that is not plain.
+        renamed: word to what its definition is called now, empty where that is not plain, and the commit
+            that took it out of a line last, with its time.
         tries: looks that ran out of time.
     """
 
@@ -81,7 +85,7 @@ class Known:
     words: dict[str, Spot | None] = field(default_factory=dict)
     then: dict[str, dict[str, bool]] = field(default_factory=dict)
     moments: dict[str, str] = field(default_factory=dict)
-    renamed: dict[str, str] = field(default_factory=dict)
+    renamed: dict[str, Turn] = field(default_factory=dict)
     tries: int = 0
 
 
@@ -248,7 +252,8 @@ class CodeNow:
         for commit, words in gone.items():
             if words and reader.left > 0:
                 found = word_fates(reader, commit, head, words, rev=head)
-                known.renamed |= {word: found[word].now if word in found else "" for word in words}
+                turns = {word: (fate.now, fate.commit, fate.time) for word, fate in found.items()}
+                known.renamed |= {word: turns.get(word, ("", "", 0)) for word in words}
         return any(gone.values())
 
     def _findings(self, one: Named, known: Known) -> Iterable[Finding]:
@@ -270,11 +275,13 @@ class CodeNow:
             if all(spot and spot[0] for spot in spots):
                 yield Finding(written, "there")
             elif None not in spots and any(all(map(had.get, lacking)) for had in then):
+                turns = [known.renamed.get(part, ("", "", 0)) for part in lacking]
                 now = written
-                for part in lacking:
-                    now = re.sub(rf"(?<![\w-]){re.escape(part)}(?![\w-])", known.renamed.get(part, ""), now)
-                plain = all(map(known.renamed.get, lacking))
-                yield Finding(written, "renamed", now) if plain else Finding(written, "gone")
+                for part, turn in zip(lacking, turns, strict=True):
+                    now = re.sub(rf"(?<![\w-]){re.escape(part)}(?![\w-])", turn[0], now)
+                _, commit, time = max(turns, key=lambda turn: turn[2])
+                plain = all(turn[0] for turn in turns)
+                yield Finding(written, "renamed" if plain else "gone", now if plain else "", commit, time)
 
     def _cut_short(self) -> bool:
         try:
@@ -335,7 +342,7 @@ def _read(file: Path) -> Known | None:
                     for commit, words in value["then"].items()
                 },
                 {str(moment): commit and _commit(commit) for moment, commit in value["moments"].items()},
-                {str(word): _word(now) for word, now in value["renamed"].items()},
+                {str(word): _turn(turn) for word, turn in value["renamed"].items()},
                 int(value["tries"]),
             )
     return None
@@ -353,6 +360,10 @@ def _word(value: Any) -> str:
     if not _WORD.fullmatch(value):
         raise ValueError("no identifier or flag")
     return str(value)
+
+
+def _turn(value: Any) -> Turn:
+    return _word(value[0]), value[1] and _commit(value[1]), int(value[2])
 
 
 def _fact(value: Any) -> Fact | None:

@@ -12,6 +12,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import create
 from gitmem.core.tombstone import FILE, bury
 from gitmem.core.trailers import Fate
+from gitmem.dream.proof import prove_plan
 from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Observation, Step
 from gitmem.engines.offline import OfflineEngine
 
@@ -200,15 +201,47 @@ def test_what_was_observed_is_passed_on() -> None:
 def test_a_claim_whose_code_a_commit_took_is_asked_about() -> None:
     files = memories(aa="Uploads retry in `src/gone.py` three times.\n\nAnn owns the mirror in Oslo.")
     claim = next(iter(references(files)))
-    fact = "main/aa.md: `src/gone.py` is gone since 1234567ab, 2026-11-02"
+    fact = "`src/gone.py` is gone since 1234567ab, 2026-11-02"
     made = OfflineEngine().consolidate(
-        ConsolidateInput(files, observed=(Observation("code", fact, (claim,)),))
+        ConsolidateInput(files, observed=(Observation("code", f"main/aa.md: {fact}", (claim,)),))
     )
     (question,) = made.changes
+    assert not any(note.startswith("code:") for note in made.notes), "what is asked is not told again"
     assert question.kind == "question" and fact in question.reason
     assert question.fates == (Fate("dropped", claim, "", fact),)
     body = (question.edits["main/aa.md"] or b"").decode()
     assert "gone.py" not in body and "Ann owns the mirror" in body
+
+
+def test_names_that_the_code_has_otherwise_now_are_put_in_their_place_at_once() -> None:
+    """All claims of a memory in one change, which gives up nothing; who tells of the change is left."""
+    text = (
+        "Ship with `bin/ship.sh` on Fridays.\n\n"
+        "Rows come from `load_rows()`, not from `load_rows_all()`.\n\n"
+        "`bin/ship.sh` was put to `tools/ship.sh` in spring."
+    )
+    files = memories(aa=text)
+    refs = tuple(references(files))
+    facts = (
+        (
+            "`bin/ship.sh` moved to `tools/ship.sh` since 1234567ab, 2026-11-02",
+            "bin/ship.sh",
+            "tools/ship.sh",
+        ),
+        ("`load_rows()` became `read_rows()` since 2345678ab, 2026-11-03", "load_rows()", "read_rows()"),
+    )
+    observed = tuple(
+        Observation("code", f"main/aa.md: {fact}", refs, ((old, now),)) for fact, old, now in facts
+    )
+    given = ConsolidateInput(files, observed=observed, allowance=0)
+    (change,) = OfflineEngine().consolidate(given).changes
+    after = (change.edits["main/aa.md"] or b"").decode()
+    assert "Ship with `tools/ship.sh` on Fridays." in after
+    assert "from `read_rows()`, not from `load_rows_all()`" in after and "`bin/ship.sh` was put to" in after
+    assert {fate.kind for fate in change.fates} == {"superseded"} and len(change.fates) == 2
+    assert change.reason == "; ".join(fact for fact, _, _ in facts)
+    assert prove_plan(files, [change], names=given.names, allowance=0) == ()
+    assert [one.rule for one in prove_plan(files, [change])] == ["invented", "invented"]
 
 
 def test_each_phase_is_told_with_the_files_changed_so_far() -> None:

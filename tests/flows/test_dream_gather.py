@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
+from dream_parked import DREAM_ID, Made, park, ref_of
 
 from gitmem.core.account import is_memory, references, reject_keys
 from gitmem.core.memory import parse
@@ -307,7 +308,7 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(
     code = code_facts(ground.workspace, ground.scope())
     given = asked(ground, sources=Sources(NOW, code=code))
     assert sorted(text.partition(" since")[0] for text in observed(given, "code")) == [
-        "main/cache.md: `warm_cache()` is no longer in the code",
+        "main/cache.md: `warm_cache()` is gone",
         "main/gone.md: `gone.sh` is gone",
         "main/rows.md: `load_rows()` became `read_rows()`",
         "main/ship.md: `bin/ship.sh` moved to `tools/ship.sh`",
@@ -316,6 +317,43 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(
     hurried = code_facts(ground.workspace, ground.scope(), seconds=0.0)
     (cut,) = observed(asked(ground, sources=Sources(NOW, code=hurried)), "code")
     assert cut == "no time was left to look up what 4 of 4 memories name in the code"
+
+
+def test_a_memory_of_moved_code_is_repaired_as_the_codes_history_says(
+    ground: Ground, git: Callable[..., str], gitmem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names the commit, and is looked up again where it is accepted; no commit, no repair."""
+    repo = ground.repo
+    (repo / "rows.py").write_text("def load_rows():\n    return 1\n\n\ndef drop_rows():\n    return 2\n")
+    (repo / "bin").mkdir()
+    (repo / "bin/ship.sh").write_text("echo ship\n" * 5)
+    git("-C", repo, "add", ".")
+    git("-C", repo, "commit", "-qm", "Rows")
+    made = int(git("-C", repo, "log", "-1", "--format=%ct"))
+    (repo / "tools").mkdir()
+    git("-C", repo, "mv", "bin/ship.sh", "tools/ship.sh")
+    (repo / "rows.py").write_text("def read_rows():\n    return 1\n\n\ndef drop_rows():\n    return 2\n")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"{made + 9 * DAY} +0000")
+    git("-C", repo, "commit", "-qam", "Move")
+    commit = git("-C", repo, "rev-parse", "HEAD")[:9]
+    ground.put(notes(rows=("Rows", "Call `load_rows()` once.\n\nShip with `bin/ship.sh`.")), time=made)
+    plan = dream(ground.workspace, ground.edges, scope="project", force=True).plan
+    assert plan is not None and [one.kind for one in plan.changes] == ["code"]
+    assert plan.changes[0].reason.count(f"since {commit}, ") == 2
+    (waiting,) = open_dreams(ground.workspace)
+    gitmem("review", "accept", waiting.id)
+    assert "Call `read_rows()` once.\n\nShip with `tools/ship.sh`." in ground.tree()["main/rows.md"]
+    # Renamed by nobody, whatever the reason says.
+    before, old, new = ground.tree()["main/rows.md"], "Call `read_rows()` once.", "Call `drop_rows()` once."
+    fate = Fate(
+        "superseded",
+        ref_of("main/rows.md", before, old),
+        ref_of("main/rows.md", before.replace(old, new), new),
+        f"`read_rows()` became `drop_rows()` since {commit}, 2026-11-02",
+    )
+    park(ground, [Made({"main/rows.md": before.replace(old, new)}, [fate])])
+    refused = gitmem("review", "accept", DREAM_ID, "1", ok=False)
+    assert refused.code == 1 and "drop_rows" in refused.err and old in ground.tree()["main/rows.md"]
 
 
 def transcript(folder: Path, cwd: Path, id: str, *said: tuple[str, str]) -> Path:

@@ -193,11 +193,13 @@ def test_who_has_time_is_told_what_a_symbol_or_flag_is_called_now(code: Code) ->
         now = CodeNow(
             GitCommand(os.environ), code.top, common, common / "gitmem", PATIENT_SECONDS, follow=True
         )
-        assert [statement(finding) for finding in now.look(names)[0]] == [
+        found = now.look(names)[0]
+        assert [statement(finding).partition(" since")[0] for finding in found] == [
             "`Store.open_it()` became `Store.open_each()`",
             "`--old-flag` became `--new-flag`",
-            "`drop_all()` is no longer in the code",
+            "`drop_all()` is gone",
         ]
+        assert all(finding.commit and finding.time for finding in found), "the commit that took it"
 
 
 def test_a_symbol_renamed_on_the_day_it_was_taught_is_told_of(code: Code) -> None:

@@ -15,8 +15,9 @@ from gitmem.core.dates import annotate, relative_dates
 from gitmem.core.facts import about, lacking
 from gitmem.core.facts import numbers as numbers_in
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.core.memory import Memory
+from gitmem.core.memory import Memory, description_claim
 from gitmem.core.merge import agent_folder
+from gitmem.core.references import with_names
 from gitmem.core.text import decode
 from gitmem.core.trailers import ASKING, Fate
 from gitmem.engines.engine import (
@@ -116,7 +117,9 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     ask_about_code(work, given.observed)
     relate(work, pairs, given.said, given.authors, asking=True)
     tell(Step("prune", files=work.touched()))
-    observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in given.observed)
+    # What is proposed, or asked, is not told again.
+    left = (one for one in given.observed if not one.claims or not work.went(one.claims))
+    observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in left)
     # What waits for a person may stay as it was.
     compared = Compared(frozenset(work.touched()), tuple(map(ends, pairs))) if whole else None
     return Consolidation(tuple(work.changes), (*observed, *work.notes), compared=compared)
@@ -178,6 +181,7 @@ def _repair_all(work: Work, given: ConsolidateInput) -> None:
     for path in work.paths():
         settle_disputes(work, path, given.said, given.observed)
     repair_links(work, given.renamed)
+    rename_code(work, given.observed)
 
 
 def _blamed(changes: Sequence[DreamChange], failures: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -422,6 +426,50 @@ def _unsaid(memory: Memory, hook: str) -> str:
     return "; ".join(fresh) if fresh else ""
 
 
+def rename_code(work: Work, observed: Iterable[Observation]) -> None:
+    """One change for each memory that names what the code calls otherwise now, in all of its claims.
+
+    Args:
+        observed: those of kind `code` say what became of a name, and by which commit.
+    """
+    turned: dict[str, list[Observation]] = {}
+    for one in observed:
+        if one.names:
+            turned.setdefault(path_of(one.claims[0]), []).append(one)
+    for path, found in turned.items():
+        if path in work.memories:
+            _rename(work, work.memories[path], found)
+
+
+def _rename(work: Work, memory: Memory, found: Sequence[Observation]) -> bool:
+    def renamed(claim: Claim) -> str:
+        ref = reference(memory.path, claim)
+        names = dict(pair for one in found if ref in one.claims for pair in one.names)
+        # Who writes both names tells of the change itself.
+        return with_names(claim.text, {old: now for old, now in names.items() if now not in claim.text})
+
+    hook = description_claim(memory.description)
+    changed = reworded(memory, {at: renamed(claim) for at, claim in enumerate(memory.parsed.claims)})
+    if changed and hook:
+        changed = described(changed, renamed(hook))
+    if changed is None or len(changed.claims) != len(memory.claims):
+        return False
+    both = [
+        (old, new) for old, new in zip(memory.claims, changed.claims, strict=True) if old.key != new.key
+    ]
+    told = [one for one in found if {reference(memory.path, old) for old, _ in both} & {*one.claims}]
+    why = "; ".join(one.text.removeprefix(f"{memory.path}: ") for one in told)
+    ends = ((reference(memory.path, old), reference(memory.path, new)) for old, new in both)
+    fates = tuple(Fate("superseded", source, target, why) for source, target in ends)
+    if not fates or work.is_settled(agent_folder(memory.path), fates):
+        return False
+    ((old_name, new_name), *more) = (pair for one in told for pair in one.names)
+    subject = f"Say {new_name} for {old_name} in {memory.name}" + (
+        f", and {len(more)} more" if more else ""
+    )
+    return work.propose("code", {memory.path: changed}, fates, subject, why)
+
+
 CODE = 5
 """Questions of one dream about claims whose code is gone."""
 
@@ -452,6 +500,7 @@ def _ask_about_code(work: Work, ref: str, why: str) -> bool:
         if any(said(claim.text).plain for claim in (*claims[:at], *claims[at + 1 :]))
         else None
     )
+    why = why.removeprefix(f"{memory.path}: ")
     fates = (Fate("dropped", ref, "", why),)
     if changed is None or work.is_settled(agent_folder(memory.path), fates):
         return False

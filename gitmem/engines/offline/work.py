@@ -11,6 +11,7 @@ from gitmem.core.facts import lacking
 from gitmem.core.memory import Memory, description_claim, parse
 from gitmem.core.merge import agent_folder
 from gitmem.core.pointer import is_promoted
+from gitmem.core.references import only_renamed
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import MOST, DreamChange
@@ -98,6 +99,10 @@ class Work:
         """
         return source not in self._gone | self._targets and target not in self._gone
 
+    def went(self, claims: Iterable[str]) -> bool:
+        """Whether a change so far is about each of these claims."""
+        return self._gone.issuperset(claims)
+
     def is_settled(self, agent: str, fates: tuple[Fate, ...]) -> bool:
         """Whether a person rejected any of these before, or still has to decide on it."""
         stones = self._stones.get(agent, frozenset())
@@ -158,7 +163,7 @@ class Work:
         return True
 
     def _cost(self, fates: tuple[Fate, ...], edited: Mapping[str, Memory | None]) -> int:
-        """How many claims are given up; where a link leads is no part of what a claim says."""
+        """How many claims are given up; where links lead and what the code calls things does not count."""
         given_up = [fate for fate in fates if fate.kind in ("dropped", "superseded")]
         if self._left is None or not given_up:
             return 0
@@ -167,7 +172,10 @@ class Work:
         new = _keys([edited.get(path, self.memories.get(path)) for path in paths])
         return sum(
             fate.kind == "dropped"
-            or bool(lacking(LINK.sub(" ", old.get(fate.source, "")), new.get(fate.target, "")))
+            or (
+                bool(lacking(LINK.sub(" ", old.get(fate.source, "")), new.get(fate.target, "")))
+                and not only_renamed(old.get(fate.source, ""), new.get(fate.target, ""), fate.reason)
+            )
             for fate in given_up
         )
 
