@@ -22,7 +22,7 @@ LINES_OF_MEMORY = {
     "ledger/purge.py": "all refs of memory in one transaction, and refs of its own",
     "ledger/replay.py": "memory that another machine's purge of proposals has to reach",
     "ledger/share.py": "the private ref, deleted once the shared one holds what it held",
-    "app/doctor/refs.py": "a ref that was lost or damaged, brought back; what it held is kept",
+    "app/doctor_memory.py": "a ref that was lost or damaged, brought back; what it held is kept",
 }
 """Modules that move a line of memory itself."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from gitmem.app.doctor import Finding, carry_out, plan
+from gitmem.app.doctor import carry_out, plan
+from gitmem.app.doctor_memory import Finding
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted

@@ -17,7 +17,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground, memory
 
-from gitmem.app.doctor import notes, plan
+from gitmem.app import doctor_state
+from gitmem.app.doctor import plan
 from gitmem.app.spool import Job, put
 from gitmem.flows.place import find_repository
 from gitmem.git.locks import ProcessIdentity, process_identity
@@ -42,7 +43,7 @@ def well(ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
     for scope in ("project", "local", "user"):
         ground.learn({"reviewer/ports.md": memory("ports"), "reviewer/db.md": memory("db")}, scope)
     ground.run("save")
-    monkeypatch.setattr(notes, "start_worker", lambda *given: None)
+    monkeypatch.setattr(doctor_state, "start_worker", lambda *given: None)
     return ground
 
 
@@ -407,7 +408,7 @@ class TestNotes:
 
     def test_jobs_without_a_worker_get_one(self, well: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
         started: list[Path] = []
-        monkeypatch.setattr(notes, "start_worker", lambda common, environ: started.append(common))
+        monkeypatch.setattr(doctor_state, "start_worker", lambda common, environ: started.append(common))
         put(well.workspace.state / "spool", Job("stop", str(well.repo)))
         [row] = [row for row in rows(well, code=1) if row["kind"] == "waiting-jobs"]
         assert row["done"] == "started the worker"
@@ -494,7 +495,7 @@ class TestLocks:
         self, well: Ground, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = self.lock(well.repo / ".git" / f"{REF}.lock", 0)
-        monkeypatch.setattr("gitmem.app.doctor.locks.time.sleep", lambda _: path.unlink())
+        monkeypatch.setattr("gitmem.app.doctor_state.time.sleep", lambda _: path.unlink())
         assert found(well) == []
 
     def test_a_lock_that_changes_meanwhile_has_an_owner(self, well: Ground) -> None:

@@ -1,28 +1,144 @@
-"""What can be deleted at no loss of memory, and misleads: records, the worker's notes, catalogs."""
+"""What the doctor finds beside memory: lock files that nobody holds, records, the worker's notes, catalogs.
+
+All of it can be deleted at no loss of memory, and blocks or misleads while it stands.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 from gitmem.app import spool
-from gitmem.app.doctor.evidence import Standing, stand
-from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.doctor_memory import Finding, Patient, Standing, stand
 from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
-from gitmem.core.text import counted
+from gitmem.core.text import counted, lasting
 from gitmem.flows.place import start_worker
 from gitmem.git.command import worktrees
-from gitmem.git.locks import is_alive
+from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.record import read_record, record_path
 from gitmem.ledger.workspace import LIVE_FOLDERS, Scope
 from gitmem.search import database
 from gitmem.search.index import Catalog, read_memory
+
+QUICK_SECONDS = 60.0
+"""Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""
+
+LONG_SECONDS = 3600.0
+"""Packing refs may take its time, and so may an editor that has the configuration open."""
+
+SECOND_LOOK_SECONDS = 1.0
+OURS = ("refs/gitmem", "refs/heads/gitmem", "refs/remotes")
+"""Where a code repository's lock files may be gitmem's."""
+
+SHARED = ("packed-refs.lock", "packed-refs.new", "config.lock", "reftable/tables.list.lock")
+"""Locks that a git at work on something else takes, too."""
+
+DREAM = ".consolidate-lock"
+
+
+def check_locks(patient: Patient) -> list[Finding]:
+    """Looks for lock files that block writers, or make them wait."""
+    found: list[Finding] = []
+    for repo, _ in patient.repositories:
+        found += _of_git(patient, repo.git_dir)
+        for path in sorted((repo.git_dir / "gitmem").glob("turn-*.lock")):
+            who = ProcessIdentity.parse(_body(path))
+            if who is None or not is_alive(who):
+                what = f"{path} was left by a writer who is gone"
+                found.append(Finding("left-over-lock", what, "remove it", _removal(path)))
+    for state in {scope.state for scope in patient.scopes}:
+        for path in sorted((state / "dream").glob(f"*/{DREAM}")):
+            found += _of_dream(path)
+    return found
+
+
+def _of_git(patient: Patient, git_dir: Path) -> Iterator[Finding]:
+    private = git_dir != patient.workspace.layout.common_dir
+    shared = {git_dir / name for name in SHARED}
+    # The file system's clock, not that of the edges: it is file times that are compared.
+    now = time.time()
+    found = {}
+    for path in [*_ref_locks(git_dir, private), *shared]:
+        with suppress(OSError):
+            found[path] = now - path.lstat().st_mtime
+    if any(age < QUICK_SECONDS for age in found.values()):
+        time.sleep(SECOND_LOOK_SECONDS)
+    for path, age in sorted(found.items()):
+        if (path in shared and not private and age < LONG_SECONDS) or not path.exists():
+            continue
+        what = f"{path} ({lasting(age)} old) blocks every write"
+        yield Finding(
+            "left-over-lock", what, "remove it, if no git is at work here", _removal(path), asks=True
+        )
+
+
+def _ref_locks(git_dir: Path, private: bool) -> list[Path]:
+    """Lock files on refs of memory: in the private repository on all."""
+    if private:
+        return [*locks_below(git_dir, "refs"), git_dir / "HEAD.lock"]
+    found = [path for root in OURS for path in locks_below(git_dir, root)]
+    found = [path for path in found if "gitmem" in path.relative_to(git_dir).parts]
+    return [*found, *(git_dir / f"{root}.lock" for root in OURS[:2])]
+
+
+def _removal(path: Path) -> Callable[[], str]:
+    before = _state(path)
+
+    def remove() -> str:
+        if _state(path) != before:
+            raise RepositoryError(f"{path} changed meanwhile, so somebody holds it", "Run doctor again.")
+        if path.name.startswith("turn-"):
+            with writer_lock(path.parent, path.stem, blocking=False):
+                path.unlink(missing_ok=True)
+        else:
+            path.unlink(missing_ok=True)
+        return f"removed {path}"
+
+    return remove
+
+
+def _of_dream(path: Path) -> Iterator[Finding]:
+    body = _body(path)
+    who = ProcessIdentity.parse(body)
+    if who is None or is_alive(who):
+        return
+
+    def release() -> str:
+        with writer_lock(path.parent, "taking"):
+            if _body(path) != body:
+                raise RepositoryError(f"{path} changed meanwhile", "Run doctor again.")
+            prior = float(body.split()[2])
+            if prior > 0:
+                path.write_bytes(b"")
+                os.utime(path, (prior, prior))
+            else:
+                path.unlink()
+        return f"released {path}"
+
+    what = f"{path} is held by process {who.pid}, which is gone: a dream did not end"
+    yield Finding("left-over-lock", what, "release it, as if that dream had not begun", release)
+
+
+def _body(path: Path) -> str:
+    with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        return file.read(200).decode("ascii", "replace")
+    return ""
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
 
 LATE_SECONDS = 86_400.0
 """How long a ref may be ahead of a catalog that nobody had a reason to read."""

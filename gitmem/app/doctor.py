@@ -1,27 +1,34 @@
-"""What `init` set up: settings, the private repository, hooks, and the project's name."""
+"""`doctor`: finds what is broken, as values that say how each is mended, and mends one at a time.
+
+Here are the order of all checks, and those of what `init` set up: settings, the private repository, hooks,
+and the project's name.
+"""
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
 from gitmem.app.client_setup import hooked_clients, plan_clients
 from gitmem.app.client_standing import client_standings
-from gitmem.app.doctor.finding import Finding, Patient
+from gitmem.app.doctor_memory import Finding, Patient, check_objects, check_refs, check_trees
+from gitmem.app.doctor_state import check_catalogs, check_locks, check_records, check_worker
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import GitmemError, RepositoryError, UsageError
 from gitmem.core.text import counted
+from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
 from gitmem.flows.save import code_tree, save_all
 from gitmem.git.command import config_get
+from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
 from gitmem.ledger.record import read_record
 from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
-from gitmem.ledger.workspace import LIVE_FOLDERS
+from gitmem.ledger.workspace import LIVE_FOLDERS, SHARED_REF, Workspace
 from gitmem.transcripts.privacy import ignoring
 
 
@@ -228,3 +235,72 @@ def _other_tops(state: Path) -> set[Path]:
 def _origin(patient: Patient, folder: Path) -> str:
     url = config_get(patient.workspace.git, folder, "remote.origin.url") or ""
     return normalise_url(url, folder) if url else ""
+
+
+CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (
+    check_settings,
+    check_engine,
+    check_state,
+    check_private_repository,
+    check_locks,
+    check_objects,
+    check_refs,
+    check_trees,
+    check_records,
+    check_worker,
+    check_catalogs,
+    check_hooks,
+    check_project_id,
+)
+"""In the order in which their mends build on one another."""
+
+
+def plan(workspace: Workspace, edges: Edges) -> tuple[Finding, ...]:
+    """Finds what is wrong; nothing is written.
+
+    Raises:
+        RepositoryError: `init` never ran here.
+    """
+    if not workspace.settings.get("projectId"):
+        raise RepositoryError(f"{workspace.layout.worktree} has no gitmem memory yet", "Run: git mem init")
+    patient = _patient(_usable(workspace), edges)
+    found: list[Finding] = []
+    for check in CHECKS:
+        try:
+            found += check(patient)
+        except (GitmemError, OSError) as error:
+            hint = error.hint if isinstance(error, GitmemError) else ""
+            found.append(Finding("unreadable", str(error), hint or "see what git says: git fsck"))
+    return tuple(found)
+
+
+def carry_out(finding: Finding) -> str:
+    """Mends one; returns what was done.
+
+    Raises:
+        RepositoryError: it cannot be done; what was there still is.
+    """
+    if finding.act is None:
+        raise RepositoryError(finding.what, finding.mend)
+    try:
+        return finding.act()
+    except OSError as error:
+        raise RepositoryError(
+            f"{error.filename or 'a file'}: {error.strerror}", "Make it writable for you."
+        ) from error
+
+
+def _patient(workspace: Workspace, edges: Edges) -> Patient:
+    there = workspace.has_private
+    if there:
+        # Opened by its own property, it would get mode 0700 before anybody looked at that.
+        vars(workspace)["private"] = open_repository(workspace.private_path, workspace.git, bare=True)
+    return Patient(workspace, edges, there)
+
+
+def _usable(workspace: Workspace) -> Workspace:
+    """The same with a sharing that means something, so that there is a ref to look at."""
+    if workspace.settings.values.get("share", "off").rsplit("\n", 1)[-1] in ("off", "review", "direct"):
+        return workspace
+    shared = workspace.code.ref(SHARED_REF) is not None
+    return workspace.with_settings(share="review" if shared else "off")
