@@ -17,7 +17,7 @@ LONGEST, SHORTEST = 700, 40
 """Lines of one file: longer is two thoughts, shorter belongs to whoever uses it."""
 
 
-FACES = ("mcp", "memory_tool")
+FACES = ("mcp", "memory_tool", "view")
 """Folders that stand in the row `faces`, beside the files that stand in no folder."""
 
 

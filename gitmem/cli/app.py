@@ -17,7 +17,7 @@ from gitmem.cli.run import make_context
 FIRST_SCREEN = ("init", "status", "remember", "recall", "log", "review", "sync", "undo")
 GROUPS: dict[str, tuple[str, ...]] = {
     "First screen": FIRST_SCREEN,
-    "Look": ("list", "show", "diff", "blame"),
+    "Look": ("list", "show", "diff", "blame", "view"),
     "Change": ("save", "forget", "restore", "checkout", "move", "promote", "demote", "pause", "unpause"),
     "Team": ("share", "check", "backup", "snapshot"),
     "Consolidate": ("dream", "docs"),
@@ -37,6 +37,7 @@ SUMMARIES = {
     "show": "Print a memory, now or as of then.",
     "diff": "Show what changed, claim by claim.",
     "blame": "Show who taught each claim of a memory, and when.",
+    "view": "Show memory on a page in a browser, and decide there.",
     "save": "Commit what agents and people edited.",
     "forget": "Delete a memory and see to it that it stays away.",
     "restore": "Bring memories back as they were.",
