@@ -222,7 +222,7 @@ def _merge(work: Work) -> None:
 
 def _rules(work: Work) -> None:
     """Moves memories that became rules of the code, or are rules no more."""
-    from gitmem.flows.promotion.following import follow_rules
+    from gitmem.flows.promote import follow_rules
 
     told = work.of(_RULES_CHANGE)
     pairs = [pair for part, _ in told for pair in part.rewritten]

@@ -11,7 +11,7 @@ from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.words import sound
 from gitmem.flows.last_decided import forget
-from gitmem.flows.promotion.promote import demote as carry_out
+from gitmem.flows.promote import demote as carry_out
 from gitmem.ledger.lookup import find
 
 

@@ -14,7 +14,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.core.names import INDEX, file_address
 from gitmem.core.text import counted, one_line
 from gitmem.flows.code_reach import unmerged
-from gitmem.flows.promotion.pending import noted_rules
+from gitmem.flows.rule_files import read_state
 from gitmem.flows.show import listed_value
 from gitmem.git.objects import MISSING_HINT
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
@@ -64,7 +64,7 @@ def list_memories(
     if missed:
         run.out.say(f"hint: {MISSING_HINT}")
     if run.out.as_json:
-        became = {} if at else noted_rules(run.workspace)
+        became = {} if at else read_state(run.workspace.state).by_memory
         elsewhere = {} if at else unmerged(run.workspace, found)
         run.out.json(
             [listed_value(one, became.get(_address(one)), elsewhere.get(one, "")) for one in found]
@@ -171,7 +171,7 @@ def _rules(run: Context) -> dict[str, str]:
     """What to say of memories that became rules: address to text."""
     return {
         address: f"(promoted to {one.file}{f' in {one.commit[:12]}' if one.commit else ''}) "
-        for address, one in noted_rules(run.workspace).items()
+        for address, one in read_state(run.workspace.state).by_memory.items()
     }
 
 

@@ -11,9 +11,8 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.words import sound
-from gitmem.flows.promotion.message import text_of, told_of
-from gitmem.flows.promotion.promote import Done, Promotion, plan
-from gitmem.flows.promotion.promote import promote as carry_out
+from gitmem.flows.promote import Done, Promotion, plan, text_of, told_of
+from gitmem.flows.promote import promote as carry_out
 from gitmem.ledger.lookup import find
 
 

@@ -16,6 +16,7 @@ from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
 from gitmem.dream.review import Answer
+from gitmem.flows import promotions
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.document_branch import Waiting
@@ -25,8 +26,7 @@ from gitmem.flows.exchange import after_merge
 from gitmem.flows.last_decided import note
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import withdraw_proposal
-from gitmem.flows.promotion import proposals as promotions
-from gitmem.flows.promotion.proposals import Offered
+from gitmem.flows.promotions import Offered
 from gitmem.flows.review import pick, queue
 from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all

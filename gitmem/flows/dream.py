@@ -229,7 +229,7 @@ def _with_promotions(
     workspace: Workspace, edges: Edges, plan: DreamPlan, sources: Sources, dry_run: bool
 ) -> DreamPlan:
     """Proposes as rules what is recalled often; the notes of the dream say which."""
-    from gitmem.flows.promotion.proposals import propose
+    from gitmem.flows.promotions import propose
 
     try:
         notes = propose(workspace, edges, plan.scope, sources.asked, dry_run=dry_run)

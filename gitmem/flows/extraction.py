@@ -13,14 +13,14 @@ from gitmem.flows.extract.plan import judge
 from gitmem.flows.extract.rules import rules_of
 from gitmem.flows.extract.run import Context
 from gitmem.flows.pause import intervals, said_in_pause
-from gitmem.flows.promotion.pending import rules_under_way
+from gitmem.flows.rule_files import read_state
+from gitmem.flows.rule_text import spoken
 from gitmem.flows.save import copies_of
 from gitmem.flows.switches import unheard
 from gitmem.ledger.apply import Judged
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.workspace import ScopeName, Workspace
-from gitmem.promote.section import spoken
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Session
 from gitmem.transcripts.privacy import ignoring
@@ -61,7 +61,7 @@ def rule_texts(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     if top is not None:
         names = (*RULE_FILES, f"{workspace.claude_folder}/CLAUDE.md")
         # A rule that was a memory may stand in any file.
-        became = (one.file for one in rules_under_way(workspace))
+        became = sorted(read_state(workspace.state).files)
         places += [(top, top / name) for name in dict.fromkeys((*names, *became))]
     texts = []
     for anchor, path in places:

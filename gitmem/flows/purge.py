@@ -14,8 +14,8 @@ from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.purge import Purge, unfit
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.memory_trees import keep_up
-from gitmem.flows.promotion.message import propose
-from gitmem.flows.promotion.pending import changing
+from gitmem.flows.promote import propose
+from gitmem.flows.rule_files import changing
 from gitmem.flows.save import save_all
 from gitmem.git.locks import writer_lock
 from gitmem.git.remote import Patience

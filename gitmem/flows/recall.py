@@ -34,7 +34,7 @@ from gitmem.search.recall import (
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.core.references import Finding, Named
-    from gitmem.flows.promotion.standing import InHead
+    from gitmem.flows.rule_files import InHead
     from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import Workspace
 
@@ -389,7 +389,7 @@ class _Reader:
 
     def _rule_in(self, candidate: Candidate, memory: Memory) -> str:
         """The instruction file of HEAD that says what a memory says, which the agent reads anyway."""
-        from gitmem.flows.promotion.standing import InHead  # few memories were promoted
+        from gitmem.flows.rule_files import InHead  # few memories were promoted
 
         self._in_head = self._in_head or InHead(self._workspace)
         scope = self._held[candidate.ref].scopes[candidate.ref]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gitmem.core.claim import Claim
     from gitmem.flows.disputes import Dispute
     from gitmem.flows.document_branch import Waiting
-    from gitmem.flows.promotion.proposals import Offered
+    from gitmem.flows.promotions import Offered
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.dreams import Dream
     from gitmem.ledger.inbox import Inbox
@@ -340,7 +340,7 @@ def document_item(one: Waiting) -> Item:
 
 def promotion_item(one: Offered) -> Item:
     """A memory that a dream would have as a rule."""
-    from gitmem.promote.rule import rule_text  # a count of what waits shows no text
+    from gitmem.flows.rule_text import rule_text  # a count of what waits shows no text
 
     at, rule = one.at, rule_text(one.at.memory)
     often = counted(one.proposal.recalls, "question")

@@ -16,8 +16,7 @@ from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
-    from gitmem.flows.promotion.pending import Standing
-    from gitmem.flows.promotion.standing import Became
+    from gitmem.flows.rule_files import Became, Standing
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def show(
 
 def became_rule(workspace: Workspace, found: Found) -> Became | None:
     """What became of a memory that points to a rule; None for one that does not."""
-    from gitmem.flows.promotion.standing import became  # few memories were promoted
+    from gitmem.flows.rule_files import became  # few memories were promoted
 
     home = hot_path(found.path) or found.path
     return became(workspace, f"{found.scope}/{home.removesuffix('.md')}", found.memory)

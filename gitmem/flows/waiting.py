@@ -51,7 +51,7 @@ def in_refs(
 
         yield "document", waiting_documents(workspace)
     if before or any("/p-" in ref for ref in there):
-        from gitmem.flows.promotion.proposals import offered
+        from gitmem.flows.promotions import offered
 
         yield "promotion", offered(workspace)
 

@@ -43,7 +43,7 @@ ROOMS = ("gitmem/core", "gitmem/rules")
 TESTS = (
     "tests/core",
     "tests/rules",
-    "tests/promote/test_sections.py",
+    "tests/flows/test_rule_text.py",
     "tests/flows/test_check_rules.py",
     "tests/flows/test_check_fates.py",
     "tests/flows/test_check_bypass.py",

@@ -13,7 +13,7 @@ from machines import Machine
 
 from gitmem.app.context import real_edges
 from gitmem.flows.last_recalls import record_of
-from gitmem.flows.promotion.following import follow_rules
+from gitmem.flows.promote import follow_rules
 
 FACT = "Use the real database in tests, never mocks.\n\n**Why:** Mocks hid a broken migration."
 HOT, POINTER = "main/no-mocks.md", "**Rule in:** [CLAUDE.md](CLAUDE.md)"

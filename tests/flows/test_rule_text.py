@@ -9,8 +9,7 @@ from laws import examples
 
 from gitmem.core.memory import create, parse
 from gitmem.core.pointer import is_promoted, rule_file, with_pointer, without_pointer
-from gitmem.promote.rule import rule_text, says_the_same
-from gitmem.promote.section import (
+from gitmem.flows.rule_text import (
     BEGIN,
     CLOSE,
     END,
@@ -18,9 +17,11 @@ from gitmem.promote.section import (
     insert,
     mark,
     remove,
+    rule_text,
+    says_the_same,
     spoken,
 )
-from gitmem.promote.section import (
+from gitmem.flows.rule_text import (
     parse as rules_of,
 )
 

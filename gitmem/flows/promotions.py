@@ -19,7 +19,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -30,17 +30,14 @@ from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted, decode, iso, one_line
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
-from gitmem.flows.promotion.pending import read_state
+from gitmem.flows.rule_files import DEFAULTS, EVERYWHERE, Place, chosen_file, place_at, place_of, read_state
 from gitmem.git.repository import MissingObject, Signature
 from gitmem.git.trees import list_files, read_paths
 from gitmem.ledger import proposals
 from gitmem.ledger.land import ROOT_SIGNATURE, Written, memory_commit, read_tip
-from gitmem.ledger.lookup import Found
 from gitmem.ledger.proposals import suggestions_of
 from gitmem.ledger.suggestions import leave_tree, review_ref, settle
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
-from gitmem.promote.moving import EVERYWHERE, Place, place_at, place_of, to_rule
-from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.rules.findable import Recalled
@@ -61,7 +58,7 @@ _DISPUTED = "*(disputed "
 
 
 @dataclass(frozen=True)
-class Promotion:
+class Proposal:
     """One memory that a dream would have as a rule.
 
     Attributes:
@@ -104,9 +101,9 @@ class Promotion:
 
 @dataclass(frozen=True)
 class Offered:
-    """A promotion with the memory that it is about."""
+    """A promotion that waits, with the memory that it is about."""
 
-    proposal: Promotion
+    proposal: Proposal
     at: Place
 
 
@@ -124,8 +121,6 @@ def propose(
     Raises:
         UsageError: no file here can hold rules.
     """
-    from gitmem.flows.promotion.files import chosen_file  # a look needs none
-
     if scope.name == EVERYWHERE:  # a rule of one project is no place for what holds in all
         return ()
     if not dry_run:
@@ -134,9 +129,9 @@ def propose(
     if room <= 0:
         return ()
     known = proposals.taken(suggestions_of(workspace))
-    made: list[tuple[Promotion, Place]] = []
+    made: list[tuple[Proposal, Place]] = []
     for at, recalls in _often(workspace, scope, asked):
-        one = Promotion(at.scope, at.agent, at.home, recalls, iso(edges.now))
+        one = Proposal(at.scope, at.agent, at.home, recalls, iso(edges.now))
         if one.id not in known and not _is_buried(scope, one) and not _was_disputed(workspace, scope, at):
             made.append((one, at))
         if len(made) == room:
@@ -168,7 +163,7 @@ def offered(workspace: Workspace) -> Iterator[Offered]:
                 found[id] = one
     if not found:
         return
-    pending = read_state(workspace).pending
+    pending = read_state(workspace.state).pending
     for one in sorted(found.values(), key=lambda one: (one.created, one.id)):
         at = place_of(workspace, f"{one.scope}/{one.agent}/{one.file}")
         if at is not None and not rule_file(at.memory) and at.address not in pending:
@@ -185,11 +180,10 @@ def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str]
         CheckFailed: it holds a secret, which is asked for by name alone; or the person said no.
         UsageError: as `promote.plan`.
     """
-    from gitmem.flows.promotion.promote import plan, promote
+    from gitmem.flows.promote import plan, promote  # a look decides nothing
 
     at = one.at
-    found = Found(at.scope, at.agent, at.file, at.memory, "", "")
-    planned = plan(workspace, edges, found, None)
+    planned = plan(workspace, edges, at, None)
     if planned.secret:
         why = "; ".join(planned.doubts)
         raise CheckFailed(f"{at.address}: {why}", f"If it is none: git mem promote {at.address}")
@@ -210,40 +204,32 @@ def reject(workspace: Workspace, edges: Edges, one: Offered, why: str, job: str 
     return written
 
 
-def from_bytes(data: bytes) -> Promotion | None:
+def from_bytes(data: bytes) -> Proposal | None:
     """Reads a record, which nobody vouches for; None where it is not of the form."""
-    try:
+    return _read(data)[0]
+
+
+def _read(data: bytes) -> tuple[Proposal | None, Any]:
+    """The same, and why it was turned down, which records of before said."""
+    with suppress(ValueError, RecursionError):
         value: Any = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    return _from_json(value)
+        if not isinstance(value, dict) or value.get("version") != VERSION:
+            return None, None
+        words = [value.get(key) for key in ("scope", "agent", "file", "created")]
+        recalls = value.get("recalls")
+        if isinstance(recalls, int) and all(isinstance(word, str) and len(word) < 1_024 for word in words):
+            scope, agent, file, created = map(str, words)
+            datetime.fromisoformat(created)
+            one = Proposal(scope, agent, file, recalls, created)
+            formed = scope in SCOPES and is_agent_folder(agent) and is_memory_file(file)
+            return (one if formed and value.get("id") == one.id else None), value.get("rejected")
+    return None, None
 
 
-def _from_json(value: Any) -> Promotion | None:
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        return None
-    words = [value.get(key) for key in ("scope", "agent", "file", "created")]
-    if not all(isinstance(word, str) and len(word) < 1_024 for word in words):
-        return None
-    scope, agent, file, created = map(str, words)
-    recalls = value.get("recalls")
-    if (
-        not isinstance(recalls, int)
-        or scope not in SCOPES
-        or not is_agent_folder(agent)
-        or not is_memory_file(file)
-    ):
-        return None
-    try:
-        datetime.fromisoformat(created)
-    except ValueError:
-        return None
-    one = Promotion(scope, agent, file, recalls, created)
-    return one if value.get("id") == one.id else None
-
-
-def _make(workspace: Workspace, one: Promotion, at: Place, file: str, who: Signature) -> bool:
+def _make(workspace: Workspace, one: Proposal, at: Place, file: str, who: Signature) -> bool:
     """Makes the commits of a promotion and its ref; False where the memory changed meanwhile."""
+    from gitmem.flows.promote import to_rule  # as above
+
     scope = workspace.scope(one.scope)
     repo, tip = scope.repo, read_tip(scope.repo, scope.ref)
     write = to_rule(repo, tip, at, file, "")
@@ -266,7 +252,7 @@ def _make(workspace: Workspace, one: Promotion, at: Place, file: str, who: Signa
     )
 
 
-def _bury(workspace: Workspace, edges: Edges, one: Promotion, why: str, job: str = "") -> Written | None:
+def _bury(workspace: Workspace, edges: Edges, one: Proposal, why: str, job: str = "") -> Written | None:
     from gitmem.flows.suggestions import TurnedDown, bury  # a look decides nothing
 
     name = f"{one.agent}/{one.file.removesuffix('.md')}"
@@ -274,34 +260,27 @@ def _bury(workspace: Workspace, edges: Edges, one: Promotion, why: str, job: str
     return bury(workspace, edges, one.scope, [row], why, job, "promotion")
 
 
-def _is_buried(scope: Scope, one: Promotion) -> bool:
+def _is_buried(scope: Scope, one: Proposal) -> bool:
     tip = read_tip(scope.repo, scope.ref)
     path = f"{one.agent}/{tombstone.FILE}"
     stones = tombstone.parse(decode(read_paths(scope.repo, tip.tree, {path}).get(path, b"")))
     return tombstone.matches(stones, one.key)
 
 
-def _in_one_tree(workspace: Workspace) -> Mapping[Promotion, str | None]:
+def _in_one_tree(workspace: Workspace) -> Mapping[Proposal, str | None]:
     """What stands in the tree of before, to why it was turned down; None where it waits."""
     repo = workspace.private
     tip = repo.ref(review_ref(workspace))
-    found: dict[Promotion, str | None] = {}
+    found: dict[Proposal, str | None] = {}
     for path, oid in list_files(repo, repo.commit(tip).tree, FOLDER).items() if tip else ():
-        try:
-            value = json.loads(repo.blob(oid))
-        except (ValueError, RecursionError):
-            continue
-        one = _from_json(value)
+        one, why = _read(repo.blob(oid))
         if one is not None and path == _path(one):
-            why = value.get("rejected")
             found[one] = None if why is None else str(why)
     return found
 
 
 def _give_refs(workspace: Workspace, edges: Edges) -> None:
     """Gives each promotion of the tree of before a ref of its own, or a tombstone; the ids stay."""
-    from gitmem.flows.promotion.files import DEFAULTS  # a look needs none
-
     found = _in_one_tree(workspace)
     if not found:
         return
@@ -317,14 +296,14 @@ def _give_refs(workspace: Workspace, edges: Edges) -> None:
     leave_tree(workspace, map(_path, found), "Give each promotion a ref of its own")
 
 
-def _path(one: Promotion) -> str:
+def _path(one: Proposal) -> str:
     return f"{FOLDER}/{one.id}.json"
 
 
 def _often(workspace: Workspace, scope: Scope, asked: Iterable[Recalled]) -> Iterator[tuple[Place, int]]:
     """Memories that were shown for many questions and may become rules, the most asked-for first."""
     counts = Counter(hot_path(one.path) or one.path for one in dict.fromkeys(asked))
-    pending = read_state(workspace).pending
+    pending = read_state(workspace.state).pending
     tip = memory_commit(scope.repo, scope.ref)
     if tip is None:
         return

@@ -1,0 +1,691 @@
+"""A memory becomes a rule in a file of the code, and a memory again: as a person asks, and as HEAD has it.
+
+`promote` and `demote` edit the work tree's file and propose a commit, whose message is
+`gitmem/promotion.txt`. Once HEAD has a rule, the worker moves its memory to the archive with a pointer to
+it; once HEAD has it no more, the memory comes back, in every clone.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from gitmem.core.account import reference
+from gitmem.core.claim import Claim
+from gitmem.core.errors import GitmemError, UsageError
+from gitmem.core.memory import Memory
+from gitmem.core.memory import parse as parse_memory
+from gitmem.core.names import archived_path, is_agent_folder
+from gitmem.core.pointer import is_promoted, pointers, rule_file, with_pointer, without_pointer
+from gitmem.core.text import one_line
+from gitmem.core.trailers import Fate, Provenance, subject_line
+from gitmem.core.trailers import one_line as on_one_line
+from gitmem.flows import rule_files as files
+from gitmem.flows import rule_text as text
+from gitmem.flows.context import Edges, allowed_fingerprints, workspace_at
+from gitmem.flows.rule_files import (
+    EVERYWHERE,
+    Place,
+    Standing,
+    State,
+    Waiting,
+    changing,
+    place_at,
+    place_of,
+)
+from gitmem.flows.rule_text import OddMarks, Rule
+from gitmem.flows.save import copies_of
+from gitmem.git.command import peek
+from gitmem.git.repository import TREE, Repository
+from gitmem.git.trees import list_files
+from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.files import replace_file
+from gitmem.ledger.indexes import with_indexes
+from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
+from gitmem.ledger.lookup import Found
+from gitmem.ledger.paging import hot_memories
+from gitmem.ledger.workspace import Workspace
+from gitmem.rules.screen import refused_claims
+
+MESSAGE = "promotion.txt"
+
+Rules = Mapping[str, tuple[str, Rule]]
+"""Address to the file that has the rule, and the rule."""
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """A rule that a memory would become.
+
+    Attributes:
+        address: of its mark: another than the memory's where that was renamed since.
+        file: from the top of the work tree.
+        rule: its lines.
+        before, after: the file's text.
+        doubts: what the person has to agree to, a phrase each.
+        secret: whether one of them is that it holds a secret.
+    """
+
+    at: Place
+    address: str
+    file: str
+    rule: str
+    before: str
+    after: str
+    doubts: tuple[str, ...] = ()
+    secret: bool = False
+
+    @property
+    def question(self) -> str:
+        """What the person is asked; empty where there is no doubt."""
+        if not self.doubts:
+            return ""
+        why = ", ".join(self.doubts)
+        return f"{self.at.address}: {why}; {self.file} is committed with the code. Write it there?"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What promote or demote did.
+
+    Attributes:
+        command: what commits it; empty where nothing is to be committed.
+        message: file of the proposed message; empty likewise.
+        written: the commit of memory, where one was made at once.
+        edited: whether the work tree's file changed.
+        notes: what a person has to know besides.
+    """
+
+    at: Place
+    file: str
+    command: str = ""
+    message: str = ""
+    written: Written | None = None
+    edited: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def plan(workspace: Workspace, edges: Edges, found: Found | Place, to: str | None) -> Promotion:
+    """Works out what promoting a memory would write; nothing is written.
+
+    Raises:
+        UsageError: the file cannot hold it, it is disputed, or a rule already.
+    """
+    at, memory = Place(found.scope, found.agent, found.file, found.memory), found.memory
+    if any(claim.dispute for claim in memory.claims):
+        raise UsageError(f"{memory.name} is disputed", "Settle it first: git mem review")
+    state = files.read_state(workspace.state)
+    other = _file_of(state, at)
+    if to or not other:
+        file = files.chosen_file(workspace, edges, to)
+    else:
+        file = other
+        files.check_file(workspace, file)
+    if other and other != file and _rule_of(files.read_here(workspace, other), at, other) is not None:
+        raise UsageError(
+            f"{memory.name} is a rule of {other}", f"Take it out first: git mem demote {at.address}"
+        )
+    before, address, rule = files.read_here(workspace, file), at.address, text.rule_text(memory)
+    try:
+        rule.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(f"{memory.name} is not UTF-8", "Mend the memory's file first.") from None
+    stands = _rule_of(before, at, file) if other == file else None
+    if stands is not None:
+        # What a person worded anew in the file is theirs; what the memory was taught since comes to it.
+        address, rule = stands.address, text.with_more(stands.text, _fresh(state, at, stands))
+    try:
+        after = before if stands is not None and rule == stands.text else text.insert(before, address, rule)
+    except OddMarks as error:
+        raise OddMarks(f"{file}: {error.message}", error.hint) from error
+    files.as_text(after.encode("utf-8"), file)
+    told = [rule, title_of("Add", memory)]
+    refused = refused_claims(told, allowed_fingerprints(workspace)).values()
+    doubts = [f"it {one.message}" for one in refused]
+    doubts += ["it is about a person (type user)"] if memory.type == "user" else []
+    doubts += [f"it is private (scope {at.scope})"] if at.scope != "project" else []
+    return Promotion(at, address, file, rule, before, after, tuple(doubts), bool(refused))
+
+
+def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
+    """Writes the rule into the work tree's file and proposes a commit; nothing is staged or committed.
+
+    Where HEAD has the very rule already, the memory is moved at once.
+    """
+    at, file = planned.at, planned.file
+    edited = planned.after != planned.before
+    if edited:
+        files.write_here(workspace, file, planned.before, planned.after)
+    with changing(workspace) as state:
+        top = str(files.top_of(workspace))
+        state.pending[planned.address] = Waiting(file, top, text.claim_ids(at.memory))
+        state.leaving.pop(planned.address, None)
+        if not at.is_settled(file):
+            state.standing.pop(planned.address, None)
+    moved = settle(workspace, edges) if _in_head(workspace, at, file) else ()
+    with changing(workspace) as state:
+        path, command = propose(workspace, edges, state)
+    return Done(at, file, command, str(path or ""), None, edited, moved)
+
+
+def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = False) -> Done:
+    """Takes a rule out of the work tree's file, and brings the memory back at once.
+
+    Raises:
+        UsageError: the memory is no rule, or the file's marks are odd.
+    """
+    at = Place(found.scope, found.agent, found.file, found.memory)
+    file = _file_of(files.read_state(workspace.state), at)
+    if not file:
+        raise UsageError(f"{found.memory.name} is no rule", "See which are: git mem list -a")
+    before = files.read_here(workspace, file)
+    rule = _rule_of(before, at, file)
+    if rule is not None:
+        files.check_file(workspace, file)
+    after = text.remove(before, rule.address) if rule is not None else before
+    if dry_run:
+        return Done(at, file, edited=after != before)
+    if after != before:
+        files.write_here(workspace, file, before, after)
+    address = rule.address if rule is not None else at.address
+    in_head = _in_head(workspace, at, file)
+    with changing(workspace) as state:
+        state.pending.pop(at.address, None)
+        state.pending.pop(address, None)
+        if in_head:
+            # Until the person commits, the worker finds it in HEAD and must leave the memory where it is.
+            old = state.standing.get(address)
+            state.standing[address] = Standing(file, old.commit if old else "", at.path, here=False)
+            state.leaving[address] = Waiting(file, str(files.top_of(workspace)))
+    written = _take_back(workspace, edges, at, workspace.code_head(), f"the rule was taken out of {file}")
+    with changing(workspace) as state:
+        path, command = propose(workspace, edges, state)
+    return Done(at, file, command, str(path or ""), written, after != before, tuple(_notes(at, file, rule)))
+
+
+def _notes(at: Place, file: str, rule: Rule | None) -> Iterator[str]:
+    if rule is None:
+        yield f"{file} does not have the rule here"
+    elif not text.says_the_same(at.memory, rule.text):
+        yield f"{file} said it in other words than the memory does:"
+        yield from (f"    {line}".rstrip() for line in rule.text.split("\n"))
+
+
+def _file_of(state: State, at: Place) -> str:
+    """The file that has a memory's rule, or is to have it; empty where there is none."""
+    waiting = state.pending.get(at.address)
+    return rule_file(at.memory) or (waiting.file if waiting else "")
+
+
+def _fresh(state: State, at: Place, rule: Rule) -> tuple[Claim, ...]:
+    """What a memory was taught after it became a rule."""
+    known = state.pending.get(rule.address) or state.standing.get(rule.address)
+    return text.unsaid(at.memory, (known.claims if known else ()) or text.taken_over(at.memory, rule.text))
+
+
+def _rule_of(said: str, at: Place, file: str) -> Rule | None:
+    """The rule of a memory: by its name, else the one that says what the memory says."""
+    try:
+        rules = text.parse(said).rules
+    except OddMarks as error:
+        raise OddMarks(f"{file}: {error.message}", error.hint) from error
+    named = [rule for rule in rules if rule.address == at.address]
+    alike = [rule for rule in rules if text.says_the_same(at.memory, rule.text)]
+    return next(iter(named or (alike if len(alike) == 1 else [])), None)
+
+
+def _in_head(workspace: Workspace, at: Place, file: str) -> bool:
+    try:
+        said = files.as_text(files.blob_at(workspace, "HEAD", file), file)
+        return _rule_of(said, at, file) is not None
+    except UsageError:
+        return False
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the proposed message says of one rule.
+
+    Attributes:
+        title: a subject line for it, not cut.
+        said: lines below it.
+        trailers: lines at the end of the message.
+    """
+
+    title: str
+    said: tuple[str, ...] = ()
+    trailers: tuple[str, ...] = ()
+
+
+def title_of(verb: str, memory: Memory) -> str:
+    """A subject line for one memory, not cut.
+
+    Args:
+        verb: `Add` or `Take out`.
+    """
+    return f"{verb} the rule {memory.name}: {on_one_line(memory.description) or memory.name}"
+
+
+def told_of(workspace: Workspace, at: Place, verb: str) -> Told:
+    """What the message says of a memory: who taught it, when, in which session, where it is kept."""
+    scope = workspace.scope(at.scope)
+    tip = scope.repo.ref(scope.ref) or ""
+    said = [at.address]
+    if at.scope == "project":  # where a private one is kept is nobody else's business
+        said[0] += f", kept by gitmem in {scope.ref} at {tip[:12]}"
+    trailers = [f"Gitmem-Memory: {on_one_line(at.address)}"]
+    blamed = blame_memory(scope.repo, tip, f"{at.agent}/{at.file}") if tip else ()
+    told = next((o.told[0] for one in blamed if not one.description for o in one.origins if o.told), None)
+    if told is not None:
+        when = f" on {datetime.fromtimestamp(told.time, UTC):%Y-%m-%d}" if told.time is not None else ""
+        who, session = on_one_line(told.author.partition(" <")[0]), on_one_line(told.provenance.session)
+        said.append(f"taught by {who}{when}{f' in session {session}' if session else ''}")
+        trailers += _trailers(told.provenance)
+    return Told(title_of(verb, at.memory), tuple(said), tuple(trailers))
+
+
+def propose(workspace: Workspace, edges: Edges, state: State) -> tuple[Path | None, str]:
+    """Writes the message for all that waits in the present work tree.
+
+    Returns:
+        The message's file and the command that commits it; None and empty where nothing waits.
+    """
+    top = str(files.top_of(workspace))
+    waits = [
+        (verb, address, one.file)
+        for verb, rows in (("Add", state.pending), ("Take out", state.leaving))
+        for address, one in sorted(rows.items())
+        if one.worktree == top
+    ]
+    path = workspace.state / MESSAGE
+    if not waits:
+        path.unlink(missing_ok=True)
+        return None, ""
+    told = []
+    for verb, address, _ in waits:
+        at = place_of(workspace, f"{address}.md")
+        bare = Told(f"{verb} the rule {address.rpartition('/')[2]}")
+        told.append((verb, told_of(workspace, at, verb) if at else bare))
+    replace_file(path, text_of(told).encode("utf-8", "replace"), 0o600)
+    return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
+
+
+def text_of(told: Sequence[tuple[str, Told]]) -> str:
+    """The message: a subject, what each rule was, and trailers.
+
+    Args:
+        told: `Add` or `Take out`, and what is told of the rule.
+    """
+    ones = [one for _, one in told]
+    if len(ones) == 1:
+        subject = subject_line(ones[0].title)
+    else:
+        counts = Counter(verb for verb, _ in told)
+        named = " and ".join(f"{verb.lower()} {count}" for verb, count in counts.items())
+        subject = f"{named.capitalize()} rules learned while working"
+    parts = [subject]
+    for one in ones:
+        title = _plain(one.title)
+        parts.append("\n".join([*([title] if title != subject else []), *map(_plain, one.said)]))
+    trailers = dict.fromkeys(_plain(line) for one in ones for line in one.trailers)
+    return "\n\n".join([*parts, "\n".join(trailers)]).rstrip("\n") + "\n"
+
+
+def _trailers(told: Provenance) -> list[str]:
+    found = {
+        "Session": told.session,
+        "Messages": "..".join(told.messages) if told.messages else "",
+        "Code-Commit": told.code_commit,
+    }
+    return [f"Gitmem-{key}: {on_one_line(value)}" for key, value in found.items() if value]
+
+
+def _plain(line: str) -> str:
+    """One line that git's clean-up keeps and that no hook takes for something to do."""
+    said = on_one_line(line)
+    lead = said.partition(":")[0].strip().lower()
+    return f"- {said}" if said.startswith("#") or lead in ("remember", "forget") else said
+
+
+def _command(workspace: Workspace, edges: Edges, changed: list[str], message: Path) -> str:
+    """What the person types, from the folder that they are in."""
+    top, here = files.top_of(workspace), edges.cwd
+    outside = [] if edges.person_in in (None, here) else ["-C", str(here)]
+    paths = [os.path.relpath(top / file, here) for file in changed]
+    said = os.path.relpath(message, here) if message.is_relative_to(top) else str(message)
+    fresh = [
+        path for path, file in zip(paths, changed, strict=True) if not files.is_tracked(workspace, file)
+    ]
+    commands = [["git", *outside, "commit", "-eF", said, "--", *paths]]
+    if fresh:
+        commands.insert(0, ["git", *outside, "add", "--", *fresh])
+    return " && ".join(shlex.join(words) for words in commands)
+
+
+def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: str) -> Write | None:
+    """Moves a memory to the archive with a pointer to its rule; one of all projects stays where it is.
+
+    Args:
+        at: the memory as it was found; it is looked at anew.
+        rules_in: the file that has the rule.
+
+    Returns:
+        None where nothing is to be done.
+    """
+    now = place_at(repo, tip.tree, at.scope, at.agent, at.home)
+    if now is None or now.is_settled(rules_in):
+        return None
+    data = with_pointer(now.memory, rules_in).render()
+    hot = f"{now.agent}/{now.home}"
+    edits: dict[str, bytes | None] = {f"{now.agent}/{now.file}": data}
+    if now.is_hot and now.scope != EVERYWHERE:
+        edits = {hot: None, archived_path(hot) or hot: data}
+        edits = with_indexes(repo, tip.tree, edits)
+    # Not a person's words but where they stand now: the memory is as old as it was.
+    told = Provenance("update", "sync", code_commit=code_commit)
+    return Write(edits, f"Point {now.memory.name} to its rule in {rules_in}", told)
+
+
+def _to_memory(repo: Repository, tip: Tip, at: Place, code_commit: str, why: str) -> Write | None:
+    """Brings a memory back to where the agent sees it, without its pointer.
+
+    Args:
+        why: what became of the rule, for the account.
+
+    Returns:
+        None where it points nowhere, or is gone.
+    """
+    now = place_at(repo, tip.tree, at.scope, at.agent, at.home)
+    if now is None or not rule_file(now.memory):
+        return None
+    memory = without_pointer(now.memory)
+    path, hot = f"{now.agent}/{now.file}", f"{now.agent}/{now.home}"
+    edits: dict[str, bytes | None] = {hot: memory.render()}
+    if path != hot:
+        edits[path] = None
+    fates = tuple(Fate("dropped", reference(path, claim), reason=why) for claim in pointers(now.memory))
+    told = Provenance("update", "sync", code_commit=code_commit, claims=fates)
+    edits = with_indexes(repo, tip.tree, edits)
+    return Write(edits, f"Take {memory.name} back from the rules of {rule_file(now.memory)}", told)
+
+
+def _take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, why: str) -> Written | None:
+    """Brings a memory back from the archive, and into working copies; None where it points nowhere."""
+    if place_of(workspace, at.path) is None:
+        return None
+    scope = workspace.scope(at.scope)
+    return land(
+        scope,
+        lambda tip: _to_memory(scope.repo, tip, at, code_commit, why),
+        workspace.author(edges.now),
+        copies_of(workspace, edges),
+        at.agent,
+    )
+
+
+def follow_rules(
+    edges: Edges, places: Sequence[Path], rewritten: Sequence[tuple[str, str]] = ()
+) -> tuple[str, ...]:
+    """Settles each work tree after a commit, a merge or a rewrite; what fails is done with the next commit.
+
+    Args:
+        places: folders of work trees of the repository, those told of first.
+        rewritten: old and new names of code commits that were just rewritten.
+
+    Returns:
+        What was done and what could not be, a line each.
+    """
+    said: list[str] = []
+    for place in dict.fromkeys(places):
+        here = replace(edges, cwd=place)
+        try:
+            said += settle(workspace_at(here), here, rewritten)
+        except (GitmemError, OSError) as error:
+            said.append(f"rules: {error}")
+    return tuple(said)
+
+
+def settle(
+    workspace: Workspace, edges: Edges, rewritten: Sequence[tuple[str, str]] = ()
+) -> tuple[str, ...]:
+    """Brings memories in line with the rules that HEAD of the present work tree has.
+
+    Args:
+        rewritten: old and new names of code commits that were just rewritten.
+
+    Returns:
+        What was done and what could not be, a line each.
+    """
+    top, head = files.top_of(workspace), workspace.code_head()
+    if not head:
+        return ()
+    state = files.read_state(workspace.state)
+    new = not (workspace.state / files.RECORD).exists()
+    seen = state.seen.get(str(top), "")
+    # All files are searched only where a Markdown file changed.
+    search = seen != head and (not seen or files.markdown_changed(workspace, seen, head))
+    if not search and not new and not state.standing and not state.pending:
+        return ()
+    with changing(workspace) as state:
+        return tuple(_Settling(workspace, edges, state, top, head, rewritten).run(search=search, new=new))
+
+
+class _Settling:
+    """One look at one HEAD."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        edges: Edges,
+        state: State,
+        top: Path,
+        head: str,
+        rewritten: Sequence[tuple[str, str]],
+    ) -> None:
+        self.workspace, self.edges, self.state = workspace, edges, state
+        self.top, self.head = top, head
+        self._rewritten: dict[str, str] = {}
+        for old, now in reversed(rewritten):  # however often
+            self._rewritten[old] = self._rewritten.get(now, now)
+        self._reachable: dict[str, bool] = {}
+        self.strange: list[str] = []
+        self.log: list[str] = []
+
+    def run(self, *, search: bool, new: bool) -> list[str]:
+        if new:
+            self._recall_pointers()
+        state = self.state
+        texts, unread = files.texts_at(self.workspace, self.head, state.files, search=search)
+        rules, odd = self._rules(texts)
+        for address, (file, rule) in rules.items():
+            self._stands(address, file, rule)
+        for address in [one for one in state.standing if one not in rules]:
+            if state.standing[address].file not in odd | unread:
+                self._gone(address)
+        for address in [one for one in state.leaving if one not in rules]:
+            del state.leaving[address]
+        self._drop_given_up(rules)
+        if self.strange:
+            more = f", and {len(self.strange) - 1} more" if len(self.strange) > 1 else ""
+            self.log.append(f"rules that name no memory here: {self.strange[0]}{more}")
+        state.unknown.intersection_update(rules)
+        for gone in [top for top in state.seen if not Path(top).is_dir()]:
+            del state.seen[gone]
+        state.seen[str(self.top)] = self.head
+        propose(self.workspace, self.edges, state)
+        return self.log
+
+    def _rules(self, texts: Mapping[str, str]) -> tuple[dict[str, tuple[str, Rule]], set[str]]:
+        """The rules of some files, and the files of which nobody can tell."""
+        found: dict[str, tuple[str, Rule]] = {}
+        odd: set[str] = set()
+        for file, said in sorted(texts.items()):
+            try:
+                rules = text.parse(said).rules
+            except OddMarks as error:
+                odd.add(file)
+                self.log.append(f"the rules of {one_line(file, 80)} are left alone: {error.message}")
+                continue
+            for rule in rules:
+                known = self.state.standing.get(rule.address) or self.state.pending.get(rule.address)
+                if rule.address not in found or (known and known.file == file):
+                    found[rule.address] = (file, rule)
+        return found, odd
+
+    def _stands(self, address: str, file: str, rule: Rule) -> None:
+        known, pending = self.state.standing.get(address), self.state.pending.get(address)
+        at = self._locate(address, rule)
+        if at is None:
+            if address not in self.state.unknown:
+                self.state.unknown.add(address)
+                self.strange.append(f"{one_line(address, 80)} of {one_line(file, 80)}")
+            return
+        self.state.unknown.discard(address)
+        claims = known.claims if known is not None and known.file == file else ()
+        if not at.is_settled(file):
+            if known is not None and pending is None and not rule_file(at.memory):
+                # Somebody brought it back on purpose: an undo, or a demotion that waits to be committed.
+                self.state.standing[address] = Standing(file, known.commit, at.path, False, claims)
+                return
+            brought = self._brought(address, file) or self.head
+            self._point(at, file, brought)
+        elif known is not None and known.file == file:
+            brought = self._rewritten.get(known.commit, known.commit) or self.head
+        else:
+            brought = self._brought(address, file) or self.head
+        if pending is not None and self._is_committed(pending, rule):
+            del self.state.pending[address]
+            claims = pending.claims
+        elif not claims:
+            claims = text.taken_over(at.memory, rule.text)
+        self.state.standing[address] = Standing(file, brought, at.path, True, claims)
+
+    def _is_committed(self, pending: Waiting, rule: Rule) -> bool:
+        """Whether HEAD says what the work tree's file says, so that nothing of it waits any more."""
+        if pending.worktree != str(self.top):
+            return True
+        try:
+            here = text.parse(files.read_here(self.workspace, pending.file)).rules
+        except GitmemError:
+            return True
+        said = [one.text for one in here if one.address == rule.address]
+        return not said or text.meaning(said[0]) == text.meaning(rule.text)
+
+    def _point(self, at: Place, file: str, brought: str) -> None:
+        scope = self.workspace.scope(at.scope)
+        written = land(
+            scope,
+            lambda tip: to_rule(scope.repo, tip, at, file, brought),
+            self.workspace.author(self.edges.now),
+            copies_of(self.workspace, self.edges),
+            at.agent,
+        )
+        if written is not None:
+            self.log.append(
+                f"{one_line(at.address, 80)} is a rule of {one_line(file, 80)} now: {written.commit[:12]}"
+            )
+
+    def _gone(self, address: str) -> None:
+        """A rule that HEAD has no more: taken out, given up with its commit, or never on this branch."""
+        known = self.state.standing[address]
+        at = place_of(self.workspace, known.memory)
+        if at is None or not rule_file(at.memory):
+            del self.state.standing[address]
+            return
+        brought = self._brought(address, known.file)
+        if not brought and not self._is_given_up(known.commit):
+            self.state.standing[address] = replace(known, memory=at.path, here=False)
+            return
+        why = f"the rule was taken out of {known.file}"
+        written = _take_back(self.workspace, self.edges, at, brought or self.head, why)
+        if written is not None:
+            self.log.append(f"{one_line(at.address, 80)} is a memory again: {written.commit[:12]}")
+        del self.state.standing[address]
+
+    def _is_given_up(self, commit: str) -> bool:
+        """Whether no branch has the commit that brought a rule: it was reset, amended or dropped."""
+        if not commit:
+            return False
+        if commit not in self._reachable:
+            words = ["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"]
+            seen = peek(self.workspace.git, words, cwd=self.top, seconds=files.SECONDS, size=1)
+            self._reachable[commit] = seen.returncode != 0 or bool(seen.stdout)
+        return not self._reachable[commit]
+
+    def _brought(self, address: str, file: str) -> str:
+        return files.newest_change(self.workspace, address, file, self.head)
+
+    def _drop_given_up(self, rules: Rules) -> None:
+        """Forgets what waits for a commit and stands in no work tree any more."""
+        for address, one in list(self.state.pending.items()):
+            if address in rules:
+                continue
+            if not Path(one.worktree).is_dir():
+                del self.state.pending[address]
+            if one.worktree != str(self.top):
+                continue
+            try:
+                here = files.read_here(self.workspace, one.file)
+            except GitmemError:
+                # Whatever it is now, it is not known to be gone.
+                continue
+            if text.mark(address) not in here:
+                del self.state.pending[address]
+
+    def _locate(self, address: str, rule: Rule) -> Place | None:
+        """The memory that a rule was: by its name; after a rename the one that says the same.
+
+        Whoever can push code can write any mark. Where this clone knows of no promotion, a name alone finds
+        nothing: a private memory must say the same (a teammate's may have its name), a shared one must be
+        quoted, or point to a rule already.
+        """
+        known = self.state.standing.get(address)
+        at = (place_of(self.workspace, known.memory) if known else None) or place_of(
+            self.workspace, f"{address}.md"
+        )
+        trusted = known is not None or address in self.state.pending
+        if at is not None and (trusted or self._fits(at, rule)):
+            return at
+        if address in self.state.unknown:
+            return None
+        alike = self._hot.get(text.meaning(rule.text), [])
+        return alike[0] if len(alike) == 1 else None
+
+    def _fits(self, at: Place, rule: Rule) -> bool:
+        if at.scope != "project":
+            return text.says_the_same(at.memory, rule.text)
+        return bool(rule_file(at.memory)) or text.quotes(at.memory, rule.text)
+
+    @cached_property
+    def _hot(self) -> dict[tuple[str, ...], list[Place]]:
+        """The hot memories of all scopes by what their rules would say."""
+        found: dict[tuple[str, ...], list[Place]] = {}
+        for scope in self.workspace.scopes:
+            tip = memory_commit(scope.repo, scope.ref)
+            tree = scope.repo.commit(tip).tree if tip else None
+            for agent, entry in (scope.repo.tree(tree) if tree else {}).items():
+                if not tree or entry.mode != TREE or not is_agent_folder(agent):
+                    continue
+                for path, oid in hot_memories(scope.repo, tree, agent).items():
+                    file = path.partition("/")[2]
+                    at = Place(scope.name, agent, file, parse_memory(file, scope.repo.blob(oid)))
+                    found.setdefault(text.meaning(text.rule_text(at.memory)), []).append(at)
+        return found
+
+    def _recall_pointers(self) -> None:
+        """Without a record: what points to a rule was one, wherever it stands now."""
+        for scope in self.workspace.scopes:
+            tip = memory_commit(scope.repo, scope.ref)
+            for path, oid in (list_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}).items():
+                agent, _, file = path.partition("/")
+                if not file.startswith("archive/") or not is_promoted(path, data := scope.repo.blob(oid)):
+                    continue
+                at = Place(scope.name, agent, file, parse_memory(file, data))
+                standing = Standing(rule_file(at.memory), "", at.path, here=False)
+                self.state.standing.setdefault(at.address, standing)

@@ -1,1 +1,0 @@
-"""Memories that become rules of the repository's instruction files, and back."""

@@ -1,0 +1,573 @@
+"""The files of the code that hold rules: which may, what they say here and in HEAD, what is under way.
+
+The last is noted in `gitmem/promotions.json`, which can be lost: `pending` waits for the person's commit;
+`leaving` was taken out and waits for it, too; `standing` is what the last look at HEAD found, so that a
+rule that goes, and a memory that somebody brought back on purpose, are told from those that were never
+there. Without the file, HEAD is read anew.
+
+Hooks that an agent waits for load this: what they do not need is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gitmem.core.claim import Claim
+from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.memory import Memory
+from gitmem.core.memory import parse as parse_memory
+from gitmem.core.names import hot_path, is_agent_folder
+from gitmem.core.pointer import rule_file
+from gitmem.core.text import counted
+from gitmem.flows.context import Edges
+from gitmem.flows.rule_text import CLOSE, OddMarks, Rule, is_worded_anew, mark, parse, says_the_same, unsaid
+from gitmem.git.command import peek
+from gitmem.git.locks import writer_lock
+from gitmem.git.repository import Repository
+from gitmem.ledger.files import linked, read_json, read_regular, read_theirs, replace_file
+from gitmem.ledger.workspace import LIVE_FOLDERS, SCOPES, Workspace
+
+RECORD = "promotions.json"
+RECORD_BYTES = 1024 * 1024
+VERSION = 1
+MOST = 2_000
+
+LARGEST = 262_144
+"""Bytes of an instruction file: agents read a fraction of that."""
+
+SUFFIXES = ("md", "mdc", "markdown")
+DEFAULTS = ("CLAUDE.md", "AGENTS.md")
+SNAPSHOTS = "agent-memory-snapshots"
+
+PROMPT_SECONDS = 0.2
+"""What a prompt may wait for one file of HEAD."""
+
+PATIENT_SECONDS = 3.0
+SECONDS = 5.0
+"""What one look at the code may take in the worker."""
+
+MOST_FILES = 100
+"""Files of one commit that are searched for rules; a teammate may have pushed any number."""
+
+EVERYWHERE = "user"
+"""The scope that other projects read, too: what is a rule in one of them stays hot for the others."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a memory stands.
+
+    Attributes:
+        file: inside the agent's folder, the archive's path where it was paged out.
+    """
+
+    scope: str
+    agent: str
+    file: str
+    memory: Memory
+
+    @property
+    def home(self) -> str:
+        """Its file where it is hot."""
+        hot = hot_path(f"{self.agent}/{self.file}")
+        return hot.partition("/")[2] if hot else self.file
+
+    @property
+    def path(self) -> str:
+        """`scope/agent/file` where it is hot."""
+        return f"{self.scope}/{self.agent}/{self.home}"
+
+    @property
+    def address(self) -> str:
+        """`scope/agent/file stem`."""
+        return self.path.removesuffix(".md")
+
+    @property
+    def is_hot(self) -> bool:
+        """Whether the agent sees it."""
+        return self.home == self.file
+
+    def is_settled(self, file: str) -> bool:
+        """Whether it points to a file's rule, and stands where a memory that does so belongs."""
+        return rule_file(self.memory) == file and (not self.is_hot or self.scope == EVERYWHERE)
+
+
+def place_at(repo: Repository, tree: str, scope: str, agent: str, file: str) -> Place | None:
+    """The memory that a tree has under a file's name, hot or archived; None where it has none."""
+    from gitmem.ledger.paging import standing
+
+    found = standing(repo, tree, agent, file)
+    return Place(scope, agent, found[0], parse_memory(found[0], found[1])) if found else None
+
+
+def place_of(workspace: Workspace, path: str) -> Place | None:
+    """The memory that stands at `scope/agent/file` now, hot or archived; None where none does."""
+    from gitmem.ledger.land import memory_commit
+
+    name, _, rest = path.partition("/")
+    agent, _, file = rest.partition("/")
+    if name not in SCOPES or not file or not is_agent_folder(agent):
+        return None
+    scope = workspace.scope(name)
+    tip = memory_commit(scope.repo, scope.ref)
+    return place_at(scope.repo, scope.repo.commit(tip).tree, name, agent, file) if tip else None
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A rule that was written into a file, or taken out of it, and is not committed yet.
+
+    Attributes:
+        file: from the top of the work tree.
+        worktree: its top.
+        claims: ids of the claims that the rule takes over; none of one that was taken out.
+    """
+
+    file: str
+    worktree: str
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A rule that HEAD had when the worker last looked.
+
+    Attributes:
+        commit: the code commit that brought it.
+        memory: `scope/agent/file` of the memory, as it is called now.
+        here: whether the newest HEAD that was looked at had it, and the memory points to it; else it stands
+            on another branch, or somebody brought the memory back on purpose.
+        claims: ids of the claims that the rule took over: what the memory was taught since is recalled.
+    """
+
+    file: str
+    commit: str
+    memory: str
+    here: bool = True
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """All that is noted, keyed by a rule's address.
+
+    Attributes:
+        seen: work tree to the commit that it stood on at the last look.
+        unknown: addresses of rules that name no memory here.
+    """
+
+    pending: dict[str, Waiting] = field(default_factory=dict)
+    leaving: dict[str, Waiting] = field(default_factory=dict)
+    standing: dict[str, Standing] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
+    unknown: set[str] = field(default_factory=set)
+
+    @property
+    def files(self) -> frozenset[str]:
+        """Files that have a rule, or are to have one."""
+        return frozenset(one.file for some in (self.pending, self.standing) for one in some.values())
+
+    @property
+    def by_memory(self) -> dict[str, Standing]:
+        """Memories (`scope/agent/file stem`) to the rule that the last look found."""
+        return {one.memory.removesuffix(".md"): one for one in self.standing.values() if one.here}
+
+
+def read_state(folder: Path) -> State:
+    """What was noted; nothing of it where the file is missing or damaged: one small file is read.
+
+    Args:
+        folder: `<common git dir>/gitmem`.
+    """
+    value = read_json(folder / RECORD, RECORD_BYTES)
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return State()
+    return State(
+        _waiting(value.get("pending")),
+        _waiting(value.get("leaving")),
+        {
+            address: Standing(
+                one["file"],
+                one["commit"],
+                one["memory"],
+                one.get("here") is True,
+                _texts(one.get("claims")),
+            )
+            for address, one in _rows(value.get("standing"), "file", "commit", "memory")
+        },
+        {key: text for key, text in _items(value.get("seen")) if isinstance(text, str)},
+        set(_texts(value.get("unknown"))),
+    )
+
+
+def ruled_files(folder: Path, scope: str, agent: str) -> frozenset[str]:
+    """Files of an agent whose rule stood in HEAD at the last look."""
+    prefix = f"{scope}/{agent}/"
+    standing = read_state(folder).standing.values()
+    paths = [one.memory for one in standing if one.here and one.memory.startswith(prefix)]
+    return frozenset(path.removeprefix(prefix) for path in paths)
+
+
+@contextmanager
+def changing(workspace: Workspace) -> Iterator[State]:
+    """Gives the state to be changed, and writes it where it was; one process at a time.
+
+    Raises:
+        RepositoryError: another one takes too long.
+        OSError: it cannot be written.
+    """
+    with writer_lock(workspace.state, "promotions", timeout=30.0):
+        state = read_state(workspace.state)
+        before = _as_bytes(state)
+        yield state
+        after = _as_bytes(state)
+        if after != before:
+            replace_file(workspace.state / RECORD, after, 0o600)
+
+
+def _as_bytes(state: State) -> bytes:
+    value = {
+        "version": VERSION,
+        "pending": {address: asdict(one) for address, one in state.pending.items()},
+        "leaving": {address: asdict(one) for address, one in state.leaving.items()},
+        "standing": {address: asdict(one) for address, one in sorted(state.standing.items())[:MOST]},
+        "seen": state.seen,
+        "unknown": sorted(state.unknown)[:MOST],
+    }
+    return (json.dumps(value, indent=1) + "\n").encode("ascii")
+
+
+def _waiting(value: Any) -> dict[str, Waiting]:
+    return {
+        address: Waiting(one["file"], one["worktree"], _texts(one.get("claims")))
+        for address, one in _rows(value, "file", "worktree")
+    }
+
+
+def _rows(value: Any, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Entries of decoded JSON that are objects and have a text under each of some keys."""
+    for address, one in _items(value):
+        if isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys):
+            yield address, one
+
+
+def _items(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
+
+
+@dataclass(frozen=True)
+class Became:
+    """What became of a memory that points to a rule.
+
+    Attributes:
+        file: the file that it points to.
+        commit: the code commit that brought the rule; empty where that is not known.
+        rule: its lines in HEAD's file; None where HEAD does not have it.
+        edited: whether the file says it in other words than the memory would.
+        more: claims that the memory was taught since, and the rule does not say.
+    """
+
+    file: str
+    commit: str
+    rule: str | None
+    edited: bool
+    more: int
+
+    @property
+    def said(self) -> str:
+        """The same for a person, in one line."""
+        when = f" in {self.commit[:12]}" if self.commit else ""
+        if self.rule is None:
+            return f"promoted to {self.file}{when}; HEAD does not have the rule"
+        since = f"; {counted(self.more, 'claim')} came since: promote it again" if self.more else ""
+        return f"promoted to {self.file}{when}{since}"
+
+
+class InHead:
+    """The rules of HEAD's files, each file read once."""
+
+    def __init__(self, workspace: Workspace, seconds: float = PROMPT_SECONDS) -> None:
+        self._workspace, self._seconds = workspace, seconds
+        self._rules: dict[str, tuple[Rule, ...]] = {}
+        self._taken: dict[str, tuple[str, ...]] | None = None
+
+    def stands(self, path: str, memory: Memory, scope: str) -> str:
+        """The file of HEAD that says what a memory says; empty where none does.
+
+        Args:
+            path: where the memory stands in its tree.
+        """
+        address = f"{scope}/{(hot_path(path) or path).removesuffix('.md')}"
+        if self.rule(address, memory) is None or self.unsaid(address, memory):
+            return ""
+        return rule_file(memory)
+
+    def unsaid(self, address: str, memory: Memory) -> tuple[Claim, ...]:
+        """What a memory was taught since it became a rule, which only it says."""
+        if self._taken is None:
+            rows = read_state(self._workspace.state).standing.values()
+            self._taken = {one.memory.removesuffix(".md"): one.claims for one in rows}
+        return unsaid(memory, self._taken.get(address, ()))
+
+    def rule(self, address: str, memory: Memory) -> Rule | None:
+        """The rule that a memory points to; None where it points nowhere, or HEAD's file has it not.
+
+        Args:
+            address: `scope/agent/file stem`, where it is hot.
+        """
+        file = rule_file(memory)
+        if not file:
+            return None
+        if file not in self._rules:
+            self._rules[file] = self._read(file)
+        rules = self._rules[file]
+        named = [rule for rule in rules if rule.address == address]
+        return next(iter(named or [rule for rule in rules if says_the_same(memory, rule.text)]), None)
+
+    def _read(self, file: str) -> tuple[Rule, ...]:
+        try:
+            return parse(blob_at(self._workspace, "HEAD", file, self._seconds).decode("utf-8")).rules
+        except (UnicodeDecodeError, OddMarks):
+            return ()
+
+
+def became(workspace: Workspace, address: str, memory: Memory) -> Became | None:
+    """What became of a memory that points to a rule; None for one that does not.
+
+    Args:
+        address: `scope/agent/file stem`, where it is hot.
+    """
+    file = rule_file(memory)
+    if not file:
+        return None
+    head = InHead(workspace, PATIENT_SECONDS)
+    rule = head.rule(address, memory)
+    known = read_state(workspace.state).by_memory.get(address)
+    commit = known.commit if known is not None and known.file == file else ""
+    if not commit and rule is not None:
+        commit = newest_change(workspace, rule.address, file, "HEAD")
+    more = head.unsaid(address, memory) if rule is not None else ()
+    edited = rule is not None and is_worded_anew(memory, rule.text, more)
+    return Became(file, commit, rule.text if rule else None, edited, len(more))
+
+
+def blob_at(workspace: Workspace, commit: str, file: str, seconds: float = SECONDS) -> bytes:
+    """One file of a commit; empty where it is not there, or the look took too long."""
+    words = ["cat-file", "blob", f"{commit}:{file}"]
+    seen = peek(workspace.git, words, cwd=top_of(workspace), seconds=seconds, size=LARGEST + 1)
+    return seen.stdout if seen.returncode == 0 else b""
+
+
+def texts_at(
+    workspace: Workspace, commit: str, files: Iterable[str], *, search: bool
+) -> tuple[Mapping[str, str], frozenset[str]]:
+    """Texts of files as a commit of the code has them.
+
+    Args:
+        files: from the top of the tree.
+        search: the Markdown files, too, that hold a rule's mark.
+
+    Returns:
+        Also the files of which nobody can tell: too large, not UTF-8, or not at hand.
+    """
+    from gitmem.search.code_files import CodeFiles
+
+    found: dict[str, str] = {}
+    odd: set[str] = set()
+    with closing(CodeFiles(workspace.git, top_of(workspace))) as code:
+        there = code.places(commit).files
+        marked = code.having(commit, CLOSE, SUFFIXES)[:MOST_FILES] if search else ()
+        for file in sorted(there.keys() & {*files, *marked}):
+            data = code.blob(there[file])
+            try:
+                found[file] = as_text(data, file)
+            except UsageError:
+                odd.add(file)
+            if not data and not code.complete:
+                odd.add(file)
+    return found, frozenset(odd)
+
+
+def markdown_changed(workspace: Workspace, old: str, new: str) -> bool:
+    """Whether a Markdown file differs between two commits, or nobody can tell."""
+    words = ["diff-tree", "-r", "-z", "--name-only", old, new, "--", *(f"*.{end}" for end in SUFFIXES)]
+    seen = peek(workspace.git, words, cwd=top_of(workspace), seconds=SECONDS, size=1)
+    return bool(seen.stdout) or seen.returncode != 0
+
+
+def newest_change(workspace: Workspace, address: str, file: str, head: str) -> str:
+    """The newest commit on the first-parent line of HEAD that brought a rule into a file, or took it out.
+
+    Returns:
+        Its object name; empty where none did, or the look took too long.
+    """
+    words = ["log", "-1", "--format=%H", "--first-parent", "--diff-merges=first-parent", "--no-renames"]
+    words += [f"-S{mark(address)}", head, "--", f":(top,literal){file}"]
+    seen = peek(
+        workspace.git,
+        words,
+        cwd=top_of(workspace),
+        seconds=SECONDS,
+        size=100,
+        enough=lambda said: b"\n" in said,
+    )
+    # A choice of parents to compare with has git print the difference, too.
+    found = seen.text.partition("\n")[0].strip()
+    return found if len(found) in (40, 64) else ""
+
+
+def top_of(workspace: Workspace) -> Path:
+    """Top of the present work tree."""
+    if workspace.layout.worktree is None:
+        raise RepositoryError("There is no work tree", "Run it in a repository with a work tree.")
+    return workspace.layout.worktree
+
+
+def chosen_file(workspace: Workspace, edges: Edges, to: str | None) -> str:
+    """The file for a rule, from the top of the work tree.
+
+    Args:
+        to: as the person gave it, from the folder where they are; None for `CLAUDE.md` where it is there,
+            else `AGENTS.md` where it is there, else `CLAUDE.md`. Where the first is but a link to the
+            second, or imports it and nothing else, the second is meant.
+
+    Raises:
+        UsageError: nothing may be written there.
+    """
+    top = top_of(workspace)
+    if to is not None:
+        path = Path(os.path.normpath(edges.cwd / Path(to).expanduser()))
+        try:
+            file = path.relative_to(top).as_posix()
+        except ValueError:
+            raise UsageError(f"{to} is not inside {top}", "Name a file of this work tree.") from None
+    else:
+        first, second = DEFAULTS
+        has_first, has_second = ((top / name).is_file() for name in DEFAULTS)
+        imports = has_first and _beginning(top / first).strip() == f"@{second}"
+        means_second = not has_first or imports or (top / first).is_symlink()
+        file = second if has_second and means_second else first
+    check_file(workspace, file)
+    return file
+
+
+def check_file(workspace: Workspace, file: str) -> None:
+    """Refuses a file that a rule must not go into.
+
+    Args:
+        file: from the top of the work tree, separated by `/`.
+
+    Raises:
+        UsageError: it says why, and what to do.
+    """
+    top = top_of(workspace)
+    if why := _unfit(workspace, top, top / file, file.split("/")):
+        raise UsageError(f"{file} cannot hold rules: {why}", "Name another with --to, such as AGENTS.md.")
+    if not is_tracked(workspace, file):
+        ignored = workspace.git.run(["check-ignore", "-q", "--", file], cwd=top, check=False)
+        if ignored.returncode == 0:
+            raise UsageError(
+                f"{file} is ignored by git: what is written there is never committed",
+                "Name a file that is committed, or put the rule there by hand and forget the memory.",
+            )
+
+
+def is_tracked(workspace: Workspace, file: str) -> bool:
+    """Whether git knows a file of the work tree."""
+    words = ["ls-files", "--error-unmatch", "-z", "--", file]
+    return workspace.git.run(words, cwd=top_of(workspace), check=False).returncode == 0
+
+
+def _unfit(workspace: Workspace, top: Path, path: Path, parts: list[str]) -> str:
+    if any(part.lower() == ".git" for part in parts):
+        return "it lies in git's own folder"
+    if not parts[-1].lower().endswith(tuple(f".{end}" for end in SUFFIXES)):
+        return "it is no Markdown file, whose comments could mark the rules off"
+    if any(not part.isprintable() for part in parts):
+        return "its name holds what cannot be shown"
+    if linked(top, path):
+        return "it is a symbolic link, or lies behind one"
+    memory = [top / workspace.claude_folder / name for name in (*LIVE_FOLDERS.values(), SNAPSHOTS)]
+    memory += [workspace.around.config / "agent-memory", top / "snapshots"]
+    memory += [workspace.auto_memory] if workspace.auto_memory is not None else []
+    if any(path.is_relative_to(folder) for folder in memory):
+        return "it is a memory, or lies among them"
+    for parent in list(path.parents)[: len(parts) - 1]:
+        if (parent / ".git").exists():
+            return f"{parent.name} is a repository of its own"
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"it cannot be looked at: {error.strerror}"
+    return "" if stat.S_ISREG(mode) else "it is no regular file"
+
+
+def _beginning(path: Path) -> str:
+    try:
+        found = read_regular(path, 64)
+    except OSError:
+        return ""
+    return found[0].decode("utf-8", "replace") if found else ""
+
+
+def read_here(workspace: Workspace, file: str) -> str:
+    """The file's text in the work tree; empty where it is not there.
+
+    Raises:
+        UsageError: it is not UTF-8, or too large.
+        RepositoryError: it cannot be read.
+    """
+    return as_text(read_theirs(top_of(workspace) / file, LARGEST) or b"", file)
+
+
+def as_text(data: bytes, file: str) -> str:
+    """A file's bytes as text.
+
+    Raises:
+        UsageError: they are not UTF-8, or too many.
+    """
+    if len(data) > LARGEST:
+        raise UsageError(f"{file} has more than {LARGEST:,} bytes", "Rules go into a shorter file: --to.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 at byte {error.start}", "Convert it first.") from error
+
+
+def write_here(workspace: Workspace, file: str, before: str, after: str) -> None:
+    """Changes the file in the work tree, keeping its mode; one that becomes empty is deleted.
+
+    Raises:
+        RepositoryError: it changed meanwhile, or cannot be written.
+    """
+    path = top_of(workspace) / file
+    if read_here(workspace, file) != before:
+        raise RepositoryError(f"{file} changed meanwhile", "Run it again.")
+    try:
+        if not after:
+            path.unlink(missing_ok=True)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mode = stat.S_IMODE(path.lstat().st_mode) if path.exists() else 0o666 & ~_umask()
+        replace_file(path, after.encode("utf-8"), mode)
+    except OSError as error:
+        raise RepositoryError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,1 +1,0 @@
-"""Promotion: a memory that becomes a rule in a file of the code tree, and back."""
