@@ -416,6 +416,35 @@ def test_sessions_are_read_when_asked_for_and_without_what_is_private(
     assert not dream_said.SaidSince(ground.workspace, ground.edges, since)
 
 
+def test_what_a_person_corrected_in_a_later_session_is_offered_with_their_message(
+    ground: Ground, home: Path, gitmem: Callable[..., Any]
+) -> None:
+    """From the client's own recording to the memory: no part of it is handed on by hand."""
+    top = ground.repo.resolve()
+    slug = "".join(char if char.isalnum() else "-" for char in str(top))
+    said = "No, we install with bun now, not pnpm."
+    path = transcript(
+        home / ".claude" / "projects" / slug,
+        top,
+        "0a1b2c3d-0000-4000-8000-000000000001",
+        ("2026-11-20T10:00:00Z", "Please fix the lint job."),
+        ("2026-11-20T10:02:00Z", f"That is slow. {said}"),
+    )
+    os.utime(path, (NOW, NOW))
+    ground.put(
+        notes(tools=("How packages are installed", "We install with pnpm.\n\nThe lock file is kept."))
+    )
+    dream(ground.workspace, ground.edges, scope="project", force=True)
+    (waiting,) = open_dreams(ground.workspace)
+    shown = " ".join(gitmem("review", "show", waiting.id).out.split())
+    assert f"On 2026-11-20 a person said: “{said}”" in shown and "1 question" in shown
+    gitmem("review", "accept", waiting.id, "1")
+    body = ground.tree()["main/tools.md"]
+    assert "install with bun now, not pnpm." in body and "We install with pnpm." not in body
+    assert "The lock file is kept." in body
+    assert "session 0a1b2c3d" in gitmem("blame", "tools").out
+
+
 def test_the_user_scope_is_not_compared_with_the_code(ground: Ground) -> None:
     ground.put({"main/u.md": memory("Ann uses `gone.sh`.", "Shell", type="user")}, scope="user")
     sources = dream_sources(ground.workspace, ground.edges, ground.scope("user"))

@@ -107,7 +107,7 @@ def test_a_rewording_that_changes_or_adds_a_fact_is_no_merge(new: str) -> None:
     assert rules(over, allowance=1) == ["invented"]
     for taught in (
         {"files": {**BASE, LOG: f"- 10:00:00Z [feedback 0123abcd] {new}\n".encode()}},
-        {"sessions": {"s-1": f"2026-11-20T10:00Z user: {new}"}},
+        {"sessions": {"s-1": f"2026-11-20T10:00Z person: {new}"}},
     ):
         assert rules(over, allowance=1, **taught) == []
         assert rules(over, allowance=0, **taught) == ["budget"]

@@ -24,7 +24,7 @@ PATH = "main/build.md"
 FACTS = notes(
     build=("How long the build takes", OLD), deploys=("How deploys go", "Deploy with `make ship`.")
 )
-TALK = "2026-11-20T10:00Z user: How long is the build?\n\n2026-11-20T10:01Z user: {}"
+TALK = "2026-11-20T10:00Z person: How long is the build?\n\n2026-11-20T10:01Z person: {}"
 
 
 def made(session: str, new: str = NEW) -> Made:
@@ -50,7 +50,7 @@ def rules(dream: Dream, said: dict[str, str], now: float) -> list[str]:
         ({"s-1": TALK.format("It takes four minutes now.")}, []),
         ({"s-1": TALK.format("Lunch takes four minutes.")}, []),
         ({"s-1": TALK.format("It takes five minutes now.")}, ["invented"]),
-        ({"s-1": "2026-11-20T10:00Z user: Wait four seconds."}, ["invented"]),
+        ({"s-1": "2026-11-20T10:00Z person: Wait four seconds."}, ["invented"]),
         ({"s-1": ""}, ["invented"]),
         ({"s-2": TALK.format("It takes four minutes now.")}, ["unseen"]),
         ({}, ["unseen"]),
@@ -109,7 +109,7 @@ def test_a_file_of_the_code_that_the_reason_names_is_looked_up() -> None:
         assert [found.rule for found in prove_plan(before, [change], code=code.get)] == rule
 
 
-SAID = "2026-11-20T10:00Z user: Please fix the lint job.\n\n2026-11-20T10:01Z assistant: I ran pnpm.\n\n"
+SAID = "2026-11-20T10:00Z person: Please fix the lint job.\n\n2026-11-20T10:01Z agent: I ran pnpm.\n\n"
 
 
 BOTH = "We install with pnpm.\n\nThe lock file is kept."
@@ -118,7 +118,7 @@ BOTH = "We install with pnpm.\n\nThe lock file is kept."
 def corrected(ground: Ground, words: str, body: str = BOTH) -> DreamPlan:
     tools = notes(tools=("How packages are installed", body), build=("How long the build takes", OLD))
     ground.put(tools)
-    talk = {"s1": f"{SAID}2026-11-20T10:02Z user: {words}\n\n2026-11-20T10:03Z assistant: Done."}
+    talk = {"s1": f"{SAID}2026-11-20T10:02Z person: {words}\n\n2026-11-20T10:03Z agent: Done."}
     sources = Sources(now=ground.now, sessions=talk)
     return plan_dream(ground.scope(), OfflineEngine(), sources)
 

@@ -27,8 +27,8 @@ MOST = 5
 SHOWN = 200
 """Characters of a sentence that are quoted."""
 
-_USER = re.compile(r"(?:^|\n\n)(?:(?P<when>\d{4}-\d\d-\d\d)T\S+ )?user: ", re.ASCII)
-_NEXT = re.compile(r"\n\n(?:\d{4}-\d\d-\d\dT\S+ )?(?:user|assistant): ", re.ASCII)
+_PERSON = re.compile(r"(?:^|\n\n)(?:(?P<when>\d{4}-\d\d-\d\d)T\S+ )?person: ", re.ASCII)
+_NEXT = re.compile(r"\n\n(?:\d{4}-\d\d-\d\dT\S+ )?(?:person|agent): ", re.ASCII)
 
 
 def ask_about_sessions(work: Work, sessions: Mapping[str, str]) -> None:
@@ -68,7 +68,7 @@ def _quote(sentence: str) -> str:
 
 def _heard(session: str) -> Iterator[tuple[str, str]]:
     """The messages of the person: day, empty where nobody knows, and words."""
-    for match in _USER.finditer(session):
+    for match in _PERSON.finditer(session):
         end = _NEXT.search(session, match.end())
         yield match["when"] or "", session[match.end() : end.start() if end else len(session)]
 
