@@ -23,7 +23,6 @@ from gitmem.flows.decide import (
     Verdict,
     bulk,
     decide,
-    decide_one,
 )
 from gitmem.flows.review import pick, queue
 from gitmem.flows.review_items import Item
@@ -79,7 +78,13 @@ def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
         (id, numbers) = named[0]
         answer = next((one for one in ANSWERS if one in asked.answers), None)
         choice = Choice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at, answer)
-        _show_one(run, decide_one(_session(run, asked), choice))
+        batch = decide(_session(run, asked), queue(run.workspace, run.edges), [choice])
+        if not batch.done:
+            raise batch.failed[0][1]
+        if batch.failed:
+            show_batch(run, batch, [])
+        else:
+            _show_one(run, batch.done[0][2])
         return
     items = queue(run.workspace, run.edges)
     left: list[Item] = []

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from gitmem.core.change import Change
-from gitmem.core.errors import GitmemError, UsageError
+from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
@@ -220,7 +220,8 @@ def united(choices: Iterable[Choice]) -> tuple[Choice, ...]:
 def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -> Batch:
     """Decides on items, one undo for all; one that cannot be decided holds up no other.
 
-    Suggestions of one scope are landed together, the rest in the order given.
+    Suggestions of one scope are landed together, the rest in the order given. Changes of a dream land
+    together; where they cannot, each by itself, and what is left is named with its number.
 
     Args:
         items: what waits now.
@@ -251,13 +252,31 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
         number += 1
         try:
             part = f"{job}.{item.kind}{number}" if job else ""
-            made = verb(item.subject, Asked(session, choice, part))
+            done.append((choice, item, verb(item.subject, Asked(session, choice, part))))
+        except CheckFailed as error:
+            job = job or _job(choices, session.edges.now)
+            landed, left = _each(verb, item, Asked(session, choice, f"{job}.{item.kind}{number}"))
+            done += landed
+            failed += left if landed else [(choice.id, error)]
         except GitmemError as error:
             failed.append((choice.id, error))
-        else:
-            done.append((choice, item, made))
     note(session.workspace.state, session.edges.now, [word for _, _, made in done for word in made.undo])
     return Batch(_told(done), tuple(done), tuple(failed), _undo(done))
+
+
+def _each(
+    verb: Decision, item: Item, asked: Asked
+) -> tuple[list[tuple[Choice, Item, Decided]], list[tuple[str, GitmemError]]]:
+    """Decides on parts of an item one by one: what lands, and what does not."""
+    done: list[tuple[Choice, Item, Decided]] = []
+    failed: list[tuple[str, GitmemError]] = []
+    for n in asked.choice.numbers if len(asked.choice.numbers) > 1 else ():
+        one = replace(asked.choice, numbers=(n,))
+        try:
+            done.append((one, item, verb(item.subject, replace(asked, choice=one, job=f"{asked.job}.{n}"))))
+        except GitmemError as error:
+            failed.append((f"{item.id} {n}", error))
+    return done, failed
 
 
 def decide_one(session: Session, choice: Choice) -> Decided:

@@ -146,3 +146,38 @@ def test_what_a_session_corrected_is_asked_with_the_message_quoted(ground: Groun
 )
 def test_what_may_mean_another_claim_or_the_moment_is_not_asked(ground: Ground, words: str, body: str):
     assert not corrected(ground, words, body).changes
+
+
+def test_of_several_changes_what_is_sound_lands_and_the_rest_is_named(ground: Ground, gitmem):
+    """One undo takes all of it back."""
+    twice = notes(
+        day=("When we deploy", "We deploy on Friday.\n\nWe deploy on Friday, we do."),
+        port=("The port of staging", "Staging listens on 8080.\n\nStaging listens on 8080, it does."),
+    )
+    ground.put(twice)
+
+    def once(path: str, first: str, again: str) -> Made:
+        after = twice[path].replace(f"\n\n{again}", "")
+        fate = Fate(
+            "merged", ref_of(path, twice[path], again), ref_of(path, after, first), "It stands twice."
+        )
+        return Made({path: after}, [fate], f"Say it once in {path}")
+
+    before = ground.tree()
+    invented = made("")
+    park(
+        ground,
+        [
+            once("main/day.md", "We deploy on Friday.", "We deploy on Friday, we do."),
+            invented,
+            once("main/port.md", "Staging listens on 8080.", "Staging listens on 8080, it does."),
+        ],
+    )
+    done = gitmem("review", "accept", DREAM_ID, "1", "2", "3", ok=False)
+    assert done.code == 1 and "accepted 2 changes" in done.out
+    assert f"{DREAM_ID} 2 was not decided" in done.err and "four minutes" in done.err
+    tree = ground.tree()
+    assert "we do" not in tree["main/day.md"] and "it does" not in tree["main/port.md"]
+    assert OLD in tree[PATH] and done.err.count("undo: git mem undo") == 1
+    gitmem("undo", done.err.rsplit("undo: git mem undo ", 1)[1].split()[0])
+    assert ground.tree() == before
