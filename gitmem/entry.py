@@ -137,6 +137,11 @@ def _say(line: str) -> None:
     from gitmem.flows.exit import shown
 
     text = shown(line).replace("\n", "\\n").replace("\t", "\\t")
+    if "gitmem.cli.output" in sys.modules:
+        # A hook that an agent waits for speaks to no terminal.
+        from gitmem.cli.output import fitted_talk
+
+        text = fitted_talk(text)
     try:
         sys.stderr.write(text + "\n")
     except (OSError, ValueError):

@@ -12,12 +12,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gitmem.cli.app import GROUPS, HIDDEN
+from gitmem.cli.app import SUMMARIES
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.ledger.settings import CHOICES, DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+REFERENCE = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
 NOW = 1_795_168_800
 """2026-11-20T10:00:00Z: what the commands take for the present."""
 
@@ -93,8 +94,8 @@ def test_the_sessions_come_out_as_shown(tmp_path: Path) -> None:
 
 
 def test_every_verb_is_named() -> None:
-    for verb in (name for names in GROUPS.values() for name in names if name not in HIDDEN):
-        assert re.search(rf"\b{verb}\b", README), verb
+    for verb in SUMMARIES:
+        assert f"### git mem {verb}\n" in REFERENCE, verb
 
 
 def test_settings_and_their_values_are_those_that_are_read() -> None:

@@ -23,6 +23,7 @@ from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
+    from gitmem.flows.review_items import Item
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.inbox import Outgoing
     from gitmem.ledger.working_copy import Saved
@@ -48,7 +49,7 @@ class Standing:
     spooled: int
     failed: int
     worker: bool
-    waiting: int
+    waits: tuple[Item, ...]
     stale_trees: tuple[str, ...] = ()
     taken_by: str = ""
     paused: Pause | None = None
@@ -91,7 +92,7 @@ class Standing:
                 for one in self.clients
             ],
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
-            "review": self.waiting,
+            "review": len(self.waits),
             "outgoing": [
                 {
                     "branch": one.inbox.branch,
@@ -146,7 +147,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         spooled=sum(path.is_file() for path in spool.iterdir()) if spool.is_dir() else 0,
         failed=len(failed_jobs(common)),
         worker=bool(state and is_alive(state.process)),
-        waiting=len(items),
+        waits=tuple(items),
         taken_by=str(workspace.taken_by or ""),
         stale_trees=tuple(map(str, stale_trees(workspace))),
         paused=current(workspace.state, edges.now),

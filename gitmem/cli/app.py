@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
+import textwrap
+from collections.abc import Sequence
 from importlib import import_module
-from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 import typer.core
 import typer.main
 
 from gitmem.cli.output import Output
+from gitmem.cli.progress import begin, settle
 from gitmem.cli.run import make_context
+from gitmem.core.errors import UsageError
+from gitmem.core.text import one_line
 
 FIRST_SCREEN = ("init", "status", "remember", "recall", "log", "review", "sync", "undo")
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -22,8 +27,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Team": ("share", "check", "backup", "snapshot"),
     "Consolidate": ("dream", "docs"),
     "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
+    "More": ("session", "jobs", "stats", "extract", "bench", "mcp", "help", "completion", "install-man"),
 }
-HIDDEN = ("extract", "mcp", "session", "jobs", "stats", "bench")
 SUMMARIES = {
     "init": "Start keeping memory in this repository.",
     "status": "Show where memory stands and what waits.",
@@ -64,34 +69,126 @@ SUMMARIES = {
     "jobs": "Show what ran in the background, what was skipped, and why.",
     "stats": "Show what extraction stored and what models cost.",
     "bench": "Measure extraction, recall or dreams on data of yours.",
+    "help": "Show the page of a verb, or of settings or exit codes.",
+    "completion": "Print or install completion for bash, zsh or fish.",
+    "install-man": "Put the manual pages where man finds them.",
 }
-MODULES = {"list": "list_memories"}
+MODULES = {"list": "list_memories", "help": "help_page", "install-man": "install_man"}
+MEANT = {
+    "add": "remember",
+    "commit": "save",
+    "rm": "forget",
+    "remove": "forget",
+    "delete": "forget",
+    "search": "recall",
+    "find": "recall",
+    "grep": "recall",
+    "ls": "list",
+    "cat": "show",
+    "edit": "show",
+    "mv": "move",
+    "revert": "undo",
+    "reset": "restore",
+    "push": "sync",
+    "pull": "sync",
+    "fetch": "sync",
+    "merge": "review",
+    "accept": "review accept",
+    "reject": "review reject",
+    "config": "help settings",
+    "stash": "pause",
+    "resume": "unpause",
+    "man": "help",
+    "sessions": "session",
+    "install": "init",
+    "remote": "share",
+}
+"""What a person probably means by a word of git or another tool that is no verb here."""
+
+
+class WholeWords(typer.Context.formatter_class):  # type: ignore[misc, valid-type]
+    """Help that breaks no word, however narrow the terminal."""
+
+    def write_text(self, text: str) -> None:
+        """Paragraphs."""
+        indent = " " * self.current_indent
+        for number, part in enumerate(text.split("\n\n")):
+            lines = _folded(part, self.width - self.current_indent)
+            self.write(("\n" if number else "") + "".join(f"{indent}{line}\n" for line in lines))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Terms and what they mean; below each other where that leaves more room."""
+        indent = " " * self.current_indent
+        first = min(max(len(term) for term, _ in rows), col_max, self.width // 3) + col_spacing
+        for term, meaning in rows:
+            lines = _folded(meaning, self.width - self.current_indent - first)
+            head = term.ljust(first)
+            if len(term) + col_spacing > first:
+                self.write(f"{indent}{term}\n")
+                head = " " * first
+            for line in lines or [""]:
+                self.write(f"{indent}{head}{line}".rstrip() + "\n")
+                head = " " * first
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False)
+
+
+class HelpContext(typer.Context):
+    """The context of every verb."""
+
+    formatter_class = WholeWords
 
 
 class LazyGroup(typer.core.TyperGroup):
     """Loads a verb's module when the verb is used; help lists summaries without loading any."""
 
+    context_class = HelpContext
+
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of all verbs that are not hidden, in the order of the help screen."""
+        """Names of all verbs, in the order of the help screen."""
         return [name for names in GROUPS.values() for name in names]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a verb, or None for a word that is none."""
         if cmd_name not in SUMMARIES:
             return None
-        module = import_module(f"gitmem.cli.{MODULES.get(cmd_name, cmd_name)}")
-        verb = typer.Typer(add_completion=False, rich_markup_mode=None)
-        module.register(verb)
-        command = typer.main.get_command(verb)
-        command.name = cmd_name
-        command.hidden = cmd_name in HIDDEN
-        return command
+        return load_verb(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that a word stands for.
+
+        Raises:
+            UsageError: there is none; what may be meant is named.
+        """
+        word = args[0]
+        if word not in SUMMARIES and not word.startswith("-") and not ctx.resilient_parsing:
+            near = [MEANT[word]] if word in MEANT else difflib.get_close_matches(word, SUMMARIES, 2)
+            meant = " or ".join(f"git mem {verb}" for verb in near)
+            hint = f"Did you mean: {meant}" if meant else "See all verbs: git mem -h"
+            raise UsageError(f"There is no verb {one_line(word, 40)!r}", hint)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Writes the groups of the help screen."""
         for title, names in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, SUMMARIES[name]) for name in names])
+
+
+def load_verb(name: str) -> Any:
+    """The command of a verb, its module loaded."""
+    module = import_module(f"gitmem.cli.{MODULES.get(name, name)}")
+    verb = typer.Typer(add_completion=False, rich_markup_mode=None)
+    module.register(verb)
+    command = typer.main.get_command(verb)
+    command.name = name
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.context_class = HelpContext
+        # Else it is cut where the line ends, in the middle of a thought.
+        each.short_help = " ".join((each.help or "").partition("\n\n")[0].split())
+    return command
 
 
 app = typer.Typer(
@@ -114,19 +211,30 @@ def gitmem(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but data and errors.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")] = False,
-    color: Annotated[str, typer.Option("--color", help="auto, always or never.")] = "auto",
+    color: Annotated[
+        Literal["auto", "always", "never"], typer.Option("--color", help="When to print colours.")
+    ] = "auto",
+    no_pager: Annotated[bool, typer.Option("--no-pager", help="Never start a pager.")] = False,
 ) -> None:
     """What coding agents learn, kept in git. Alone it is `status`."""
-    out = Output(as_json, quiet, color, yes)
+    out = Output(as_json, quiet, color, yes, pages=not no_pager)
     ctx.obj = lambda: make_context(directory, out)
+    begin(ctx.invoked_subcommand or "status", quiet=out.silent)
     if ctx.invoked_subcommand is None:
         import_module("gitmem.cli.status").status(ctx)
 
 
+def program() -> Any:
+    """The whole command line; shells complete it, but are set up by `git mem completion` alone."""
+    command = typer.main.get_command(app)
+    command.params = [one for one in command.params if not str(one.name).endswith("_completion")]
+    return command
+
+
 def main() -> int:
-    """Runs the command line; usage errors exit 2, the entry point reports all others."""
+    """Runs the command line; the entry point reports errors."""
     try:
-        code = typer.main.get_command(app).main(prog_name="gitmem", standalone_mode=False)
+        code = program().main(prog_name="gitmem", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except typer.Abort:
         return 130
@@ -140,8 +248,8 @@ def main() -> int:
         show = getattr(error, "show", None)
         if show is None:
             raise
-        said = StringIO()
-        show(file=said)
-        for line in said.getvalue().splitlines():
-            Output().say(line)
-        return int(getattr(error, "exit_code", 2))
+        asked = getattr(getattr(error, "ctx", None), "command_path", "gitmem")
+        words = ("git mem", *asked.split()[1:])
+        raise UsageError(error.format_message(), f"See: {' '.join(words)} -h") from error  # type: ignore[attr-defined]
+    finally:
+        settle()

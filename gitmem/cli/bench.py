@@ -33,9 +33,19 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and fal
 
 def register(app: typer.Typer) -> None:
     """Adds the verb with its three words."""
+    app.callback(invoke_without_command=True)(bench)
     app.command()(extract)
     app.command()(recall)
     app.command()(dream)
+
+
+def bench(ctx: typer.Context) -> None:
+    """Measures extraction, recall or dreams on data of yours.
+
+    Alone it asks every memory here by its own description, and tells how many are found.
+    """
+    if ctx.invoked_subcommand is None:
+        _own(context(ctx))
 
 
 def extract(

@@ -60,7 +60,7 @@ def blame(
     way from the claim to the session and the code commit that it came from. Where a dream replaced or
     dropped a claim, it says which, why, and what stands instead.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     workspace = run.workspace
     lines = look_up(workspace, run.edges, name, text, scope, agent, at)
     code = code_of(workspace, lines)

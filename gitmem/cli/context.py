@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gitmem.cli.pager import start_pager
 from gitmem.cli.run import Context as Context
 from gitmem.core.errors import UsageError
 
@@ -58,7 +59,14 @@ At = Annotated[
 ]
 
 
-def context(ctx: typer.Context, **given: bool) -> Context:
-    """The context that the application made, with a verb's own options on top."""
+def context(ctx: typer.Context, *, pages: bool = False, **given: bool) -> Context:
+    """The context that the application made, with a verb's own options on top.
+
+    Args:
+        pages: the verb only reads, and may print more than a screen holds.
+    """
     made: Callable[[], Context] = ctx.obj
-    return made().with_output(**given)
+    run = made().with_output(**given)
+    if pages and run.out.pages and not run.out.as_json:
+        start_pager(run.edges)
+    return run

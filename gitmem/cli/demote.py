@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context
+from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.words import sound
 from gitmem.flows.last_decided import forget
 from gitmem.flows.promote import demote as carry_out
@@ -26,6 +26,7 @@ def demote(
     scope: ScopeOption = None,
     agent: AgentOption = None,
     dry_run: DryRun = False,
+    yes: Yes = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -33,7 +34,7 @@ def demote(
 
     The memory stands where the agent sees it at once; the section goes where nothing else is left in it.
     """
-    run = context(ctx, as_json=as_json, quiet=quiet)
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
     done = carry_out(workspace, run.edges, find(workspace, name, scope, agent, whole=True), dry_run=dry_run)
     at, out = done.at, run.out

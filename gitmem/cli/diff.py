@@ -46,7 +46,7 @@ def diff(
     `diff NAME --at A`: one memory since then. The index is left out: it follows the memories. Plain
     `git diff`, `git show` and `git log -p` show memories in the same form where `git mem init` has run.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     workspace = run.workspace
     if at is not None:
         if first is None or second is not None:

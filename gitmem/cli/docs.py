@@ -28,14 +28,19 @@ Revision = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Adds the verb and its words."""
-    app.callback()(docs)
+    app.callback(invoke_without_command=True)(docs)
     app.command(name="list")(list_)
     app.command()(check)
     app.command()(update)
 
 
-def docs() -> None:
-    """Lists living documents, checks them against the code, and proposes what makes them true."""
+def docs(ctx: typer.Context) -> None:
+    """Lists living documents, checks them against the code, and proposes what makes them true.
+
+    Alone it lists them.
+    """
+    if ctx.invoked_subcommand is None:
+        list_(ctx)
 
 
 def list_(ctx: typer.Context, at: Revision = "", as_json: Json = False) -> None:
@@ -57,7 +62,9 @@ def list_(ctx: typer.Context, at: Revision = "", as_json: Json = False) -> None:
     for doc in found:
         names_ = counted(len(doc.statements), "name")
         run.out.data(f"{one_line(doc.path, WIDTH)}  {names_:>10}  {one_line(doc.title, WIDTH)}")
-    if not found:
+    if found:
+        run.out.say("what of them no longer holds: git mem docs check")
+    else:
         run.out.say("no living document here: begin one with the line `# MAGIC DOC: <title>`")
 
 

@@ -91,7 +91,7 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
     outcomes: list[DreamOutcome] = []
     failures: list[GitmemError] = []
     stopped = False
-    with Progress(out) as progress, Stop() as stop:
+    with Progress(quiet=out.silent) as progress, Stop() as stop:
         for name in names:
 
             def tell(step: Step, name: str = name) -> None:

@@ -166,6 +166,9 @@ def init(
 
     if plan.changes or since:
         offer(run, done.workspace, back_to)
+    if plan.changes:
+        run.out.say("next: go on as before. What you tell your agent is looked through when you commit")
+        run.out.say("then: git mem log says what was learned, git mem says what waits for you")
     _tell_lacks(run.out, plan)
 
 

@@ -31,7 +31,8 @@ def register(app: typer.Typer) -> None:
 def jobs(
     ctx: typer.Context,
     number: Annotated[
-        int, typer.Option("--number", "-n", min=1, help="How many runs to show, newest last.")
+        int,
+        typer.Option("--max-count", "-n", metavar="N", min=1, help="The last so many runs, newest last."),
     ] = SHOWN,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what failed for good.")] = False,
     clear: Annotated[bool, typer.Option("--clear", help="Delete the jobs that failed for good.")] = False,
@@ -39,7 +40,7 @@ def jobs(
     quiet: Quiet = False,
 ) -> None:
     """Shows what ran in the background: what it stored and skipped, what it cost, what failed and why."""
-    run = context(ctx, as_json=as_json, quiet=quiet)
+    run = context(ctx, as_json=as_json, quiet=quiet, pages=not (retry or clear))
     if retry and clear:
         raise UsageError("--retry and --clear do not go together", "Choose one of them.")
     common = run.workspace.layout.common_dir

@@ -53,7 +53,7 @@ def list_memories(
     The age is that of the last change by an agent, an extraction or a person; a dream or a merge makes no
     memory young. Daily logs are counted below; --logs lists them.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     if logs:
         _list_logs(run, scope, agent, at, archived)
         return

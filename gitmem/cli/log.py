@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
 from gitmem.cli.words import day
+from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
 from gitmem.flows.values import entry_value
 from gitmem.ledger.log import LogEntry, fates, learned
+from gitmem.ledger.moments import moment_of
 from gitmem.ledger.workspace import Scope
 
 SUBJECT_WIDTH = 100
 SHORT = 12
 
 
+class LogCommand(typer.core.TyperCommand):
+    """Reads `-5` as `-n 5`, as git does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What is left of the words of the command."""
+        return super().parse_args(
+            ctx, [f"--max-count={word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in args]
+        )
+
+
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
-    app.command()(log)
+    app.command(cls=LogCommand)(log)
 
 
 def log(
@@ -37,8 +51,20 @@ def log(
     ] = None,
     max_count: Annotated[
         int | None,
-        typer.Option("--max-count", metavar="N", min=0, help="At most so many.", show_default=False),
+        typer.Option(
+            "--max-count",
+            "-n",
+            metavar="N",
+            min=0,
+            help="At most so many; -5, too.",
+            show_default=False,
+        ),
     ] = None,
+    since: Annotated[
+        str,
+        typer.Option("--since", metavar="DATE", help="Only what was taught since.", show_default=False),
+    ] = "",
+    oneline: Annotated[bool, typer.Option("--oneline", help="A line each: commit and subject.")] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     as_json: Json = False,
@@ -49,17 +75,34 @@ def log(
     an extraction, a dream or a sync. What a dream did to claims is counted here; `git log` has it
     whole.
     """
-    run = context(ctx, as_json=as_json)
-    found = islice(learned(run.workspace, name, scope, agent), max_count)
+    run = context(ctx, as_json=as_json, pages=True)
+    begin = _moment(run, since)
+    all_of_it = learned(run.workspace, name, scope, agent)
+    found = islice((pair for pair in all_of_it if pair[1].time >= begin), max_count)
     if run.out.as_json:
         run.out.json([entry_value(where.name, entry) for where, entry in found])
         return
     empty = True
     for where, entry in found:
         empty = False
-        _print(run, where, entry)
+        if oneline:
+            head = run.out.paint(entry.commit[:SHORT], "yellow")
+            run.out.data(f"{head} {one_line(entry.subject, SUBJECT_WIDTH)}")
+        else:
+            _print(run, where, entry)
     if empty and max_count != 0:
-        run.out.say("nothing was learned here yet")
+        run.out.say(f"nothing was learned here {f'since {since}' if since else 'yet'}")
+
+
+def _moment(run: Context, since: str) -> int:
+    if not since:
+        return 0
+    # A day alone is its end for `--at`, and its beginning here.
+    day_alone = re.fullmatch(r"\d{4}-\d\d-\d\d", since)
+    moment = moment_of(run.workspace.git, f"{since} 00:00" if day_alone else since, run.edges.now)
+    if moment is None:
+        raise UsageError(f"{since!r} is no date", "Say --since 2026-09-01, or --since '2 weeks ago'")
+    return moment
 
 
 def _print(run: Context, scope: Scope, entry: LogEntry) -> None:

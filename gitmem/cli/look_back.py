@@ -65,7 +65,7 @@ def offer(run: Context, workspace: Workspace, since: float) -> None:
         run.out.say("they are left alone, as far as they were recorded")
         return
     try:
-        with Progress(run.out) as progress:
+        with Progress(quiet=run.out.silent) as progress:
             by_hand = context_of(workspace, run.edges, by_hand=True)
             found = look_back(by_hand, files, progress, time.monotonic)
     except GitmemError as error:

@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from gitmem.cli.pager import on_terminal
+from gitmem.cli.progress import settle
 from gitmem.core.errors import CheckFailed
-from gitmem.core.text import wrapped
+from gitmem.core.text import cells, wrapped
 from gitmem.flows.exit import row, shown, value
 from gitmem.values import dataclass
 
@@ -21,10 +23,14 @@ COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", 
 NARROW, WIDE = 40, 100
 """Columns between which lines are wrapped: a terminal may be narrower, and prose wider than this tires."""
 
+HANGING = 4
+"""Columns by which the rest of a line stands further in than its beginning."""
+
 # Stands for a colour until the text around it was judged; nobody's text can hold it.
 _MARK = f"\0{os.urandom(8).hex()}:"
 _HEADING = re.compile(r"\d+\. ")
 _STYLED = re.compile(rf"{_MARK}(\d+);")
+_COLOUR = re.compile("\x1b\\[[0-9]+m")
 
 
 @dataclass(frozen=True)
@@ -36,16 +42,24 @@ class Output:
         quiet: no talk; data still comes.
         colour: `auto`, `always` or `never`.
         yes: every question is answered with yes.
+        pages: a reading command may send what it prints through a pager.
     """
 
     as_json: bool = False
     quiet: bool = False
     colour: str = "auto"
     yes: bool = False
+    pages: bool = True
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing but data is wanted, so that no progress is told."""
+        return self.quiet or self.as_json
 
     def data(self, line: str = "") -> None:
-        """One line of data; control characters are shown, not obeyed."""
-        sys.stdout.write(_shown(line) + "\n")
+        """One line of data; control characters are shown, not obeyed, and a terminal's width is kept."""
+        settle()
+        sys.stdout.write(_fitted(_shown(line), on_terminal()) + "\n")
 
     def claims(self, lines: Iterable[str]) -> list[str]:
         """Lines of a card as pieces that fit the terminal, what goes (`   - `) red, what comes green.
@@ -66,7 +80,7 @@ class Output:
 
         As everywhere, COLUMNS says it where it is set.
         """
-        if not (sys.stdout.isatty() or os.environ.get("COLUMNS")):
+        if not (on_terminal() or os.environ.get("COLUMNS")):
             return 0
         return max(NARROW, min(shutil.get_terminal_size().columns, WIDE)) - 1
 
@@ -76,15 +90,17 @@ class Output:
 
     def say(self, line: str) -> None:
         """One line of talk."""
+        settle()
         if not self.quiet:
             # Where both go to one file or pipe, as they do for an agent, they stay in order.
             with suppress(OSError):
                 sys.stdout.flush()
-            sys.stderr.write(_shown(line) + "\n")
+            sys.stderr.write(fitted_talk(_shown(line)) + "\n")
 
     def warn(self, line: str) -> None:
         """One line that is shown even when quiet."""
-        sys.stderr.write(f"gitmem: {_shown(line)}\n")
+        settle()
+        sys.stderr.write(fitted_talk(f"gitmem: {_shown(line)}") + "\n")
 
     def paint(self, text: str, style: str) -> str:
         """Text in a colour, where colour is wanted."""
@@ -100,6 +116,7 @@ class Output:
             return
         if not sys.stdin.isatty():
             raise CheckFailed(f"Nobody can answer here: {question}", "Say yes beforehand with -y.")
+        settle()
         sys.stderr.write(f"{_shown(question)} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
@@ -107,6 +124,7 @@ class Output:
 
     def prompt(self, question: str) -> None:
         """A question on a line that the answer goes on."""
+        settle()
         with suppress(OSError):
             sys.stdout.flush()
         sys.stderr.write(_shown(question))
@@ -121,7 +139,7 @@ class Output:
         if self.colour != "auto":
             return self.colour == "always"
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-        return not plain and sys.stdout.isatty()
+        return not plain and on_terminal()
 
 
 def _style(line: str) -> str:
@@ -136,6 +154,47 @@ def _pieces(line: str, width: int) -> Iterator[str]:
     indent = " " * (5 if marked else 3 if _HEADING.match(line) else len(line) - len(line.lstrip()))
     for part in shown(line).split("\n"):
         yield from wrapped(part, width, indent)
+
+
+def _talks() -> bool:
+    return sys.stderr.isatty() or (on_terminal() and not sys.stdout.isatty())
+
+
+def fitted(text: str, columns: int) -> str:
+    """Lines that a terminal of so many columns shows without breaking a word.
+
+    What goes on in the next line stands further in. A word that is longer than the line is left to the
+    terminal: an address or a command can be copied whole.
+
+    Args:
+        text: of one line or several; colours take no room.
+    """
+    return "\n".join(part for line in text.split("\n") for part in _folded(line, columns))
+
+
+def _folded(line: str, columns: int) -> Iterator[str]:
+    if cells(_COLOUR.sub("", line)) <= columns:
+        yield line
+        return
+    indent = " " * min(len(line) - len(line.lstrip(" ")) + HANGING, columns // 2)
+    part, room = "", columns
+    for piece in re.findall(r" *[^ ]+", line):
+        wide = cells(_COLOUR.sub("", piece))
+        if part.strip() and wide > room:
+            yield part
+            piece = indent + piece.lstrip(" ")
+            part, room, wide = "", columns, cells(_COLOUR.sub("", piece))
+        part, room = part + piece, room - wide
+    yield part
+
+
+def fitted_talk(text: str) -> str:
+    """Talk as the terminal that shows it has room for it."""
+    return _fitted(text, _talks())
+
+
+def _fitted(text: str, watched: bool) -> str:
+    return fitted(text, max(NARROW, shutil.get_terminal_size().columns)) if watched else text
 
 
 def _shown(line: str) -> str:

@@ -4,23 +4,55 @@ from __future__ import annotations
 
 import sys
 import threading
+from shutil import get_terminal_size
 from types import TracebackType
 
-from gitmem.cli.output import Output
-from gitmem.flows.exit import shown
+from gitmem.flows.exit import line
+
+NARROWEST = 20
+"""Columns that a terminal has at least."""
 
 PATIENCE = 1.0
 """Seconds after which somebody who watches wants to know."""
 
 _CLEAR = "\r\x1b[K"
 
+DOING = {
+    "init": "setting up, and taking in what agents wrote before",
+    "status": "looking where memory stands",
+    "recall": "searching memory and the code's history",
+    "log": "reading history",
+    "review": "looking what waits",
+    "undo": "taking the change back",
+    "list": "reading memories",
+    "diff": "comparing claims",
+    "blame": "following claims through history",
+    "save": "looking what was edited",
+    "restore": "reading what was known then",
+    "checkout": "laying memory out",
+    "promote": "making a rule",
+    "demote": "making a memory again",
+    "share": "looking what would leave this machine",
+    "check": "judging what a request would bring",
+    "backup": "copying private memory",
+    "snapshot": "comparing snapshots with memory",
+    "docs": "holding documents against the code",
+    "doctor": "looking at refs, objects and hooks",
+    "engine": "asking the engine",
+    "purge": "looking through all history",
+    "uninstall": "taking hooks and settings out",
+    "session": "reading recorded sessions",
+    "extract": "reading the session",
+    "bench": "measuring",
+}
+"""What a verb does while it says nothing; those that tell their own steps are not here."""
+
 
 class Progress:
     """One line on stderr that tells the present step, gone when the work is done."""
 
-    def __init__(self, out: Output) -> None:
-        self._on = sys.stderr.isatty() and not out.quiet and not out.as_json
-        self._out = out
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._on = sys.stderr.isatty() and not quiet
         self._timer: threading.Timer | None = None
         self._shown = False
         self._lock = threading.Lock()
@@ -38,6 +70,7 @@ class Progress:
             self._timer.start()
 
     def __enter__(self) -> Progress:
+        settle()
         return self
 
     def __exit__(
@@ -62,6 +95,25 @@ class Progress:
 
     def _show(self, step: str) -> None:
         with self._lock:
-            sys.stderr.write(f"{_CLEAR}{shown(step)} …")
+            # A line that is broken would not go away again.
+            columns = max(NARROWEST, get_terminal_size().columns)
+            sys.stderr.write(f"{_CLEAR}{line(step, columns - 3)} …")
             sys.stderr.flush()
             self._shown = True
+
+
+_begun: list[Progress] = []
+
+
+def begin(verb: str, *, quiet: bool) -> None:
+    """Tells what a verb is doing until it says something by itself."""
+    settle()
+    if verb in DOING:
+        _begun.append(Progress(quiet=quiet))
+        _begun[0](DOING[verb])
+
+
+def settle() -> None:
+    """Takes away what `begin` shows: something else is said now, or the verb is at its end."""
+    while _begun:
+        _begun.pop().clear()

@@ -117,7 +117,7 @@ def review(
         return
     if dry_run:
         raise UsageError("--dry-run belongs to -i, --open, accept or reject")
-    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes, pages=True)
     items = queue(run.workspace, run.edges)
     if run.out.as_json:
         run.out.json([item.as_value() for item in items])
@@ -140,7 +140,7 @@ def show(
 
     A dream that was turned down can be shown for 90 days.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     told = tell_item(run.workspace, run.edges, id, whole=whole)
     if run.out.as_json:
         run.out.json(told.value)

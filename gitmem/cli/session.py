@@ -33,13 +33,13 @@ WIDTH = 160
 PASTE_CHARS = 4_000
 """Of one message's pastes that are shown; `--json` has all."""
 
-Number = Annotated[int, typer.Option("--number", "-n", min=1, help="At most so many.")]
+Number = Annotated[int, typer.Option("--max-count", "-n", metavar="N", min=1, help="At most so many.")]
 Id = Annotated[str, typer.Argument(help="Id of the session, or its beginning.", autocompletion=session_ids)]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb and its words."""
-    app.callback()(session)
+    app.callback(invoke_without_command=True)(session)
     app.command(name="list")(list_)
     app.command()(show)
     app.command()(grep)
@@ -47,8 +47,13 @@ def register(app: typer.Typer) -> None:
     app.command(name="resume-context")(resume_context)
 
 
-def session() -> None:
-    """Lists, shows and searches the sessions that agents recorded here, and prints their notes."""
+def session(ctx: typer.Context) -> None:
+    """Lists, shows and searches the sessions that agents recorded here, and prints their notes.
+
+    Alone it lists them.
+    """
+    if ctx.invoked_subcommand is None:
+        list_(ctx)
 
 
 def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> None:
@@ -56,7 +61,7 @@ def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> 
 
     Of each: id, client, when it began, how often a person spoke, and what they said first.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     found, total = listed(run.workspace, run.edges, number)
     if run.out.as_json:
         run.out.json([_value(one) for one in found])
@@ -84,7 +89,7 @@ def show(
 
     What tools gave is cut, secrets are left out.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     file = session_file(run.workspace, run.edges, id)
     said = told(run.workspace, file)
     shown = is_live(file) if live else lambda _: True
@@ -130,7 +135,7 @@ def grep(
 
     Two lines around each are shown. What tools gave is not searched. Exits 1 where there is none.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     if not any(term.strip() for term in terms):
         raise UsageError("There is no term to look for", "Give a word or more.")
     workspace = run.workspace

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.completing import names
 from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context
+from gitmem.cli.output import NARROW, fitted
+from gitmem.cli.pager import on_terminal
 from gitmem.cli.words import age as in_words
 from gitmem.core.text import one_line
 from gitmem.flows.exit import shown, shown_bytes
@@ -42,7 +45,7 @@ def show(
     A date (2026-11-20), or the path of a log, prints the daily log of that day. All is read from the ref:
     what was edited but not saved yet is in `git mem diff`.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     one = look_up(run.workspace, run.edges, name, scope, agent, at)
     found = one.found
     if run.out.as_json:
@@ -75,8 +78,9 @@ def _ago(taught: int, now: float) -> str:
 
 
 def _print(data: bytes) -> None:
-    if sys.stdout.isatty():
-        sys.stdout.write(shown(data.decode("utf-8", "backslashreplace")).removesuffix("\n") + "\n")
+    if on_terminal():
+        text = shown(data.decode("utf-8", "backslashreplace")).removesuffix("\n")
+        sys.stdout.write(fitted(text, max(NARROW, get_terminal_size().columns)) + "\n")
         return
     sys.stdout.flush()
     sys.stdout.buffer.write(shown_bytes(data))

@@ -17,8 +17,15 @@ from gitmem.rules.screen import doubt_told
 
 def register(app: typer.Typer) -> None:
     """Adds the verb with its two words."""
+    app.callback(invoke_without_command=True)(snapshot)
     app.command()(create)
     app.command()(status)
+
+
+def snapshot(ctx: typer.Context) -> None:
+    """Copies project memory into the code tree, or shows where that stands; alone it shows."""
+    if ctx.invoked_subcommand is None:
+        status(ctx)
 
 
 def create(
@@ -119,6 +126,7 @@ def status(ctx: typer.Context, as_json: Json = False) -> None:
         run.out.warn(f"{folder}: {why}")
     if not found:
         run.out.data("there is no snapshot")
+        run.out.say("make one: git mem snapshot create --all")
     elif not workspace.initialised:
         run.out.say("gitmem is not set up here: git mem init")
 

@@ -35,7 +35,7 @@ def stats(
 
     From the trailers of commits, the record of background jobs, and the ledger of requests.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, pages=True)
     found = count(run.workspace, run.edges, days)
     if run.out.as_json:
         run.out.json(_value(found, days))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,12 @@ from gitmem.git.repository import short_name
 from gitmem.ledger.state import noticed
 
 if TYPE_CHECKING:
+    from gitmem.flows.review_items import Item
     from gitmem.ledger.inbox import Outgoing
+
+
+STATES = ("held", "refused", "leaving", "set-aside")
+"""Kinds of what waits that are no nouns."""
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +47,8 @@ def status(
 
 def _show(run: Context, found: Standing, verbose: bool) -> None:
     out = run.out
+    if found.waits:
+        out.data(out.paint(_waiting(found.waits), "yellow"))
     out.data(
         f"{out.paint(found.project, 'bold')}  engine {found.engine}, extract {found.extract}, "
         f"sharing {found.sharing}" + (", daily logs (gitmem.mode)" if found.mode == "log" else "")
@@ -106,8 +114,18 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
     if found.purge:
         told = f"somebody purged memory at {found.purge.remote}, and nothing is exchanged before you decide"
         out.data(out.paint(f"  {told}: git mem review show {found.purge.id}", "yellow"))
-    if found.waiting:
-        out.data(out.paint(f"  {found.waiting} waiting for you: git mem review", "yellow"))
+
+
+def _waiting(items: Sequence[Item]) -> str:
+    """What waits for a decision, and the one command for it."""
+    if len(items) == 1:
+        told = f"waits for you: {one_line(items[0].title, 100)}"
+        return f"{told}: git mem review show {items[0].id}" if items[0].id else f"{told}: git mem review"
+    kinds = Counter(item.kind for item in items)
+    parts = ", ".join(
+        f"{number} {kind}" if kind in STATES else counted(number, kind) for kind, number in kinds.items()
+    )
+    return f"{len(items)} wait for you ({parts}): git mem review"
 
 
 def _waits(one: Outgoing) -> str:

@@ -55,7 +55,7 @@ def sync(
     named = named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:
-        with Progress(run.out) as progress:
+        with Progress(quiet=run.out.silent) as progress:
 
             def ask(leaves: tuple[Leaving, ...]) -> bool:
                 progress.clear()

@@ -94,7 +94,7 @@ def one_line(text: str, width: int) -> str:
     line = printable(line)
     if line.isascii():
         return line if len(line) <= width else beginning(line, width - 1) + "…"
-    if sum(map(_cells, line)) <= width:
+    if cells(line) <= width:
         return line
     kept, room = 0, width - 1
     for char in line:
@@ -214,6 +214,11 @@ def _escape(char: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def _cells(char: str) -> int:

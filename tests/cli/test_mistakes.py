@@ -1,0 +1,79 @@
+"""Mistakes that a person plausibly makes, what is printed, and the exit code: a table."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from cli_ground import Ground, ground, memory
+
+__all__ = ["ground"]
+
+MISTAKES = [
+    ("rember 'Use tabs.'", 2, "There is no verb 'rember'", "Did you mean: git mem remember"),
+    ("stauts", 2, "There is no verb 'stauts'", "git mem status"),
+    ("reveiw", 2, "There is no verb 'reveiw'", "Did you mean: git mem review"),
+    ("add 'Use tabs.'", 2, "There is no verb 'add'", "Did you mean: git mem remember"),
+    ("commit", 2, "There is no verb 'commit'", "Did you mean: git mem save"),
+    ("rm ports", 2, "There is no verb 'rm'", "Did you mean: git mem forget"),
+    ("search port", 2, "There is no verb 'search'", "Did you mean: git mem recall"),
+    ("ls", 2, "There is no verb 'ls'", "Did you mean: git mem list"),
+    ("revert", 2, "There is no verb 'revert'", "Did you mean: git mem undo"),
+    ("push", 2, "There is no verb 'push'", "Did you mean: git mem sync"),
+    ("accept s-1", 2, "There is no verb 'accept'", "Did you mean: git mem review accept"),
+    ("config extract off", 2, "There is no verb 'config'", "Did you mean: git mem help settings"),
+    ("xyzzy", 2, "There is no verb 'xyzzy'", "See all verbs: git mem -h"),
+    ("log --onelin", 2, "No such option: --onelin", "See: git mem log -h"),
+    ("log -n many", 2, "'many' is not a valid", "See: git mem log -h"),
+    ("log --since 2026-13-01", 2, "is no day or time of the calendar", ""),
+    ("log --since someday", 2, "'someday' is no date", "Say --since 2026-09-01"),
+    ("--color blue status", 2, "'blue' is not one of", "See: git mem -h"),
+    ("review accpt s-1", 2, "Did you mean 'accept'?", "See: git mem review -h"),
+    ("review accept", 2, "Say what to accept", "See what waits: git mem review"),
+    ("review accept 3", 2, "The number 3 follows no id", "See the ids: git mem review"),
+    ("review accept s-1 --all", 2, "Give ids or --all, not both", ""),
+    ("review show z-9", 2, "nothing waits that begins", ""),
+    ("show", 2, "Missing argument 'NAME'", "See: git mem show -h"),
+    ("show prots", 2, "There is no memory named 'prots'", "ports"),
+    ("show ports --at 2026-13-01", 2, "is no day or time of the calendar", ""),
+    ("show ports --at ''", 2, "--at names no time", "Give e.g. 2026-11-20"),
+    ("show ports --scope team", 2, "team", "project"),
+    ("forget nobody-has-this", 2, "There is no memory named 'nobody-has-this'", "See all: git mem list"),
+    ("restore", 2, "Say what to restore: one NAME, or --all", ""),
+    ("restore --all", 2, "Say as of when", "See what there was: git mem log"),
+    ("checkout -", 2, "No past state is laid out here", "Lay one out: git mem checkout"),
+    ("move ports --to team", 2, "team", "project"),
+    ("remember ''", 2, "", "hint"),
+    ("recall", 2, "", "hint"),
+    ("engine set gpt", 2, "There is no engine 'gpt'", "agent, offline, anthropic, claude-code"),
+    ("dream --engine gpt", 2, "There is no engine 'gpt'", "offline, anthropic, claude-code"),
+    ("dream kil", 2, "dream cannot 'kil'", "`kill`"),
+    ("dream kill", 1, "No dream is running here", "See: git mem dream status"),
+    ("undo abc1234", 2, "abc1234", "git mem log"),
+    ("share", 3, "This repository has no remote", "Add one: git remote add origin URL"),
+    ("help rember", 2, "There is no page 'rember'", "settings"),
+    ("completion tcsh", 2, "'tcsh' is not one of", "See: git mem completion -h"),
+    ("jobs --retry --clear", 2, "do not go together", "Choose one of them"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "said", "hint"), MISTAKES, ids=lambda one: str(one))
+def test_a_mistake_is_answered_with_what_to_do(
+    ground: Ground, line: str, code: int, said: str, hint: str
+) -> None:
+    ground.learn({"main/ports.md": memory("ports", "Port 8080 is taken.")})
+    before = ground.tip()
+    ran = ground.run(*shlex.split(line), code=code)
+    assert said in ran.err and hint in ran.err, ran.err
+    assert ran.err.startswith("gitmem: ") and "Traceback" not in ran.err
+    assert ran.out == "" and ground.tip() == before
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len({line for line, *_ in MISTAKES}) >= 30
+
+
+def test_outside_a_repository_every_verb_says_so(ground: Ground, tmp_path_factory) -> None:
+    ground.patch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    for verb in ("status", "log", "list", "review", "init"):
+        assert "not a git repository" in ground.run(verb, code=3).err
