@@ -31,4 +31,10 @@ def real_edges(cwd: Path | None = None) -> Edges:
     person_in: Path | None = None
     with suppress(OSError):  # a folder that is gone
         person_in = Path.cwd().resolve()
-    return Edges(dict(os.environ), here, now, person_in=person_in)
+    return Edges(dict(os.environ), here, now, person_in=person_in, carries=_carries)
+
+
+def _carries(worktree: Path) -> bool:
+    from gitmem.app.client_hooks import carries  # hooks that ask for no engine look at no hook file
+
+    return carries(worktree)

@@ -27,6 +27,11 @@ def _nobody(_: str) -> None:
     """Tells nobody."""
 
 
+def _nowhere(_: Path) -> bool:
+    """No client has hooks."""
+    return False
+
+
 @dataclass(frozen=True)
 class Edges:
     """The outside world of one command.
@@ -37,6 +42,7 @@ class Edges:
         now: seconds since the epoch.
         say: tells the person something that no result of a flow carries.
         person_in: the folder that the person is in, where that may be another; None where it is not known.
+        carries: whether an agent in a work tree can be told something, since a client's hooks are there.
     """
 
     environ: Mapping[str, str]
@@ -44,6 +50,7 @@ class Edges:
     now: float
     say: Callable[[str], None] = field(default=_nobody, repr=False, compare=False)
     person_in: Path | None = field(default=None, repr=False, compare=False)
+    carries: Callable[[Path], bool] = field(default=_nowhere, repr=False, compare=False)
 
     @property
     def home(self) -> Path:

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.app.client_hooks import carries
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
 from gitmem.engines.choice import Choice, Found, choose
@@ -79,7 +78,7 @@ def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> Choice:
             sdk=find_spec("anthropic") is not None,
             program=claude_program(workspace, edges),
             signed_in=_signed_in(edges),
-            carried=any(carries(tree.path) for tree in workspace.worktrees if tree.path.is_dir()),
+            carried=any(edges.carries(tree.path) for tree in workspace.worktrees if tree.path.is_dir()),
         )
     )
 

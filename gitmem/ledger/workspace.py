@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import agent_folder_name, agent_name
-from gitmem.git.command import GitCommand, Layout, Worktree, config_get, identity, layout, worktrees
+from gitmem.git.command import GitCommand, Layout, Worktree, config_get, layout, worktrees
 from gitmem.git.open import create_bare, open_known, open_repository
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
@@ -291,6 +291,8 @@ class Workspace:
         Raises:
             RepositoryError: git knows no identity.
         """
+        from gitmem.git.config import identity  # who only looks signs nothing
+
         return identity(self.git, None, 0, git_dir=self.layout.common_dir)
 
     def author(self, now: float) -> Signature:

@@ -6,14 +6,13 @@ log: a log grows with every append, and what stood in it before is neither index
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.core.daily_log import day_of, facts, read_line, statements
 from gitmem.core.dates import named_days
 from gitmem.core.names import is_archived
 from gitmem.git.objects import object_name
 from gitmem.git.repository import Repository
-from gitmem.search.entries import Entry
 from gitmem.search.text import LONGEST_SESSION, MOST_PERIODS, Fields, links
 from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE
 from gitmem.values import dataclass
@@ -94,25 +93,25 @@ def read_fact(at: str, data: bytes) -> Fields:
     )
 
 
-def unsaid(order: Sequence[tuple[Entry, float]], words: Mapping[int, str]) -> list[tuple[Entry, float]]:
-    """Leaves out lines whose words stand, one after another, in a memory that was found as well.
+def repeated(lines: Iterable[int], memories: Iterable[int], words: Mapping[int, str]) -> set[int]:
+    """Which lines have all their words, one after another, in a memory that was found as well.
 
     A memory that says what a line says has all the words of it that were asked for.
 
     Args:
-        order: what was found, with its score.
+        lines, memories: numbers of their texts; those without words are passed over.
         words: text to its words as the catalog keeps them.
     """
-    memories = [_said(words[entry.blob]) for entry, _ in order if not entry.is_line and entry.blob in words]
-    lines: dict[int, bool] = {}
-    for entry, _ in order:
-        if entry.is_line and entry.blob in words and entry.blob not in lines:
-            line = _bare(words[entry.blob].rpartition(FIELD)[2])
-            lines[entry.blob] = bool(line) and any(
-                line in pieces or (len(line) >= LEAST_WORDS and any(line in piece for piece in pieces))
-                for pieces in memories
-            )
-    return [one for one in order if not lines.get(one[0].blob)]
+    told = [_said(words[text]) for text in memories if text in words]
+
+    def is_told(line: str) -> bool:
+        return any(
+            line in pieces or (len(line) >= LEAST_WORDS and any(line in piece for piece in pieces))
+            for pieces in told
+        )
+
+    bare = {text: _bare(words[text].rpartition(FIELD)[2]) for text in lines if text in words}
+    return {text for text, line in bare.items() if line and is_told(line)}
 
 
 def _said(words: str) -> list[str]:

@@ -115,10 +115,12 @@ def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Ca
     }
     fused = fuse(scores)
     order = [(entries[id], sum(why.values())) for id, why in fused.items()]
-    if any(entry.is_line for entry, _ in order):
-        from gitmem.search.lines import unsaid  # most scopes keep no log
+    if lines := {entry.blob for entry, _ in order if entry.is_line}:
+        from gitmem.search.lines import repeated  # most scopes keep no log
 
-        order = unsaid(order, found.words)
+        memories = [entry.blob for entry, _ in order if not entry.is_line]
+        told = repeated(lines, memories, found.words)
+        order = [one for one in order if one[0].blob not in told]
     order = sorted(order, key=lambda one: _best_first(*one))[:limit]
     described = ground.catalog.described({entry.blob for entry, _ in order})
     parts = candidates.Parts(question)
