@@ -153,6 +153,8 @@ class Provenance:
         reviewed: id of the reviewed item (`Gitmem-Reviewed`), for changes a person accepted.
         undoes: commit that this one takes back (`Gitmem-Undoes`).
         usage: what asking a model for it cost (`Gitmem-Usage`); None where none was asked.
+        source: what an import took it from (`Gitmem-Source`): `<format>:<id> [<ISO 8601 time there>]`, the
+            id percent-encoded.
     """
 
     op: str = ""
@@ -165,6 +167,7 @@ class Provenance:
     reviewed: str = ""
     undoes: str = ""
     usage: Usage | None = None
+    source: str = ""
     claims: tuple[Fate, ...] = field(default=())
 
 
@@ -204,6 +207,7 @@ def format_message(subject: str, provenance: Provenance, body: str = "") -> str:
         ("Usage", provenance.usage.line() if provenance.usage else ""),
         ("Reviewed", provenance.reviewed),
         ("Undoes", provenance.undoes),
+        ("Source", provenance.source),
     ):
         if value:
             lines.append(f"Gitmem-{key}: {one_line(value)}")
@@ -241,6 +245,7 @@ def parse(message: str) -> Provenance:
         reviewed=found.get("reviewed", ""),
         undoes=found.get("undoes", ""),
         usage=parse_usage(found.get("usage", "")),
+        source=found.get("source", ""),
         claims=tuple(claims),
     )
 

@@ -7,9 +7,10 @@
 | dream of the project | code | `refs/gitmem/dream/` | `refs/gitmem/rejected/` |
 | the same, with sharing | code | `refs/heads/gitmem/dream/` | `refs/gitmem/rejected/` |
 
-What sessions, tools and commits of others suggest (`ledger.suggestions`) and what a dream would have as a
-rule stand side by side, told apart by their ids; the same functions settle them, bring them back and let
-them go. Dreams, like the inboxes of teammates, stand where hosts and teammates see them.
+What sessions, tools and commits of others suggest (`ledger.suggestions`), what an import brings
+(`ledger.imports`) and what a dream would have as a rule stand side by side, told apart by their ids; the
+same functions settle them, bring them back and let them go. Dreams, like the inboxes of teammates, stand
+where hosts and teammates see them.
 
 What a session, a tool or a commit of others suggests has been seen by nobody yet. It waits in the private
 repository, whichever scope it is for: no push of the code, `--all` or `--mirror`, carries it along.
@@ -199,6 +200,22 @@ def make(
 def let_wait(family: Family, id: str, tip: str, why: str) -> bool:
     """Lets commits wait; returns whether they do, and nothing else had that id. `why` is for the log."""
     return _move(family.repo, family.waiting + id, tip, None, why)
+
+
+def narrow(family: Family, id: str, known: str, tip: str, why: str) -> None:
+    """Leaves less of a proposal to wait, under the same id.
+
+    Args:
+        known: where it was read.
+        tip: the commits of what is left.
+        why: for the log of its ref.
+
+    Raises:
+        RefMoved: it is elsewhere by now.
+    """
+    from gitmem.git.refs import move_ref  # a look moves none
+
+    move_ref(family.repo, family.waiting + id, tip, known, why)
 
 
 def settle(family: Family, ids: Iterable[str], why: str) -> tuple[str, ...]:
