@@ -27,7 +27,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Team": ("share", "check", "backup", "snapshot"),
     "Consolidate": ("dream", "docs"),
     "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
-    "More": ("session", "jobs", "stats", "extract", "bench", "mcp", "help", "completion", "install-man"),
+    "More": (
+        "import",
+        "session",
+        "jobs",
+        "stats",
+        "extract",
+        "bench",
+        "mcp",
+        "help",
+        "completion",
+        "install-man",
+    ),
 }
 SUMMARIES = {
     "init": "Start keeping memory in this repository.",
@@ -58,6 +69,7 @@ SUMMARIES = {
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
     "docs": "Keep living documents true to the code: list, check, propose.",
+    "import": "Bring memories of other tools in, as one proposal to review.",
     "doctor": "Find what is broken and mend it.",
     "engine": "Show or choose what thinks, and what it would send where.",
     "purge": "Remove a text from all history, here and at the remote.",
@@ -73,7 +85,12 @@ SUMMARIES = {
     "completion": "Print or install completion for bash, zsh or fish.",
     "install-man": "Put the manual pages where man finds them.",
 }
-MODULES = {"list": "list_memories", "help": "help_page", "install-man": "install_man"}
+MODULES = {
+    "import": "import_memories",
+    "list": "list_memories",
+    "help": "help_page",
+    "install-man": "install_man",
+}
 MEANT = {
     "add": "remember",
     "commit": "save",

@@ -31,14 +31,16 @@ from gitmem.flows.review import pick, queue
 from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot
-from gitmem.flows.suggestions import accept_suggestions, reject_suggestions
+from gitmem.flows.suggestions import TurnedDown, accept_suggestions, bury, reject_suggestions
 from gitmem.flows.values import sound
 from gitmem.git.repository import Signature, short_name
+from gitmem.ledger import imports
 from gitmem.ledger import inbox as inbox_branches
 from gitmem.ledger.acceptance import accept_inbox
 from gitmem.ledger.consent import ForeignPurge
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.epochs import FORMER_DAYS
+from gitmem.ledger.imports import Import
 from gitmem.ledger.inbox import ACCEPTED, Inbox
 from gitmem.ledger.land import Written
 from gitmem.ledger.push_plan import right_place
@@ -561,6 +563,27 @@ def _ask_host(workspace: Workspace, edges: Edges, one: Inbox, why: str) -> list[
     return [f"{one.remote} protects {made.base} ({why})", f"{said}: {where}"]
 
 
+def _accept_import(one: Import, asked: Asked) -> Decided:
+    (workspace, edges), numbers = asked.place, asked.choice.numbers
+    hold = one.scope == "project" and not asked.session.allowed
+    allow, copies = allowed_fingerprints(workspace), copies_of(workspace, edges)
+    written, buried = imports.accept(
+        workspace, one, numbers, asked.author, copies, allow, hold=hold, job=asked.job
+    )
+    notes = tuple(f"stays forgotten: {path}: {_first_words(text)}" for path, text in buried)
+    what = f"{', '.join(_runs(numbers))} of {one.id}" if numbers else one.id
+    return Decided(f"accepted {what}" if written else f"known already: {what}", _named(written), notes)
+
+
+def _reject_import(one: Import, asked: Asked) -> Decided:
+    rows, _ = imports.chosen(one, asked.choice.numbers)
+    turned = [TurnedDown(one.id, row.name, row.agent, row.keys()) for row in rows]
+    written = bury(*asked.place, one.scope, turned, asked.choice.why, asked.job, "imported memory")
+    imports.turn_down(one, asked.choice.numbers)
+    what = f"{', '.join(_runs(asked.choice.numbers))} of {one.id}" if asked.choice.numbers else one.id
+    return Decided(f"rejected {what}; no later import brings it", _named(written))
+
+
 def _first_words(text: str) -> str:
     return one_line(" ".join(text.split()), 100)
 
@@ -607,6 +630,7 @@ def _runs(numbers: Iterable[int]) -> Iterator[str]:
 KINDS: Mapping[str, Kind] = {
     "suggestion": Kind(in_bulk=True, undone_together=True),
     "dream": Kind(_accept_dream, _reject_dream, numbered=True, in_bulk=True, undone_together=True),
+    "import": Kind(_accept_import, _reject_import, numbered=True, in_bulk=True, undone_together=True),
     "promotion": Kind(_accept_promotion, _reject_promotion, in_bulk=True, undone_together=True),
     "snapshot": Kind(_accept_snapshot, _reject_snapshot, in_bulk=True),
     "dispute": Kind(_accept_dispute, _reject_dispute, numbered=True, undone_together=True),

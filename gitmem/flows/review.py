@@ -16,6 +16,7 @@ from gitmem.flows.review_items import (
     document_item,
     dream_item,
     held_items,
+    import_item,
     inbox_item,
     leaving_item,
     promotion_item,
@@ -88,6 +89,7 @@ _ITEMS: Mapping[str, Callable[[Any], Item]] = {
     "inbox": inbox_item,
     "dispute": dispute_item,
     "suggestion": suggestion_item,
+    "import": import_item,
     "document": document_item,
     "promotion": promotion_item,
 }

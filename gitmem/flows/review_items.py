@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.flows.promotions import Offered
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.dreams import Dream
+    from gitmem.ledger.imports import Import, Row
     from gitmem.ledger.inbox import Inbox
     from gitmem.ledger.push_plan import Leaving
     from gitmem.ledger.share import Held
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from gitmem.ledger.suggestions import Suggestion
     from gitmem.ledger.working_copy import Saved
 
-    Subject = Dream | Inbox | Held | Suggestion | Dispute | Standing | Waiting | Offered | ForeignPurge
+    Subject = (
+        Dream | Inbox | Held | Suggestion | Dispute | Standing | Waiting | Offered | ForeignPurge | Import
+    )
 
 TITLE, FIELD = 160, 400
 """Cells of a title, and of what others wrote into one line of the whole: a line feed in it would begin a
@@ -41,10 +44,11 @@ class Item:
 
     Attributes:
         id: what to call it: `d-…` dream, `i-…` inbox branch, `l-…` memories that are about to leave,
-            `s-…` suggestion, `e-…` purge, `x-…` dispute, `n-…` snapshot, `m-…` document, `p-…` promotion;
-            empty for what was held back in a live directory or refused, which is settled where it stands.
-        kind: `purge`, `dream`, `inbox`, `leaving`, `suggestion`, `dispute`, `snapshot`, `document`,
-            `promotion`, `held`, `refused`, `set-aside`.
+            `s-…` suggestion, `im-…` import, `e-…` purge, `x-…` dispute, `n-…` snapshot, `m-…` document,
+            `p-…` promotion; empty for what was held back in a live directory or refused, which is settled
+            where it stands.
+        kind: `purge`, `dream`, `inbox`, `leaving`, `suggestion`, `import`, `dispute`, `snapshot`,
+            `document`, `promotion`, `held`, `refused`, `set-aside`.
         title: one line.
         lines: the whole of it, for `review show`.
         value: what `review` says of it in JSON.
@@ -336,6 +340,37 @@ def document_item(one: Waiting) -> Item:
 
     told = one_line(title(one), TITLE)
     return Item(one.id, "document", told, (told,), value(one), one)
+
+
+def import_item(one: Import) -> Item:
+    """What an import brings, a number a memory."""
+    title = f"{one.scope}: {one.title}"
+    lines = [title]
+    for number, row in enumerate(one.rows, 1):
+        memory = row.memory
+        changed = " (changed there since it was imported)" if row.before is not None else ""
+        lines += ["", f"{number}. {one_line(f'{row.path}: {memory.description}', FIELD)}{changed}"]
+        lines += [f"   + {line}" for claim in memory.parsed.claims for line in claim.text.splitlines()]
+        lines.append(f"   from {one_line(row.source, FIELD)}")
+    lines += [
+        "",
+        f"accept takes all of it, or some by number; reject remembers that it is not wanted: {one.id}",
+    ]
+    value = {"scope": one.scope, "memories": [_imported(n, row) for n, row in enumerate(one.rows, 1)]}
+    return Item(one.id, "import", one_line(title, TITLE), tuple(lines), value, one)
+
+
+def _imported(number: int, row: Row) -> dict[str, Any]:
+    memory = row.memory
+    return {
+        "n": number,
+        "path": row.path,
+        "name": memory.name,
+        "type": memory.type,
+        "description": memory.description,
+        "body": memory.body,
+        "source": row.source,
+    }
 
 
 def promotion_item(one: Offered) -> Item:

@@ -160,7 +160,7 @@ def _waits_again(workspace: Workspace, changes: Sequence[tuple[Scope, Commit]]) 
                 f"{reopened.id} itself does not come back; git mem dream --force proposes what still fits"
             )
         words, is_redone = _decision(where, target)
-        ids = [word for word in words if word.startswith(("s-", "p-"))]
+        ids = [word for word in words if word.startswith(("s-", "p-", "im-"))]
         if is_redone:
             settle(workspace, ids, "decided again")
         else:

@@ -46,6 +46,10 @@ def in_refs(
         from gitmem.ledger.suggestions import open_suggestions
 
         yield "suggestion", open_suggestions(workspace)
+    if any("/im-" in ref for ref in there):
+        from gitmem.ledger.imports import waiting
+
+        yield "import", waiting(workspace)
     if workspace.code.ref(DOCS_REF):
         from gitmem.flows.document_branch import waiting_documents
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import cast
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.memory import parse
+from gitmem.core.memory import Memory, parse
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance, format_message
@@ -63,9 +63,14 @@ class Row:
     session: str = ""
 
     @property
+    def memory(self) -> Memory:
+        """The file as it is read."""
+        return parse(self.path, self.data)
+
+    @property
     def name(self) -> str:
         """What a person knows it by."""
-        return parse(self.path, self.data).name
+        return self.memory.name
 
     @property
     def agent(self) -> str:
@@ -74,7 +79,7 @@ class Row:
 
     def keys(self) -> tuple[str, ...]:
         """Normal forms of its claims."""
-        return tuple(claim.key for claim in parse(self.path, self.data).claims)
+        return tuple(claim.key for claim in self.memory.claims)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Tally:
     def see(self, given: Iterable[str], table: Mapping[str, str], other: str = DROPPED) -> None:
         """Counts the fields of one record by a reader's table; what that does not name becomes `other`."""
         for key in given:
-            self.fields[one_line(str(key))[:80], table.get(key, other)] += 1
+            self.fields[str(key), table.get(key, other)] += 1
 
 
 def entry(

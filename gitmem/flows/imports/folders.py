@@ -93,6 +93,9 @@ def _as_it_is(source: Source, tally: Tally, name: str, file: str, agent: str) ->
         tally.skipped[name] = f"has more than {MEMORY_BYTES:,} bytes"
         return
     front, body = frontmatter.split(decode(data))
+    if why := _unreadable(front):
+        tally.skipped[name] = why
+        return
     tally.see(front.keys() if front else (), {}, KEPT)
     told = front.text("description") if front else ""
     yield Entry(
@@ -227,11 +230,20 @@ def _notes(
             tally.skipped[name] = f"has more than {MEMORY_BYTES:,} bytes"
             continue
         front, _ = frontmatter.split(decode(data))
+        if why := _unreadable(front):
+            tally.skipped[name] = why
+            continue
         tally.see(front.keys() if front else (), table, other)
         id = (front.text(key) if front and key else "") or name
         head = front.text(title) if front and title else ""
         made = file_entry(id, file, data, _time(source, name, front), title=head, description=head)
         yield _typed(made, front)
+
+
+def _unreadable(front: Frontmatter | None) -> str:
+    """Why frontmatter is not taken in: it has what YAML runs or refers by; bad syntax alone is no reason."""
+    problem = frontmatter.yaml_problem(front) if front else ""
+    return problem if problem.endswith("are not read") else ""
 
 
 def _typed(made: Entry, front: Frontmatter | None) -> Entry:

@@ -76,17 +76,18 @@ def _exported(record: Mapping[str, Any]) -> Entry | None:
 
 def is_mem0(source: Source) -> bool:
     """Whether it is what mem0 or OpenMemory gives out: records with an id and a memory."""
-    return any(_mem0_rows(source, name) for name in _json(source))
+    with suppress(UsageError):
+        return any(_mem0_rows(source, name) for name in _json(source))
+    return False
 
 
 def _mem0_rows(source: Source, name: str) -> Sequence[Any]:
     """Its records, wherever they stand: a list, or under `results` or `memories`."""
-    with suppress(UsageError):
-        found = parsed(source.read(name), name)
-        if isinstance(found, dict):
-            found = next((found[key] for key in ("results", "memories", "items") if key in found), None)
-        if isinstance(found, list) and found and isinstance(found[0], dict) and "id" in found[0]:
-            return found if text_of(found[0], *_TEXTS) else []
+    found = parsed(source.read(name), name)
+    if isinstance(found, dict):
+        found = next((found[key] for key in ("results", "memories", "items") if key in found), None)
+    if isinstance(found, list) and found and isinstance(found[0], dict) and "id" in found[0]:
+        return found if text_of(found[0], *_TEXTS) else []
     return []
 
 

@@ -18,6 +18,7 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.names import archived_path, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, iso
+from gitmem.core.trailers import one_line
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.imports.entry import Entry, Tally, first_line
 from gitmem.flows.imports.formats import Format, named, recognised
@@ -25,7 +26,7 @@ from gitmem.flows.imports.source import Source
 from gitmem.git.trees import read_files
 from gitmem.ledger import imports
 from gitmem.ledger.imports import Import, Known, Row
-from gitmem.ledger.known import known_at
+from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.workspace import ScopeName, Workspace
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import Screened, refusal, screen, without_texts
@@ -87,7 +88,8 @@ def bring(
     entries = list(row.read(source, tally))
     skipped = {**source.passed, **tally.skipped}
     report = _plan(workspace, row, entries, scope)
-    report = replace(report, skipped={**skipped, **report.skipped}, fields=dict(tally.fields))
+    fields = {(one_line(key)[:80], to): number for (key, to), number in tally.fields.items()}
+    report = replace(report, skipped={**skipped, **report.skipped}, fields=fields)
     if dry_run or not report.rows:
         return report
     waits = imports.make(workspace, scope, row.name, report.rows, workspace.author(edges.now))
@@ -142,7 +144,7 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
     rows: dict[str, Row] = {}
     for one in entries:
         source = f"{format.name}:{quote(_plain(one.id), safe='/#:@._-')}"
-        memory = parse(one.file, one.data)
+        memory = parse(f"{one.agent}/{one.file}", one.data)  # as it is screened: read once
         keys = [claim.key for claim in memory.parsed.claims] or [claim.key for claim in memory.claims]
         met = here.sources.get(source)
         if (met is not None and met.waits) or here.says(one.agent, keys):
@@ -157,6 +159,8 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
             skipped[one.id] = f"has more than {MEMORY_BYTES:,} bytes"
             continue
         before = here.before(met) if met is not None and met.scope == scope else None
+        if before and before[1] == data:
+            before = None  # it is gone from memory, and nobody said that it shall stay away
         path = before[0] if before else places.free(one, memory.name)
         if path is None:
             skipped[one.id] = "has no name that a memory may have"
