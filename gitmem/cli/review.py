@@ -45,7 +45,7 @@ AsShown = Annotated[
     ),
 ]
 Kind = Annotated[
-    Literal["suggestion", "dream", "promotion", "snapshot"] | None,
+    Literal["suggestion", "import", "dream", "promotion", "snapshot"] | None,
     typer.Option("--kind", help="With --all, only this kind.", show_default=False),
 ]
 From = Annotated[

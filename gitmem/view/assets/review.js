@@ -8,7 +8,7 @@ const ANSWERS = { s: "same", n: "newer", o: "older", d: "different" };
 const HELP = {
   same: "one of them is enough", newer: "the later one stands", older: "the earlier one stands", different: "both stay, not asked again",
 };
-const BULK = ["suggestion", "promotion", "snapshot", "dream"];
+const BULK = ["suggestion", "import", "promotion", "snapshot", "dream"];
 const REJECTED = ["dispute", "leaving"]; // no plain no: a claim is chosen, a memory is moved
 
 let steps = [];
