@@ -241,7 +241,7 @@ def _notes(
 
 
 def _unreadable(front: Frontmatter | None) -> str:
-    """Why frontmatter is not taken in: it has what YAML runs or refers by; bad syntax alone is no reason."""
+    """Why frontmatter is not taken in: tags, anchors or aliases; bad syntax alone is no reason."""
     problem = frontmatter.yaml_problem(front) if front else ""
     return problem if problem.endswith("are not read") else ""
 
