@@ -418,7 +418,13 @@ def _reject_dream(one: Dream, asked: Asked) -> Decided:
     )
     if landed.closed:
         withdraw_proposal(workspace.state, landed.dream.id)
-    return _landed("rejected", landed)
+    done = _landed("rejected", landed)
+    if one.remote and not one.incoming and not landed.closed:
+        told = (
+            f"{one.remote} still asks others about it; to take it out there: git mem review open {one.id}"
+        )
+        return replace(done, notes=(told,))
+    return done
 
 
 def _landed(verb: str, landed: dreams.Landed) -> Decided:

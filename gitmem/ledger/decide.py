@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
+from gitmem.core import tombstone
 from gitmem.core.account import account, is_memory, path_of, proposals, references
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import merge_trees
 from gitmem.core.names import homes
+from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.refs import move_ref, move_refs
@@ -24,6 +26,7 @@ from gitmem.git.trees import read_paths
 from gitmem.ledger.dreams import (
     Dream,
     DreamCommit,
+    dreams_of,
     dreamt,
     fork_point,
     open_dreams,
@@ -582,16 +585,33 @@ def _left_off(scope: Scope, ref: str, here: str, tip: Tip) -> str:
     if base is None:
         return ""
     numbers = {change.n for change in read_dream(scope, ref, here, base, tip.commit).changes}
+    # A question waits, or was answered, as a dream of its own since others were asked about the rest.
+    waiting = {key for dream in dreams_of(scope) for change in dream.open for key in change.keys}
     for aside in _kept_aside(repo, ref.rpartition("/")[2]):
         former = fork_point(repo, tip.commit, aside)
         if former is None:
             continue
         whole = read_dream(scope, ref, aside, former, tip.commit)
-        lacking = [change for change in whole.open if change.n not in numbers and not change.asks]
+        lacking = [
+            change
+            for change in whole.open
+            if change.n not in numbers
+            and not (
+                change.asks and (waiting.intersection(change.keys) or _is_rejected(repo, tip.tree, change))
+            )
+        ]
         numbers |= {change.n for change in lacking}
         if lacking:
             waits = wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without") or waits
     return waits
+
+
+def _is_rejected(repo: Repository, tree: str, change: DreamCommit) -> bool:
+    """Whether a person turned a change down, or its like, by the tombstones of a tree."""
+    agents = {path.split("/", 1)[0] for path in change.files}
+    stones = read_paths(repo, tree, {f"{agent}/{tombstone.FILE}" for agent in agents})
+    found = [tombstone.finder(tombstone.parse(decode(data)), "rejected") for data in stones.values()]
+    return any(finds(key) for finds in found for key in change.keys)
 
 
 def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:

@@ -450,6 +450,35 @@ def test_what_was_left_off_twice_waits_again_when_both_rejections_are_undone(tea
     assert waits == set(changes.values())
 
 
+def test_a_question_that_was_turned_down_before_a_request_waits_again_when_that_is_undone(
+    team: Team, dreamt
+) -> None:
+    """One that waits apart, or was answered there, does not come back twice."""
+    ann, id = dreamt, dream_id(dreamt)
+    branch = f"refs/heads/gitmem/dream/{id}"
+    asks(ann.workspace.code, branch, "main/first.md", "Another first fact.")
+
+    def waiting() -> list[str]:
+        listed = ann.run("review", "--json").json
+        return [subject for one in listed for subject in open_changes(ann, one["id"]).values()]
+
+    everything = waiting()
+    ann.run("review", "accept", id, "4", "--different")
+    ann.run("review", "open", id, "-y")
+    assert len(waiting()) == len(everything) - 1
+    ann.run("undo")
+    assert sorted(waiting()) == sorted(everything)
+    (apart,) = [one["id"] for one in ann.run("review", "--json").json if one["id"] != id]
+    ann.run("review", "accept", apart, "1", "--different")
+    turned = ann.run("review", "reject", id, "2", "-m", "they do not care")
+    assert (
+        f"origin still asks others about it; to take it out there: git mem review open {id}" in turned.err
+    )
+    ann.run("review", "open", id, "-y")
+    ann.run("undo")
+    assert sorted(waiting()) == sorted(one for one in everything if not one.startswith("Ask whether"))
+
+
 @pytest.mark.parametrize("mode", ["direct", "review"])
 def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
