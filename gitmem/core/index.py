@@ -566,12 +566,16 @@ def _dispute(unit: Unit, now: Mapping[str, bytes]) -> str:
     return "" if unit.target in now and _is_own(unit, (now[unit.target],)) else mark
 
 
-def without_twins(text: str, merged: Iterable[str], sides: Iterable[str], versions: Versions) -> str:
+def without_twins(
+    text: str, merged: Iterable[str], sides: Iterable[str], versions: Versions, bases: Iterable[str] = ()
+) -> str:
     """The index as a merge of gitmem's would have it where a merge by lines gave a memory two lines.
 
     Args:
         merged: the index as such merges left it; what was written since stands as its writer wants it.
         sides: the index as the merged commits have it; where one has both lines, so it stays.
+        bases: the index as it was before the sides went apart. Lines by hand are against one another where
+            they stand in the place of one that was there; what two people added is for both to read.
     """
     left = frozenset().union(*(_keyed(parse(one)) for one in merged))
     units = _keyed(parse(text))
@@ -582,9 +586,11 @@ def without_twins(text: str, merged: Iterable[str], sides: Iterable[str], versio
     gone = _twins(put, subject, own, known)
     # What one side moved stands in both places: no unit stands more often than on some side.
     gone |= {key for key, found in put.items() if found.ordinal and not any(key in side for side in known)}
+    before = (found for base in bases for key, found in _keyed(parse(base)).items() if key not in units)
+    replaced = {about for found in before for about in (found.unit.subject, found.unit.target)}
     against: dict[str, list[str]] = {}
     for key, found in put.items():
-        if subject[key] and key not in own and not found.ordinal:
+        if subject[key] and subject[key] in replaced and key not in own and not found.ordinal:
             against.setdefault(subject[key], []).append(key)
     marks = {
         key: claim_id(min(units[one].said for one in group))[:DISPUTE_LENGTH]

@@ -196,6 +196,7 @@ class _Work:
         # For the index: a line is gitmem's own by whatever a memory held, on an untidy side, too.
         self.held: dict[str, list[bytes]] = {}
         self.merged: dict[str, list[str]] = {}
+        self.bases: dict[str, list[str]] = {}
         self.logs: dict[str, list[bytes]] = {}
         self.fates: list[Fate] = []
         self.told: list[str] = []
@@ -222,6 +223,10 @@ class _Work:
         listings = {path for path in changed if kind(path) == "index"}
         for path, data in read_paths(self.objects, left, listings).items():
             self.merged.setdefault(path, []).append(decode(data))
+        if len(made.parents) > 1 and listings:
+            for oid in self.repo.merge_bases(*made.parents[:2])[:1]:
+                for path, data in read_paths(self.objects, self.repo.commit(oid).tree, listings).items():
+                    self.bases.setdefault(path, []).append(decode(data))
         if len(made.parents) > 1 and any(path.endswith(f"/{TOMBSTONES}") for path in changed):
             for one, other in combinations(made.parents, 2):
                 self._bury(one, other)
@@ -383,7 +388,8 @@ class _Work:
             file: [*self.held.get(f"{agent}/{file}", []), *([now[file]] if file in now else [])]
             for file in filter(is_memory_file, flat)
         }
-        text = index.without_twins(decode(data), self.merged.get(at, ()), sides, was)
+        bases = self.bases.get(at, ())
+        text = index.without_twins(decode(data), self.merged.get(at, ()), sides, was, bases)
         self._put(at, encode(index.aligned(text, was, now)))
 
     def _names(self, agent: str) -> set[str]:

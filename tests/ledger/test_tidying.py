@@ -201,6 +201,18 @@ def test_lines_written_by_hand_that_union_doubled_are_disputed(ground: Ground) -
     assert [with_dispute(line, "") for line in stands] == [line.rstrip() for line in lines]
 
 
+def test_lines_written_by_hand_that_two_people_added_stand_side_by_side(ground: Ground) -> None:
+    """Neither changed what the other wrote: there is nothing to settle, as in a merge of gitmem's own."""
+    base = ground.add(START | {"main/MEMORY.md": "# Memory\n"}, message=OWN)
+    lines = [f"- [a](a.md) — {text}\n" for text in ("First", "Second")]
+    ours, theirs = (
+        ground.add(START | {"main/MEMORY.md": f"# Memory\n{one}"}, (base,), OWN) for one in lines
+    )
+    both = "# Memory\n" + "".join(lines)
+    ground.tidy(ground.add(START | {"main/MEMORY.md": both}, (ours, theirs)))
+    assert ground.files["main/MEMORY.md"] == both
+
+
 def test_an_index_that_union_doubled_has_one_of_gitmems_own_lines_a_memory(ground: Ground) -> None:
     base = ground.add(START, message=OWN)
     told = {f"{n}.": memory("a", "One.").replace("About a", f"About {n}") for n in "xy"}
