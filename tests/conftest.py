@@ -31,10 +31,11 @@ settings.register_profile(
 )
 settings.load_profile("laws")
 
-# Where the suite runs in the background of a shell, interrupts are ignored, and every process that a test
-# starts would inherit that.
+# Where the suite runs in the background of a shell, or under `nohup`, signals are ignored, and every
+# process that a test starts would inherit that.
 with suppress(ValueError):
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 # Every program that a test starts would compile all that it imports: three times the CPU of `git mem list`.
@@ -86,7 +87,7 @@ def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         "COLUMNS",
     )
     for name in list(os.environ):
-        if name.startswith(foreign) and not name.startswith("GITMEM_TEST_"):
+        if name.startswith(foreign) and not name.startswith(("GITMEM_TEST_", "GIT_DEFAULT_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local/share"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from weakref import finalize
 
 from gitmem.search import database, postings
 from gitmem.search.index import ENTER_NOW, Catalog, Read, Value, entry_rows, read_memory
@@ -15,7 +16,10 @@ class LooseCatalog(Catalog):
     """A catalog in memory, for one job; what several refs have in common is indexed once."""
 
     def __init__(self) -> None:
-        super().__init__(Path(), database.in_memory())
+        connection = database.in_memory()
+        super().__init__(Path(), connection)
+        # Many hold a part of it, and it ends with the last of them.
+        finalize(self, connection.close)
 
     def add(
         self,
