@@ -1,4 +1,4 @@
-"""`gitmem hook …`: what agents' hooks run. Answers at once, leaves the work to the worker, never fails.
+"""`gitmem hook …`: what agents' hooks run: answered at once, the work left to the worker, never a failure.
 
 A client's own events and fields become Claude Code's, which are gitmem's, by the table of clients. All of
 it is the standard library; what a prompt is answered with is imported only when it is asked.

@@ -1,4 +1,4 @@
-"""Renewal of hooks that an older gitmem made: once, by the worker. What a person took out stays out."""
+"""Renewal of hooks that an older gitmem made, once, by the worker; what a person took out stays out."""
 
 from __future__ import annotations
 

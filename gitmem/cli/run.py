@@ -1,4 +1,4 @@
-"""One run of a command: the memory it works on, and where it speaks. Nothing here parses a command line."""
+"""One run of a command: the memory it works on, and where it speaks; no command line is parsed here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The claim of a memory that became a rule: which file has the rule. Its form alone decides."""
+"""The claim of a memory that became a rule: which file has the rule, told by its form alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What dreams of a scope keep of one another, so that the next one does not do it again. Best effort.
+"""What dreams of a scope keep of one another, best effort, so that the next one does not do it again.
 
 What was compared: the next dream compares what is new. And which pairs of claims an engine said to be two
 things, as keys (`account.reject_keys`) that hold none of their words: it is not asked again. Claims in

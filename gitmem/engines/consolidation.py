@@ -1,4 +1,4 @@
-"""From a scope's tree as a model left it to the changes of a dream. Neither tree nor answer is trusted.
+"""From a scope's tree as a model left it to the changes of a dream; neither tree nor answer is trusted.
 
 A claim that went must have an account. What else there is to prove (nothing new, nothing overspent, no
 secret, and what a search still finds) is the flow's, which judges the changes of every engine alike, here

@@ -1,4 +1,4 @@
-"""What a person changes by command: remember, forget, move. File, index line and commit in one step."""
+"""What a person changes by command: remember, forget, move; file, index line and commit in one step."""
 
 from __future__ import annotations
 

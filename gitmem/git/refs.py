@@ -1,4 +1,4 @@
-"""Moving refs by compare and swap: one, or several at once. Memory's own are moved by `ledger/land.py`."""
+"""Moving refs by compare and swap, one or several at once; memory's own are moved by `ledger/land.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two memories on one thing: which to show. Likeness proposes; the words decide.
+"""Two memories on one thing: which to show; likeness proposes, the words decide.
 
 Of two that say the same, the fresher or fuller is shown. Of two where the later says that it amends what
 was decided, the later is shown first, and the earlier with the word that it was amended: nothing says for

@@ -126,20 +126,6 @@ class Catalog:
         self._laid[ref, None] = work
         return self._steadily(work, False)
 
-    def enter(self, ref: str, base: str | None, tip: str, texts: Texts, gone: Collection[str] = ()) -> bool:
-        """Follows something else than a memory ref: whoever calls knows what came and what went.
-
-        Args:
-            ref: the name under which `search` is asked for it.
-            base: where it stood, as `tip` tells; None to begin anew.
-            tip: where it stands now, in any form.
-            gone: paths that stand there no more.
-
-        Returns:
-            False where another process holds the lock, or has been here; `tip` tells.
-        """
-        return self._steadily(lambda: self._enter(ref, base, base, tip, [texts], gone), False)
-
     def lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
         """Makes what `ref` held at `commit` searchable beside the tips, for this connection alone.
 

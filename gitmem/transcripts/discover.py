@@ -1,4 +1,4 @@
-"""The clients whose recordings can be read. One more is one new file, and one more line here."""
+"""The clients whose recordings can be read: one more is one new file, and one more line here."""
 
 from __future__ import annotations
 

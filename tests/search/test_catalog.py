@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import string
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +24,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
 from gitmem.ledger.files import CATALOG
 from gitmem.search import database, postings
-from gitmem.search.index import Catalog, Fields, Texts, read_memory
+from gitmem.search.index import Catalog, read_memory
 from gitmem.search.query import search
 from gitmem.search.trees import Trees
 from gitmem.search.words import indexed, terms
@@ -570,45 +568,3 @@ def test_without_fts5_whole_words_are_found_and_with_it_their_stems_again(
         without.setattr(database, "_PROBE", "CREATE VIRTUAL TABLE temp.probe USING fts0(text);")
         assert deploying() == []
     assert deploying() == ["main/a.md"]
-
-
-class Letters:
-    """Texts that stand in no repository."""
-
-    def __init__(self, texts: dict[str, str]) -> None:
-        self.texts = {hashlib.sha1(text.encode()).hexdigest(): text for text in texts.values()}
-        self.wanted = {path: hashlib.sha1(text.encode()).hexdigest() for path, text in texts.items()}
-
-    def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        return ((oid, self.texts[oid].encode()) for oid in oids)
-
-
-def read_letter(path: str, data: bytes) -> Fields:
-    subject, _, body = data.decode().partition("\n")
-    return Fields(name="", description=subject, type="letter", body=body)
-
-
-def test_texts_of_another_source_are_found_by_their_own_ref_alone(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/a.md": MOCKS}), read_memory)
-    first = Letters({"letters/1a2b": "About mocks\nThey go.", "letters/3c4d": "Tabs\nStay."})
-    texts = Texts(first.wanted, {"letters/1a2b": START}, first, read_letter)
-    assert catalog.enter("letters", None, "one", texts)
-    (hit,) = search(catalog, "mocks", ["letters"])
-    assert (hit.path, hit.description, hit.type, hit.time) == (
-        "letters/1a2b",
-        "About mocks",
-        "letter",
-        START,
-    )
-    assert found(catalog, "mocks") == ["main/a.md"]
-    second = Letters({"letters/5e6f": "Mocks came back"})
-    texts = Texts(second.wanted, {}, second, read_letter)
-    assert not catalog.enter("letters", "elsewhere", "two", texts), "somebody else was here"
-    assert catalog.enter("letters", "one", "two", texts, gone=["letters/1a2b"])
-    assert catalog.tip("letters") == "two"
-    assert [hit.path for hit in search(catalog, "mocks tabs", ["letters"])] == [
-        "letters/3c4d",
-        "letters/5e6f",
-    ]

@@ -1,4 +1,4 @@
-"""The engine that is always there: rules over prose. No key, no network, deterministic."""
+"""The engine that is always there: rules over prose, without key or network, deterministic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two statements say the same. Likeness only proposes; numbers, negations and names decide."""
+"""Whether two statements say the same: likeness only proposes; numbers, negations and names decide."""
 
 from __future__ import annotations
 

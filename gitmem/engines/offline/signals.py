@@ -225,12 +225,6 @@ WORDS = (4, 8, 16, 32, 64, 128)
 
 SENTENCES = (1, 3, 6)
 
-ALONE = frozenset(("at most", "hangs together", "manner", "name", "reason apart", "states", "when"))
-"""Cues that count in a sentence by itself only: labelled messages are too few to weigh these as well."""
-
-WITHIN = frozenset(("you", "you did"))
-"""Cues that count in a message only: written sentences say "you" where they teach, people anywhere."""
-
 SHARE = 0.6
 """Of a sentence's own log odds in those of its message."""
 

@@ -1,4 +1,4 @@
-"""Words of a find: statement, Why, How to apply, description, slug. All of them the person's own."""
+"""Words of a find: statement, Why, How to apply, description, slug, all of them the person's own."""
 
 from __future__ import annotations
 
@@ -47,12 +47,6 @@ _REASON_SENTENCE = re.compile(
     r"|why"
     r"|confus\w+|because)"
     r"|they (?:get|are|break|will|always|never)|nobody|no one|you have got|you got)\b",
-    re.I,
-)
-_HOW_SENTENCE = re.compile(
-    r"^(?:if you|when(?:ever)? you|instead,?|use |unless|before you|after you|how to apply:"
-    r"|for example,?"
-    r"|rather,?)\b",
     re.I,
 )
 _HOW_CLAUSE = re.compile(
@@ -124,11 +118,6 @@ def split_why(text: str) -> tuple[str, str]:
 def gives_reason(sentence: str) -> bool:
     """Says whether a sentence gives the reason of the one before it."""
     return _REASON_SENTENCE.match(sentence) is not None and not sentence.rstrip().endswith("?")
-
-
-def gives_how(sentence: str) -> bool:
-    """Says whether a sentence says how to apply the one before it."""
-    return _HOW_SENTENCE.match(sentence) is not None and not sentence.rstrip().endswith("?")
 
 
 def how_clause(text: str) -> str:

