@@ -22,6 +22,7 @@ from gitmem.rules.snapshot import digest
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TOP_LEVEL = {
     "pyproject.toml",
     "docs",
@@ -33,6 +34,7 @@ TOP_LEVEL = {
     "LICENSE",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
 }
 
 
@@ -63,16 +65,19 @@ def test_the_package_is_typed() -> None:
 
 
 def test_the_top_level_holds_what_it_should_and_nothing_else() -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    if listed.returncode:
-        pytest.skip("not a checkout")
-    found = {line.partition("/")[0] for line in listed.stdout.splitlines()}
+    if not (ROOT / ".git").exists():  # a source distribution
+        found = {path.name for path in ROOT.iterdir()} - {"PKG-INFO"}
+    else:
+        words = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+        found = {line.partition("/")[0] for line in listed.stdout.splitlines()}
     assert {name for name in found if not name.startswith(".")} == TOP_LEVEL
+
+
+def test_the_source_distribution_holds_what_git_has() -> None:
+    """Whoever packages gitmem from it runs its tests, which read the papers and the scripts of CI."""
+    included = set(PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"])
+    assert {*(f"/{name}" for name in TOP_LEVEL - {"pyproject.toml"}), "/.ci", "/.claude-plugin"} == included
 
 
 def test_the_changelog_names_this_version() -> None:
@@ -81,17 +86,18 @@ def test_the_changelog_names_this_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("text", "line"),
     [
-        "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/gitmem demo",
-        "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest",
+        (README, "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/gitmem demo"),
+        (CONTRIBUTING, "python3 -m venv .venv && .venv/bin/pip install -e '.[test]'"),
     ],
+    ids=["README", "CONTRIBUTING"],
 )
-def test_the_readme_gives_the_two_commands_that_set_all_up(line: str) -> None:
-    assert line in (found.strip() for found in README.splitlines())
+def test_one_command_sets_all_up(text: str, line: str) -> None:
+    assert line in (found.strip() for found in text.splitlines())
 
 
-def test_ci_runs_the_readmes_line_and_names_no_host() -> None:
+def test_ci_runs_the_line_of_the_paper_and_names_no_host() -> None:
     """A mirror or proxy that the clients are configured for has to be used."""
     for path in sorted((ROOT / ".ci").iterdir()):
         text = path.read_text(encoding="utf-8")
@@ -101,7 +107,20 @@ def test_ci_runs_the_readmes_line_and_names_no_host() -> None:
             compile(text, path, "exec")
         else:
             assert subprocess.run(["bash", "-n", path], capture_output=True).returncode == 0, path
-    assert 'grep -m1 -F ".[test]" README.md' in (ROOT / ".ci/run").read_text(encoding="utf-8")
+    assert 'grep -m1 -F ".[test]" CONTRIBUTING.md' in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_each_step_of_ci_can_be_asked_for() -> None:
+    """The names that are listed are those of the functions, and those that CONTRIBUTING gives exist."""
+    run = ROOT / ".ci/run"
+    functions = re.findall(r"^run_(\w+)\(\)", run.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = subprocess.run([run, "--list"], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[0] for line in listed.splitlines()]
+    assert len(names) > 10
+    assert sorted(names) == sorted(functions)
+    assert subprocess.run([run, "no-such-step"], capture_output=True).returncode == 2
+    for step in re.findall(r"\.ci/run (\w+)", CONTRIBUTING):
+        assert step in names
 
 
 def test_the_module_can_be_run_without_the_commands() -> None:

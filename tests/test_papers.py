@@ -1,0 +1,123 @@
+"""The papers for whoever works on gitmem say what is there: files, lists, walks, links."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gitmem.app.clients import CLIENTS
+from gitmem.cli.app import MODULES, SUMMARIES
+from gitmem.engines.choice import ENGINES
+from gitmem.ledger.settings import CHOICES
+from gitmem.transcripts.discover import CLIENTS as READERS
+
+ROOT = Path(__file__).parents[1]
+PAPERS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/formats.md", "docs/glossary.md")
+DECISIONS = tuple(f"docs/decisions/{path.name}" for path in sorted((ROOT / "docs/decisions").glob("*.md")))
+
+
+@cache
+def paper(name: str) -> str:
+    """A paper's text."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def section(text: str, title: str) -> str:
+    """What stands under a heading of the second level, up to the next one."""
+    return re.split(r"^## ", text.partition(f"\n## {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def files_for(what: str) -> list[str]:
+    """The files that CONTRIBUTING lists for something that is added, `<name>` where each has its own."""
+    return re.findall(r"^\| `([^`]+)` \|", section(paper("CONTRIBUTING.md"), f"Add {what}"), re.MULTILINE)
+
+
+@cache
+def said(path: Path) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """What a module says in code: names that it uses, functions that it defines, its strings."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.name for node in nodes if isinstance(node, ast.alias)}
+    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    strings = {
+        node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return frozenset(names), frozenset(functions), frozenset(strings)
+
+
+def modules(under: str = "gitmem") -> dict[str, Path]:
+    """The modules below a folder, by their path from the top."""
+    return {path.relative_to(ROOT).as_posix(): path for path in (ROOT / under).rglob("*.py")}
+
+
+@pytest.mark.parametrize("name", [*PAPERS, *DECISIONS])
+def test_what_a_paper_links_or_names_is_there(name: str) -> None:
+    text, folder = (
+        re.sub(r"^```.*?^```$", "", paper(name), flags=re.DOTALL | re.MULTILINE),
+        (ROOT / name).parent,
+    )
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        assert (folder / target).exists(), target
+    for path in re.findall(r"`((?:gitmem|tests|docs|hooks|\.ci)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("what", ["a rule", "a client", "a verb", "an engine"])
+def test_each_file_that_a_list_names_is_there(what: str) -> None:
+    listed = files_for(what)
+    assert len(listed) >= 3
+    for path in listed:
+        assert list(ROOT.glob(re.sub(r"<\w+>", "*", path))), path
+
+
+def test_a_rule_is_in_the_files_that_contributing_lists() -> None:
+    home, table, tests = (re.compile(re.sub(r"<\w+>", r"\\w+", path)) for path in files_for("a rule"))
+    (rows,) = filter(table.fullmatch, modules())
+    rules = {name for name in said(ROOT / rows)[0] if name.startswith("judge_")}
+    assert len(rules) > 20
+    beside = [path.read_text("utf-8") for name, path in modules("tests").items() if tests.fullmatch(name)]
+    for rule in rules:
+        (defined,) = (path for path, file in modules().items() if rule in said(file)[1])
+        used = {path for path, file in modules().items() if rule in said(file)[0]}
+        assert home.fullmatch(defined) and rows in used and all(map(home.fullmatch, used)), (rule, used)
+        assert Path(defined).stem in "".join(beside), rule
+
+
+@pytest.mark.parametrize("name", sorted(CLIENTS))
+def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
+    client = CLIENTS[name]
+    listed = {path.replace("<name>", name) for path in files_for("a client")}
+    words = {client.sessions or name, name}
+    rooms = ("gitmem/app/cl", "gitmem/transcripts/")
+    naming = {path for path, file in modules().items() if words & said(file)[2] and path.startswith(rooms)}
+    assert (client.sessions in {reader.name for reader in READERS}) == bool(client.sessions)
+    assert f"gitmem/transcripts/{name}.py" in naming or name in ("claude", "cursor")
+    if name != "claude":  # whose form is gitmem's own
+        own = {"gitmem/app/client_hooks.py"} if client.form == "plugin" else set()
+        assert naming - listed <= own
+    assert name in paper("gitmem/cli/init.py")
+    tests = paper("tests/app/test_client_input.py") + paper("tests/app/test_client_hooks.py")
+    assert re.search(rf"\b{name}\b", tests, re.IGNORECASE)
+    if client.package:
+        assert f"{client.package}@{client.oldest}" in paper(".ci/run"), "the oldest that is promised is run"
+
+
+@pytest.mark.parametrize("verb", sorted(SUMMARIES))
+def test_a_verb_is_in_the_files_that_contributing_lists(verb: str) -> None:
+    assert "register" in said(ROOT / f"gitmem/cli/{MODULES.get(verb, verb)}.py")[1]
+    assert verb in said(ROOT / "gitmem/cli/app.py")[2]
+    explained = paper("README.md") + "".join(path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md"))
+    assert re.search(rf"\b{verb}\b", explained)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_is_in_the_files_that_contributing_lists(name: str) -> None:
+    assert set(CHOICES["engine"]) == set(ENGINES)
+    module, *tables, _ = (path.replace("<name>", name.replace("-", "_")) for path in files_for("an engine"))
+    assert (ROOT / module).is_file() or (ROOT / module).with_suffix("").is_dir()
+    assert tables == ["gitmem/engines/choice.py", "gitmem/flows/engines.py", "gitmem/ledger/settings.py"]
+    assert name in said(ROOT / tables[0])[2] & said(ROOT / tables[2])[2]
