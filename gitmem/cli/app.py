@@ -29,6 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
     "More": (
         "import",
+        "export",
         "session",
         "jobs",
         "stats",
@@ -69,6 +70,7 @@ SUMMARIES = {
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
     "docs": "Keep living documents true to the code: list, check, propose.",
+    "export": "Write memories as files that other tools read.",
     "import": "Bring memories of other tools in, as one proposal to review.",
     "doctor": "Find what is broken and mend it.",
     "engine": "Show or choose what thinks, and what it would send where.",

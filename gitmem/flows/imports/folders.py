@@ -30,6 +30,7 @@ from gitmem.flows.imports.entry import (
     first_line,
     kind_of,
     moment,
+    parsed,
     words,
 )
 from gitmem.flows.imports.source import Source
@@ -52,14 +53,21 @@ def is_export(source: Source) -> bool:
 
 def read_export(source: Source, tally: Tally) -> Iterator[Entry]:
     """Memories of an export, `<agent>/<file>` below it, byte for byte."""
+    told = parsed(source.read(MANIFEST), MANIFEST)
+    said = told.get("times") if isinstance(told, dict) else None
+    times = {name: moment(time) for name, time in said.items()} if isinstance(said, dict) else {}
     for name in source.files:
         agent, _, file = name.partition("/")
-        if name == MANIFEST or file == INDEX:
+        if name == MANIFEST:
+            continue
+        if file == INDEX and is_agent_folder(agent):
+            yield from index_notes(name, decode(source.read(name)), agent, None, tally)
             continue
         if not is_agent_folder(agent) or not (is_memory_file(file) or is_log(name)):
             tally.skipped[name] = "is no memory"
             continue
-        yield from _as_it_is(source, tally, name, file, agent)
+        for one in _as_it_is(source, tally, name, file, agent):
+            yield replace(one, time=times.get(name))
 
 
 def is_claude_memory(source: Source) -> bool:
@@ -77,13 +85,22 @@ def read_claude_memory(source: Source, tally: Tally) -> Iterator[Entry]:
             tally.skipped[name] = str(unfit(file))
             continue
         yield from _as_it_is(source, tally, name, file, "main")
-    units = index.parse(decode(source.read(INDEX)))
+    yield from index_notes(INDEX, decode(source.read(INDEX)), "main", source.times.get(INDEX), tally)
+
+
+def index_notes(id: str, text: str, agent: str, time: float | None, tally: Tally) -> Iterator[Entry]:
+    """What people wrote into an index that is no line about a file, as a memory.
+
+    Args:
+        id: what names the index in its source.
+    """
+    units = index.parse(text)
     own = "".join(
         unit.text + unit.gap for unit in units if unit.text.strip() and not index.targets(unit.text)
     )
     if any(not claim.text.startswith("#") for claim in parse_body(own).claims):
-        time = source.times.get(INDEX)
-        yield entry(f"{INDEX}", own, name="index-notes", description="Notes of the memory index", time=time)
+        about = "Notes of the memory index"
+        yield entry(id, own, name="index-notes", description=about, time=time, agent=agent)
         tally.see(["lines of the index"], {}, "index-notes.md")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import UsageError
-from gitmem.core.names import is_agent_folder, is_memory_file
+from gitmem.core.names import INDEX, is_agent_folder, is_memory_file
 from gitmem.core.text import decode
 from gitmem.core.trailers import one_line
 from gitmem.flows.imports.entry import (
@@ -28,6 +28,7 @@ from gitmem.flows.imports.entry import (
     text_of,
     words,
 )
+from gitmem.flows.imports.folders import index_notes
 from gitmem.flows.imports.source import SQLITE, Source, database, tables
 
 EXPORT = "gitmem-json"
@@ -48,6 +49,10 @@ def read_export(source: Source, tally: Tally) -> Iterator[Entry]:
     for name in _json(source):
         found = parsed(source.read(name), name)
         memories = found.get("memories") if isinstance(found, dict) else None
+        notes = found.get("indexes") if isinstance(found, dict) else None
+        for agent, text in notes.items() if isinstance(notes, dict) else ():
+            if is_agent_folder(agent) and isinstance(text, str):
+                yield from index_notes(f"{agent}/{INDEX}", text, agent, None, tally)
         for number, record in enumerate(memories if isinstance(memories, list) else [], 1):
             made = _exported(record) if isinstance(record, dict) else None
             if made is None:
