@@ -199,7 +199,7 @@ def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) ->
     Returns:
         What switches it off; empty where nothing does.
     """
-    from gitmem.flows.switches import note, switched_off
+    from gitmem.flows.pause import note_switch, switched_off
 
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
     config = Path(
@@ -210,7 +210,7 @@ def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) ->
     recorded = Path(_text(payload, "transcript_path") or "/").is_file()
     if place is not None and event in SAYS and recorded:
         session = _text(payload, "session_id")
-        note(place[1] / "gitmem", session, off=bool(off), now=time.time(), whole=event == "Stop")
+        note_switch(place[1] / "gitmem", session, off=bool(off), now=time.time(), whole=event == "Stop")
     return off
 
 

@@ -22,9 +22,8 @@ from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.extract.changeset import ChangeSet
 from gitmem.flows.extract.run import Watch, extract_sessions, park_untold
 from gitmem.flows.notices import NAME_CHARS, leave
-from gitmem.flows.pause import paused
+from gitmem.flows.pause import paused, switched_off
 from gitmem.flows.sessions import present_session, sessions_here
-from gitmem.flows.switches import switched_off
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
 from gitmem.ledger.job_record import fit

@@ -92,7 +92,10 @@ MODULES = {
     "list": "list_memories",
     "help": "help_page",
     "install-man": "install_man",
+    "unpause": "pause",
+    "demote": "promote",
 }
+"""Verbs whose module has another name; the last two take back what its own verb does."""
 MEANT = {
     "add": "remember",
     "commit": "save",
@@ -200,7 +203,7 @@ def load_verb(name: str) -> Any:
     """The command of a verb, its module loaded."""
     module = import_module(f"gitmem.cli.{MODULES.get(name, name)}")
     verb = typer.Typer(add_completion=False, rich_markup_mode=None)
-    module.register(verb)
+    getattr(module, f"register_{name}", module.register)(verb)
     command = typer.main.get_command(verb)
     command.name = name
     for each in (command, *getattr(command, "commands", {}).values()):

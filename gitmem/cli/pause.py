@@ -1,4 +1,4 @@
-"""`git mem pause`: nothing is learned from sessions for a while."""
+"""`git mem pause` and `unpause`: nothing is learned from sessions for a while, and then again."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ LONGEST = 3_650 * 86_400
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
     app.command()(pause)
+
+
+def register_unpause(app: typer.Typer) -> None:
+    """Adds the other one."""
+    app.command()(unpause)
 
 
 def pause(
@@ -69,6 +74,31 @@ def pause(
         out.say(f"undo: {_undo(before, now)}")
 
 
+def unpause(
+    ctx: typer.Context, dry_run: DryRun = False, as_json: Json = False, quiet: Quiet = False
+) -> None:
+    """Learns from sessions of this repository again, from now on.
+
+    What was said during the pause stays out.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    state, now, out = run.workspace.state, run.edges.now, run.out
+    try:
+        held = pausing.current(state, now) if dry_run else pausing.unpause(state, now)
+    except OSError as error:
+        raise RepositoryError(f"{state / pausing.FILE} cannot be written: {error.strerror}") from error
+    if out.as_json:
+        value = {"paused": False, "since": iso(held.start) if held else None, "dry_run": dry_run}
+        out.json(value | {"changed": held is not None})
+    elif held is None:
+        out.data("nothing is paused here")
+    elif dry_run:
+        out.data("would learn from sessions here again")
+    else:
+        out.data(f"sessions are learned from again; what was said since {day(held.start)} stays out")
+        out.say(f"undo: {'git mem pause' if held.end is None else _for(held.end - now)}")
+
+
 def seconds(length: str) -> int:
     """Reads a length of time such as `1h30m`.
 
@@ -83,7 +113,7 @@ def seconds(length: str) -> int:
     return total
 
 
-def for_words(remaining: float) -> str:
+def _for(remaining: float) -> str:
     """The words that pause for the rest of a time."""
     return f"git mem pause --for {max(1, int(remaining))}s"
 
@@ -91,4 +121,4 @@ def for_words(remaining: float) -> str:
 def _undo(before: pausing.Pause | None, now: float) -> str:
     if before is None:
         return "git mem unpause"
-    return "git mem pause" if before.end is None else for_words(before.end - now)
+    return "git mem pause" if before.end is None else _for(before.end - now)

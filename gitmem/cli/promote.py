@@ -1,4 +1,4 @@
-"""`git mem promote`: make a rule of CLAUDE.md or another file out of a memory."""
+"""`git mem promote` and `demote`: a memory becomes a rule of CLAUDE.md or another file, and one again."""
 
 from __future__ import annotations
 
@@ -11,14 +11,20 @@ import typer
 from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.words import sound
+from gitmem.flows import promote as promotion
 from gitmem.flows.promote import Done, Promotion, plan, text_of, told_of
-from gitmem.flows.promote import promote as carry_out
+from gitmem.flows.undo import forget_decided
 from gitmem.ledger.lookup import find
 
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
     app.command()(promote)
+
+
+def register_demote(app: typer.Typer) -> None:
+    """Adds the other one."""
+    app.command()(demote)
 
 
 def promote(
@@ -51,7 +57,7 @@ def promote(
     planned = plan(workspace, run.edges, find(workspace, name, scope, agent, whole=True), to)
     if planned.doubts and not dry_run:
         run.out.ask(planned.question)
-    done = None if dry_run else carry_out(workspace, run.edges, planned)
+    done = None if dry_run else promotion.promote(workspace, run.edges, planned)
     if run.out.as_json:
         run.out.json(_value(planned, done))
         return
@@ -77,6 +83,57 @@ def promote(
         out.say(f"commit it: {done.command}")
     if done.edited or done.notes:
         out.say(f"undo: git mem demote {shlex.quote(planned.at.address)}")
+
+
+def demote(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)],
+    scope: ScopeOption = None,
+    agent: AgentOption = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Takes a memory's rule out of the work tree's file, for you to commit, and brings the memory back.
+
+    The memory stands where the agent sees it at once; the section goes where nothing else is left in it.
+    """
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    workspace = run.workspace
+    found = find(workspace, name, scope, agent, whole=True)
+    done = promotion.demote(workspace, run.edges, found, dry_run=dry_run)
+    at, out = done.at, run.out
+    commit = done.written.commit if done.written else None
+    if not dry_run:
+        forget_decided(workspace.state, f"git mem demote {shlex.quote(at.address)}")
+    if out.as_json:
+        out.json(
+            {
+                "name": sound(at.memory.name),
+                "scope": at.scope,
+                "agent": sound(at.agent),
+                "memory": sound(at.home),
+                "file": sound(done.file),
+                "edited": done.edited,
+                "commit": commit,
+                "message": sound(done.message) or None,
+                "command": sound(done.command) or None,
+                "dry_run": dry_run,
+            }
+        )
+        return
+    verb = "would take" if dry_run else "took"
+    if done.edited:
+        out.data(f"{verb} the rule {at.address} out of {done.file}")
+    for note in done.notes:
+        out.data(note)
+    if commit:
+        out.data(f"{commit[:8]} {at.address} is a memory again")
+    if done.command:
+        out.say(f"commit it: {done.command}")
+    if not dry_run:
+        out.say(f"undo: git mem promote {shlex.quote(at.address)} --to {shlex.quote(done.file)}")
 
 
 def _diff(run: Context, planned: Promotion) -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 import typer.core
 
-from gitmem.cli.context import Allow, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.review_edit import edit
-from gitmem.cli.review_open import open_, open_request
-from gitmem.core.errors import UsageError
+from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.words import sound
+from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import counted, one_line
 from gitmem.flows.review import queue, tell_item
+
+if TYPE_CHECKING:
+    from gitmem.flows.review_edit import Given, HandEdit
+    from gitmem.ledger.decide import Lost
+    from gitmem.ledger.push_plan import Leaving
 
 BY_ID = "Decide by id: git mem review accept|reject ID..."
 
@@ -113,7 +120,7 @@ def review(
         walk(run, partial(terminal_keys, BY_ID), dry_run=dry_run)
         return
     if open_it:
-        open_request(ctx, "", **given)
+        _open_request(ctx, "", **given)
         return
     if dry_run:
         raise UsageError("--dry-run belongs to -i, --open, accept or reject")
@@ -213,6 +220,182 @@ def reject(
         Asked("reject", tuple(words or ()), everything, kind or "", who, why=why, at=at),
         dry_run=dry_run or _given(ctx, "dry_run"),
     )
+
+
+def edit(
+    ctx: typer.Context,
+    id: Annotated[str, typer.Argument(help="Id of a dream, or its beginning.")],
+    number: Annotated[
+        int | None,
+        typer.Argument(metavar="[N]", help="Only the memories of this change.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str,
+        typer.Option(
+            "--file",
+            metavar="PATH",
+            help="One memory (AGENT/FILE.md), its new text on standard input; no editor.",
+            show_default=False,
+        ),
+    ] = "",
+    why: Annotated[str, typer.Option("-m", "--message", help="Why claims go; kept with the edit.")] = "",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Opens the memories that a dream touches in your editor; what you change is your commit on its branch.
+
+    Memory itself changes with git mem review accept. A claim that you take out needs a reason.
+    """
+    from gitmem.flows.review import find_waiting_dream
+    from gitmem.flows.review_edit import edit_dream
+
+    run = context(ctx, as_json=as_json, quiet=quiet)
+    dream = find_waiting_dream(run.workspace, id)
+    done = edit_dream(
+        run.workspace,
+        run.edges,
+        dream,
+        number,
+        why=why,
+        ask_why=lambda gone: _ask_about(run, gone),
+        given=_from_stdin(file) if file else None,
+    )
+    if run.out.as_json:
+        run.out.json(_edited(done))
+    else:
+        _show_edited(run, done)
+
+
+def _ask_about(run: Context, gone: tuple[Lost, ...]) -> str:
+    from gitmem.cli.review_decide import asked_why  # as above
+
+    for one in gone:
+        run.out.say(f"  takes out: {one_line(one.text, 100)}")
+    return asked_why(run, f"Why {'does it' if len(gone) == 1 else 'do they'} go?")
+
+
+def _from_stdin(path: str) -> Given:
+    from gitmem.flows.review_edit import Given
+
+    data = sys.stdin.buffer.read(MEMORY_BYTES + 1)
+    if not data.strip():
+        raise UsageError(
+            f"Standard input has no text for {path}", "To keep a memory as it was, reject its change."
+        )
+    return Given(path, data)
+
+
+def _edited(done: HandEdit) -> dict[str, object]:
+
+    from gitmem.flows.review_dream import proof_value
+
+    written = done.done.written
+    return {
+        "id": done.dream.id,
+        "ref": done.ref,
+        "commit": written.commit if written else None,
+        "files": sorted(map(sound, written.edits)) if written else [],
+        "silent": [{"claim": sound(one.claim), "text": sound(one.text)} for one in done.done.silent],
+        "proof": proof_value(done.failures) if written else None,
+    }
+
+
+def _show_edited(run: Context, done: HandEdit) -> None:
+    from gitmem.dream.cards import proof_lines
+
+    out, written = run.out, done.done.written
+    if written is None:
+        out.data(f"nothing was changed in {done.dream.id}")
+        return
+    files = [path for path in written.edits if path.endswith(".md")]
+    out.data(f"{written.commit[:8]} edited {counted(len(files), 'memory')} of {done.dream.id}")
+    for caution in done.done.warnings:
+        out.say(
+            f"may be a secret: {caution.path}: {caution.text} "
+            f"(gitmem.allow {' '.join(caution.fingerprints)})"
+        )
+    for line in proof_lines(done.failures):
+        out.say(line)
+    for one in done.done.silent:
+        out.say(f"  no reason is given for taking out: {one_line(one.text, 100)}")
+    if done.done.silent:
+        out.say("accept will refuse that; undo it and edit again with -m WHY")
+    if done.dream.remote:
+        out.say(f"send it: git mem review --open {done.dream.id}")
+    out.say(f"undo: git mem undo {written.commit[:12]}")
+
+
+def open_(
+    ctx: typer.Context,
+    id: Annotated[
+        str, typer.Argument(help="A dream, `inbox` or `docs`; the inbox unless given.", show_default=False)
+    ] = "",
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Pushes a dream or your inbox branch and opens a request for it, or prints the link to open one.
+
+    With `gh` on PATH and a remote at GitHub the request is opened, or brought up to date where one is open.
+    """
+    given = {"dry_run": dry_run, "yes": yes, "quiet": quiet, "as_json": as_json}
+    _open_request(ctx, id, **{name: value or _given(ctx, name) for name, value in given.items()})
+
+
+def _open_request(
+    ctx: typer.Context, id: str, *, dry_run: bool, yes: bool, quiet: bool, as_json: bool
+) -> None:
+    """The same, for `git mem review --open`."""
+    from gitmem.flows import pull_request
+    from gitmem.flows.document_branch import means_documents, open_documents
+
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
+    out = run.out
+    if means_documents(run.workspace, id):
+        made = open_documents(run.workspace, run.edges, id, dry_run=dry_run)
+    else:
+        made = pull_request.open_request(
+            run.workspace, run.edges, id, lambda leaves: _agreed(run, leaves), dry_run=dry_run
+        )
+    if out.as_json:
+        out.json(
+            {
+                "id": made.id,
+                "remote": sound(made.remote),
+                "branch": made.branch,
+                "base": made.base,
+                "title": made.title,
+                "body": sound(made.body),
+                "outcome": made.outcome,
+                "url": made.url or None,
+                "dry_run": dry_run,
+            }
+        )
+        return
+    if dry_run:
+        out.data(f"would ask: {made.title} ({made.branch} into {made.base})")
+        out.data()
+        for line in made.body.splitlines():
+            out.data(line)
+        return
+    if made.outcome in ("created", "updated"):
+        out.data(f"{made.outcome} {made.url}")
+        out.say("undo: close it there, and delete its branch")
+        return
+    out.data(made.url or f"open a request from {made.branch} into {made.base} at {made.remote}")
+    out.say(f"{made.branch} is pushed; a person opens the request there")
+    out.say(f"undo: git push {made.remote} --delete {made.branch}")
+
+
+def _agreed(run: Context, leaves: tuple[Leaving, ...]) -> bool:
+    for memory in leaves:
+        run.out.say(f"  leaves for the first time: {memory}")
+    try:
+        run.out.ask(f"Share {counted(len(leaves), 'memory')}?")
+    except CheckFailed:
+        return False
+    return True
 
 
 def _given(ctx: typer.Context, name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -9,7 +10,6 @@ from typing import Literal
 import typer
 
 from gitmem.cli.context import Context
-from gitmem.cli.review_edit import asked_why
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
@@ -24,6 +24,7 @@ from gitmem.flows.decide import (
     bulk,
     decide,
 )
+from gitmem.flows.exit import shown
 from gitmem.flows.review import pick, queue
 from gitmem.flows.review_items import Item
 from gitmem.values import dataclass
@@ -201,3 +202,13 @@ def _show_one(run: Context, done: Decided) -> None:
         run.out.say(f"undo: git mem undo {oid[:12]}")
     for command in done.undo:
         run.out.say(f"undo: {command}")
+
+
+def asked_why(run: Context, question: str) -> str:
+    """A reason from whoever sits at the terminal; empty where nobody does, or they give none."""
+    out = run.out
+    if out.yes or out.as_json or out.quiet or not sys.stdin.isatty():
+        return ""
+    sys.stderr.write(f"{shown(question)} (empty for no reason) ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()

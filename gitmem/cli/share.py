@@ -7,8 +7,8 @@ from typing import Annotated, get_args
 
 import typer
 
+from gitmem.app.hosting import HostingPlan, plan_hosting, set_up_hosting
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.share_ci import share_ci
 from gitmem.cli.words import sound
 from gitmem.core.errors import UsageError
 from gitmem.flows.exchange import share as prepare_share
@@ -65,7 +65,7 @@ def share(
     if ci or owner:
         if not ci or off or mode or remote:
             raise UsageError("--ci takes --owner and nothing else", "E.g. git mem share --ci github")
-        share_ci(run, ci, owner or [], dry_run)
+        _judged(run, ci, owner or [], dry_run)
         return
     if off:
         if mode or remote:
@@ -155,3 +155,40 @@ def _off(run: Context, dry_run: bool) -> None:
         return
     run.out.data("project memory is no longer shared; what was pushed stays at the remote")
     run.out.say(f"undo: git mem share --mode {before}")
+
+
+def _judged(run: Context, host: str, owners: list[str], dry_run: bool) -> None:
+    """Has a host judge requests: puts its files on the memory branch, or shows them."""
+    out = run.out
+    if dry_run:
+        plan, commit = plan_hosting(run.workspace, host, owners), None
+    else:
+        plan, written = set_up_hosting(run.workspace, run.edges, host, owners)
+        commit = written.commit if written else None
+    if out.as_json:
+        out.json(_hosting_value(plan, commit, dry_run))
+        return
+    for path in plan.kept:
+        out.warn(f"{path} is your own and stays as it is; gitmem's differs")
+    if not plan.files:
+        out.data("nothing to add: requests on memory are judged already")
+        return
+    if dry_run:
+        for path, data in plan.files.items():
+            out.data(f"would put {path} on gitmem/project:")
+            for line in data.decode().splitlines():
+                out.data(f"    {line}".rstrip())
+        return
+    out.data(f"{(commit or '')[:8]} put {', '.join(plan.files)} on gitmem/project; git mem sync sends it")
+    out.say("in the host's settings, protect gitmem/project and require the check and a review")
+    out.say("snapshots in code can be kept up to date by a job, too: git mem snapshot create --all")
+    out.say(f"undo: git mem undo {(commit or '')[:12]}")
+
+
+def _hosting_value(plan: HostingPlan, commit: str | None, dry_run: bool) -> dict[str, object]:
+    return {
+        "files": sorted(plan.files),
+        "kept": list(plan.kept),
+        "commit": commit,
+        "dry_run": dry_run,
+    }

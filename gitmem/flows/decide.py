@@ -23,7 +23,6 @@ from gitmem.flows.document_branch import Waiting
 from gitmem.flows.dream_landing import tell_landed
 from gitmem.flows.dream_sources import lookup
 from gitmem.flows.exchange import after_merge
-from gitmem.flows.last_decided import note
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.promotions import Offered
@@ -32,6 +31,7 @@ from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot
 from gitmem.flows.suggestions import TurnedDown, accept_suggestions, bury, reject_suggestions
+from gitmem.flows.undo import note_decided
 from gitmem.flows.values import sound
 from gitmem.git.repository import Signature, short_name
 from gitmem.ledger import imports
@@ -262,7 +262,8 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
             failed += left if landed else [(choice.id, error)]
         except GitmemError as error:
             failed.append((choice.id, error))
-    note(session.workspace.state, session.edges.now, [word for _, _, made in done for word in made.undo])
+    undos = [word for _, _, made in done for word in made.undo]
+    note_decided(session.workspace.state, session.edges.now, undos)
     return Batch(_told(done), tuple(done), tuple(failed), _undo(done))
 
 

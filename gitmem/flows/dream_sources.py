@@ -20,8 +20,8 @@ from gitmem.engines.engine import Observation
 from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.extraction import left_out
 from gitmem.flows.last_recalls import asked_before
+from gitmem.flows.pause import switched_off
 from gitmem.flows.sessions import sessions_here
-from gitmem.flows.switches import switched_off
 from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import Lookup, unknown

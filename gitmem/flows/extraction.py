@@ -12,11 +12,10 @@ from gitmem.flows.context import Edges, allowed_fingerprints
 from gitmem.flows.extract.plan import judge
 from gitmem.flows.extract.rules import rules_of
 from gitmem.flows.extract.run import Context
-from gitmem.flows.pause import intervals, said_in_pause
+from gitmem.flows.pause import intervals, said_in_pause, unheard
 from gitmem.flows.rule_files import read_state
 from gitmem.flows.rule_text import spoken
 from gitmem.flows.save import copies_of
-from gitmem.flows.switches import unheard
 from gitmem.ledger.apply import Judged
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.knowledge import known_at

@@ -1,27 +1,41 @@
-"""When a person did not want to be learned from: `pause` and `unpause`, as hooks and the worker read it.
+"""When nothing is learned: between `pause` and `unpause`, and while a switch of the client's is off.
 
-One file, `<common git dir>/gitmem/pauses.json`: `{"version": 1, "pauses": [[from, until], …]}`, in epoch
-seconds; `until` is null while nobody has said when it ends. What was said within one is never extracted, so
-intervals stay after their end. Here is the standard library alone: hooks import it.
+Pauses are one file, `<common git dir>/gitmem/pauses.json`: `{"version": 1, "pauses": [[from, until], …]}`,
+in epoch seconds; `until` is null while nobody has said when it ends. What was said within one is never
+extracted, so intervals stay after their end.
+
+A session that ran while extraction was off is noted, `<common git dir>/gitmem/unheard/<session id>`, a JSON
+list of `[from, until]` (`until` null while it is off): a job that git's hook leaves in another terminal
+knows nothing of that session's environment. Here is the standard library alone: hooks import it.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from gitmem.ledger.files import read_regular, replace_file
+from gitmem.flows.place import DISABLE, is_on
+from gitmem.ledger.files import is_own_folder, keep_newest, read_json, read_regular, replace_file
 from gitmem.values import dataclass
 
 FILE = "pauses.json"
 KEPT = 500
-"""Pauses that are told apart; beyond, the oldest two become one that spans both."""
+"""Pauses that are told apart; beyond, the oldest two become one that spans both. Of sessions that ran with
+extraction off as many are remembered."""
+
+DISABLE_CLIENT = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
+SETTING = "autoMemoryEnabled"
+SETTINGS_BYTES = 4 * 1024 * 1024
+UNHEARD = "unheard"
 
 _BYTES = 1024 * 1024
 _VERSION = 1
 _EVER = (0.0, None)
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -152,3 +166,76 @@ def _pause(start: object, end: object) -> Pause:
     if start is None:
         raise TypeError("not a time")
     return Pause(start, end)  # type: ignore[arg-type]
+
+
+def switched_off(environ: Mapping[str, str], config: Path, worktree: Path | None) -> str:
+    """Names what switches extraction off; empty where nothing does.
+
+    A setting counts wherever it stands, also in a file that a repository brings along: it can only switch
+    off.
+
+    Args:
+        config: the client's folder.
+        worktree: top of the work tree; None where there is none.
+    """
+    for name in (DISABLE, DISABLE_CLIENT):
+        if is_on(environ.get(name)):
+            return name
+    places = [config / "settings.json"]
+    if worktree is not None:
+        places += [worktree / ".claude" / name for name in ("settings.json", "settings.local.json")]
+    for path in places:
+        value = read_json(path, SETTINGS_BYTES)
+        if isinstance(value, dict) and value.get(SETTING) is False:
+            return f"{SETTING} in {path.parent.name}/{path.name}"
+    return ""
+
+
+def note_switch(state: Path, session: str, *, off: bool, now: float, whole: bool = False) -> None:
+    """Notes that a session runs with extraction off, or that it no longer does. Never raises.
+
+    Args:
+        state: `<common git dir>/gitmem`.
+        session: the client's id of it.
+        now: epoch seconds.
+        whole: nothing was heard of it before: all that was said so far was said with extraction off.
+    """
+    path = _unheard_path(state, session)
+    if not session or (not off and not path.exists()):
+        return
+    known = _read_unheard(path)
+    if bool(known and known[-1].end is None) == off:
+        return
+    if off:
+        made = [*known, Pause(0.0 if whole and not known else now)]
+    else:
+        made = [*known[:-1], Pause(known[-1].start, now)]
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        replace_file(path, json.dumps([[one.start, one.end] for one in made]).encode(), 0o600)
+        files = list(path.parent.iterdir())
+        if len(files) > KEPT and is_own_folder(path.parent):
+            keep_newest(files, KEPT)
+
+
+def unheard(state: Path, session: str) -> tuple[Pause, ...]:
+    """When a session ran with extraction off."""
+    return _read_unheard(_unheard_path(state, session)) if session else ()
+
+
+def _unheard_path(state: Path, session: str) -> Path:
+    if _PLAIN.fullmatch(session) and session == session.lower():
+        return state / UNHEARD / session
+    import hashlib
+
+    return state / UNHEARD / hashlib.sha256(session.encode("utf-8", "replace")).hexdigest()
+
+
+def _read_unheard(path: Path) -> tuple[Pause, ...]:
+    try:
+        found = read_regular(path, SETTINGS_BYTES)
+        pairs = json.loads(found[0]) if found else []
+        return tuple(Pause(float(start), None if end is None else float(end)) for start, end in pairs)
+    except (OSError, ValueError, TypeError, RecursionError):
+        # Better to learn nothing than what was said with extraction off.
+        return (Pause(0.0),)

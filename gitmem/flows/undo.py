@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.core.trailers import BATCH_JOB, parse
 from gitmem.flows.context import Edges, allowed_fingerprints
-from gitmem.flows.last_decided import forget, last
 from gitmem.flows.save import copies_of
 from gitmem.flows.values import sound
 from gitmem.git.repository import Commit, MissingObject
 from gitmem.ledger.epochs import FORMER_DAYS
+from gitmem.ledger.files import read_json
 from gitmem.ledger.land import Copies, read_tip, together
 from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import revision
@@ -29,6 +30,7 @@ from gitmem.ledger.restore import (
     replaced_by,
     take_back,
 )
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
@@ -99,7 +101,7 @@ def undo(
     if side is not None:
         if not dry_run:
             side.take_back()
-            forget(workspace.state, f"{_UNDO}{named}")
+            forget_decided(workspace.state, f"{_UNDO}{named}")
         return Undone(side.target, side.what)
     # Chosen before live edits are saved: they are newer than what the person has in mind.
     others: tuple[tuple[Scope, Commit], ...] = ()
@@ -236,14 +238,13 @@ def _decided_last(workspace: Workspace, newest: Undoing | None, scope: str | Non
     Raises:
         CheckFailed: another command takes it back, which is said once; or there is nothing to undo.
     """
-    command = (
-        last(workspace.state, newest.target.committer.time if newest else 0) if scope is None else None
-    )
+    since = newest.target.committer.time if newest else 0
+    command = last_decided(workspace.state, since) if scope is None else None
     if command and command.startswith(_UNDO):
         return command.removeprefix(_UNDO)
     if command:
         if not dry_run:
-            forget(workspace.state, command)
+            forget_decided(workspace.state, command)
         hint = "For the newest change before it, run this again, or name a commit: git mem log"
         raise CheckFailed(f"What was decided last is taken back by: {command}", hint)
     if newest is None:
@@ -253,3 +254,31 @@ def _decided_last(workspace: Workspace, newest: Undoing | None, scope: str | Non
 
 def _nothing_left(found: Undoing) -> CheckFailed:
     return CheckFailed(f"Nothing of {found.target.oid[:12]} is left to undo: later changes took its place")
+
+
+def _former(path: Path) -> Mapping[str, Any]:
+    """`[[1763942400, "git mem undo i-1a2b3c-4d5e6f"], …]`, the oldest first."""
+    rows = read_json(path, 64 * 1024)
+    pairs = [row for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
+    return {str(row[1]): row[0] for row in pairs if len(row) == 2}
+
+
+_DECIDED = Space("decided", 20, ("decided.json",), _former)
+"""In a clone's state: commands, and when what they take back was decided, in epoch seconds."""
+
+
+def note_decided(state: Path, now: float, commands: Iterable[str]) -> None:
+    """Notes how decisions are taken back that were made just now."""
+    for command in commands:
+        _DECIDED.put(state, command, int(now))
+
+
+def last_decided(state: Path, since: float) -> str | None:
+    """The command that takes back what was decided last, where that was not before a moment."""
+    command, time = next(reversed(_DECIDED.all(state).items()), ("", 0))
+    return command if isinstance(time, int | float) and time >= since and command else None
+
+
+def forget_decided(state: Path, command: str) -> None:
+    """Forgets a decision that was taken back by this command."""
+    _DECIDED.delete(state, command)

@@ -25,7 +25,7 @@ from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows import engines, place, switches
+from gitmem.flows import engines, place
 from gitmem.flows import notices as saying
 from gitmem.flows import pause as pausing
 from gitmem.flows.context import initialised_at, workspace_at
@@ -455,7 +455,7 @@ def test_a_session_that_ran_with_extraction_off_is_never_learned_from(
     do(repo, "commit")
     assert memories(workspace) == set()
     hook("SessionStart", {**payload, "source": "resume"})
-    assert switches.unheard(workspace.state, ID)[-1].end == NOW
+    assert pausing.unheard(workspace.state, ID)[-1].end == NOW
     monkeypatch.setattr("gitmem.flows.extraction.intervals", lambda _: ())
     path.write_text(
         path.read_text()

@@ -23,7 +23,6 @@ from gitmem.core.change import Change, Origin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
-from gitmem.flows import switches
 from gitmem.flows.agent_writes import carry_out
 from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at
@@ -58,7 +57,7 @@ def test_a_folder_that_is_a_link_is_neither_written_nor_cleared(tmp_path: Path, 
     before = sorted(theirs.iterdir())
     state = tmp_path / "state"
     state.mkdir()
-    for name in (session_files.SHOWN, "code", switches.FOLDER):
+    for name in (session_files.SHOWN, "code", pausing.UNHEARD):
         (state / name).symlink_to(theirs)
     session_files.remember(state, "s-1", ["b" * 40])
     Shelf(state / "code").write(HEAD, Known())
@@ -165,8 +164,8 @@ def test_no_model_is_asked_where_gitmem_is_switched_off(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fork that an engine runs starts the person's MCP servers, too."""
-    monkeypatch.setenv(switches.DISABLE, "1")
-    with pytest.raises(EngineError, match=f"Nothing was sent to anthropic: {switches.DISABLE} is set"):
+    monkeypatch.setenv(pausing.DISABLE, "1")
+    with pytest.raises(EngineError, match=f"Nothing was sent to anthropic: {pausing.DISABLE} is set"):
         by_model(ground.workspace, ground.edges, "anthropic", "which port?", (), {}, 5)
 
 
