@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,6 +44,10 @@ def check(
         typer.Option("--allow", metavar="WORD", help="Let pass what a finding gives this word for."),
     ] = None,
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub Actions.")] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write it as a page.", show_default=False),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -60,6 +65,11 @@ def check(
     edges = run.edges
     request = Request(ref, base, staged, github, int(edges.now), allow=frozenset(allow or ()))
     report = judge_request(edges.environ, edges.cwd, request, prove_dream)
+    if page is not None:
+        from gitmem.view.report import report_html  # most checks write none
+        from gitmem.view.static import write
+
+        write(edges.cwd / page.expanduser(), report_html(report))
     if out.as_json:
         out.json(_value(report))
     else:

@@ -55,7 +55,7 @@ def view(
 
 
 def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> None:
-    from gitmem.view.static import content, written
+    from gitmem.view.static import content, write
 
     out = run.out
     path = run.edges.cwd / path
@@ -68,7 +68,7 @@ def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> N
     if not dry_run:
         if scope != "project":
             out.ask(f"{scope} memory is private. Write it into a file that can be handed on?")
-        written(path, made)
+        write(path, made.html)
     if out.as_json:
         out.json(
             {

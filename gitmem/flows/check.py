@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from gitmem.core.account import Proposal, proposals
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_FILE, is_agent_folder
 from gitmem.flows.request import Ground, find_bases, find_head, meeting_point
@@ -94,6 +95,7 @@ class Report:
         base: the commit that it was compared with; None where all of it was judged.
         files: how many files were there.
         note: what else a person should know; empty for nothing.
+        proposals: what it does to claims, where it is one on memory and was compared.
     """
 
     what: What
@@ -102,6 +104,7 @@ class Report:
     files: int
     findings: tuple[Finding, ...]
     note: str = ""
+    proposals: tuple[Proposal, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -198,9 +201,21 @@ def _check(ground: Ground, reader: Reader, asked: Request, proof: Proof) -> Repo
         revisions = tuple(_of_folders(revisions, (*before.folders, *after.folders)))
     after = replace(after, trouble=(*after.trouble, *trouble))
     found = judge("request", before, after, replace(context, revisions=revisions))
+    asked_for: tuple[Proposal, ...] = ()
     if memory:
+        asked_for = proposals(_contents(before), _contents(after))
         found = _together(found, without_secrets(_history(ground, asked, base, head, proof), asked.allow))
-    return Report(what, head, base.met or base.tip, len(after.files), found)
+    return Report(what, head, base.met or base.tip, len(after.files), found, proposals=asked_for)
+
+
+def _contents(side: Side) -> dict[str, bytes]:
+    """Path from the root of a memory tree to content, as far as it was read."""
+    return {
+        f"{folder}/{path}": file.data
+        for folder, files in side.folders.items()
+        for path, file in files.items()
+        if file.data is not None
+    }
 
 
 def _base(ground: Ground, given: str | None, head: str, memory: bool) -> _Base | None:

@@ -12,6 +12,7 @@ import html
 import json
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.flows.context import Edges
 from gitmem.flows.exit import value
 from gitmem.flows.review import queue, tell_item
+from gitmem.flows.values import entry_value
 from gitmem.ledger.files import replace_file
+from gitmem.ledger.log import entries
+from gitmem.ledger.moments import resolve_all
 from gitmem.ledger.workspace import Workspace
 from gitmem.view import data
 from gitmem.view.place import Place
@@ -76,28 +80,42 @@ def content(workspace: Workspace, edges: Edges, scope: str, at: str = "") -> Con
         except GitmemError:  # what cannot be read is told by status and doctor
             continue
         answers[_key("memory", {"name": row["address"]})] = one | {"editable": False}
-    log = data.log(place, {"limit": str(CHANGES)})
-    answers["log"] = log
+    log = {"entries": _entries(place)} if at else data.log(place, {"limit": str(CHANGES)})
+    answers["log"] = log | {"more": False}
     for entry in log["entries"][:DETAILED]:
         keep("change", scope=entry["scope"], commit=entry["commit"])
-    answers["map"] = data.map_(place, {})
-    answers["review"] = waiting = {"items": _waiting(place, scope)}
+    waiting: dict[str, Any] = {"items": []}
+    if not at:  # what waits, and what the code has, are of the present
+        answers["map"] = data.map_(place, {})
+        waiting["items"] = _waiting(place, scope)
+    answers["review"] = waiting
     made = _html(value(answers))
     return Content(made, listed["total"], len(log["entries"]), len(waiting["items"]))
 
 
-def written(path: Path, made: Content) -> None:
-    """Writes the file, for the person alone to read.
+def write(path: Path, page: bytes) -> None:
+    """Writes a page, for the person alone to read.
 
     Raises:
         RepositoryError: it cannot be written.
     """
     try:
-        replace_file(path, made.html, 0o600)
+        replace_file(path, page, 0o600)
     except OSError as error:
         raise RepositoryError(
             f"{path} cannot be written: {error.strerror}", "Name another file."
         ) from error
+
+
+def _entries(place: Place) -> list[dict[str, Any]]:
+    scopes = tuple(map(place.workspace.scope, place.scopes))
+    commits = resolve_all(place.workspace, scopes, place.at, place.edges.now)
+    return [
+        entry_value(where.name, entry)
+        for where in scopes
+        if where.ref in commits
+        for entry in islice(entries(where.repo, commits[where.ref]), CHANGES)
+    ]
 
 
 def _waiting(place: Place, scope: str) -> list[dict[str, Any]]:

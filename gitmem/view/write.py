@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 
 from gitmem.core.change import Change
 from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.text import counted
 from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide, united
 from gitmem.flows.edit import forget, left_behind, reword
 from gitmem.flows.restore import choose, restore
@@ -169,7 +170,7 @@ def restored(place: Place, given: Given) -> dict[str, Any]:
     done = restore(place.workspace, place.edges, past, dry_run=preview)
     count = sum(len(one.plan.edits) for one in done)
     verb = "would bring back" if preview else "brought back"
-    line = f"{verb} {past.what}: {count} files change" if count else "it is as it was then"
+    line = f"{verb} {past.what}: {counted(count, 'file')} changed" if count else "it is as it was then"
     return {
         "done": sound(line),
         "scopes": [one.as_value() for one in done],

@@ -100,6 +100,7 @@ attempt(async () => {
   const state = await read("state");
   document.getElementById("project").textContent = state.folder;
   tag = state.tag;
+  if (fixed && state.at) document.querySelectorAll("nav a[href='#review'], nav a[href='#map']").forEach((one) => one.remove());
   if (state.at && !location.hash) location.replace("#time");
   await draw(false);
   if (!fixed) setTimeout(follow, EVERY);

@@ -18,7 +18,7 @@ let query = "";
 export async function map(view) {
   view.show(el("p", { class: "quiet" }, "Reading what memories name …"));
   const found = await read("map");
-  const field = el("div", { class: "picture" });
+  const field = el("div", { class: "picture", tabindex: 0, role: "group", "aria-label": "Picture" });
   const list = el("div", { class: "listing" });
   const find = el("input", { type: "search", value: query, placeholder: "Find", "aria-label": "Find on the map", oninput: later(150, () => {
     query = find.value;

@@ -102,7 +102,7 @@ function actions(entry, inside, view) {
   const heard = button("What was said", () => attempt(async () => {
     const { messages } = await read("said", { scope: entry.scope, commit: entry.commit });
     heard.remove();
-    inside.prepend(el("div", { class: "heard" }, messages.length ? messages.map((one) =>
+    inside.prepend(el("div", { class: "heard", tabindex: 0, role: "group", "aria-label": "What was said" }, messages.length ? messages.map((one) =>
       el("p", { class: `message ${one.role}` }, el("b", {}, one.role === "person" ? "you " : "agent "), one.text))
       : el("p", { class: "quiet" }, "The recording has none of it any more.")));
   }));
