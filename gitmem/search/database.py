@@ -174,8 +174,8 @@ def writing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def in_memory() -> sqlite3.Connection:
-    """Opens an empty catalog that ends with the process."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
+    """Opens an empty catalog that ends with its last holder, in whatever thread that is let go."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.executescript(_SCHEMA)
     _prepare(connection)
     return connection
