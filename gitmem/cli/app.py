@@ -30,6 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "More": (
         "import",
         "export",
+        "bisect",
         "session",
         "jobs",
         "stats",
@@ -71,6 +72,7 @@ SUMMARIES = {
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
     "docs": "Keep living documents true to the code: list, check, propose.",
     "export": "Write memories as files that other tools read.",
+    "bisect": "Find the change of memory that made something go wrong.",
     "import": "Bring memories of other tools in, as one proposal to review.",
     "doctor": "Find what is broken and mend it.",
     "engine": "Show or choose what thinks, and what it would send where.",
