@@ -25,6 +25,7 @@ PARTICIPLES |= {"said", "seen", "sent", "shown", "stood", "taken", "told"}
 """Those that no ending tells."""
 
 NO_NOUNS = frozenset({"alike", "apart", "due", "foreign", "here", "loose", "near", "quick"})
+NO_NOUNS |= {"straight", "stuck"}
 """Adverbs and adjectives that stand for a thing left unsaid."""
 
 LATER = frozenset(

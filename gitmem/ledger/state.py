@@ -53,8 +53,8 @@ _ADD = "INSERT OR IGNORE INTO kv(space, key, value) VALUES(?, ?, ?)"
 _GET = "SELECT value FROM kv WHERE space = ? AND key = ?"
 _ALL = "SELECT key, value FROM kv WHERE space = ? ORDER BY id"
 _DELETE = "DELETE FROM kv WHERE space = ? AND key = ?"
-_TRIM = """DELETE FROM kv WHERE space = ?1 AND id NOT IN
-  (SELECT id FROM kv WHERE space = ?1 ORDER BY id DESC LIMIT ?2)"""
+_TRIM = """DELETE FROM kv WHERE space = ? AND id NOT IN
+  (SELECT id FROM kv WHERE space = ? ORDER BY id DESC LIMIT ?)"""
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 Found = TypeVar("Found")
@@ -132,7 +132,7 @@ class Space:
                 db.execute(_DELETE, place)
             else:
                 db.execute(_PUT, (*place, _text(value)))
-                db.execute(_TRIM, (self.name, self.kept))
+                db.execute(_TRIM, (self.name, self.name, self.kept))
 
         self._take_over(folder)
         return _write(folder, write)
@@ -145,7 +145,7 @@ class Space:
             def write(db: sqlite3.Connection, path: Path = path) -> None:
                 entries = self.entries(path).items()
                 db.executemany(_ADD, [(self.name, _plain(key), _text(value)) for key, value in entries])
-                db.execute(_TRIM, (self.name, self.kept))
+                db.execute(_TRIM, (self.name, self.name, self.kept))
 
             if _write(folder, write):
                 with suppress(OSError):
