@@ -97,7 +97,9 @@ MODULES = {
     "unpause": "pause",
     "demote": "promote",
 }
-"""Verbs whose module has another name; the last two take back what its own verb does."""
+"""Verbs whose module has another name."""
+TAKES_BACK = ("unpause", "demote")
+"""Verbs that stand in the module of the verb that they take back."""
 MEANT = {
     "add": "remember",
     "commit": "save",
@@ -205,7 +207,10 @@ def load_verb(name: str) -> Any:
     """The command of a verb, its module loaded."""
     module = import_module(f"gitmem.cli.{MODULES.get(name, name)}")
     verb = typer.Typer(add_completion=False, rich_markup_mode=None)
-    getattr(module, f"register_{name}", module.register)(verb)
+    if name in TAKES_BACK:
+        verb.command()(getattr(module, name))
+    else:
+        module.register(verb)
     command = typer.main.get_command(verb)
     command.name = name
     for each in (command, *getattr(command, "commands", {}).values()):

@@ -21,11 +21,6 @@ def register(app: typer.Typer) -> None:
     app.command()(pause)
 
 
-def register_unpause(app: typer.Typer) -> None:
-    """Adds the other one."""
-    app.command()(unpause)
-
-
 def pause(
     ctx: typer.Context,
     length: Annotated[

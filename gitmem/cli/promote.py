@@ -22,11 +22,6 @@ def register(app: typer.Typer) -> None:
     app.command()(promote)
 
 
-def register_demote(app: typer.Typer) -> None:
-    """Adds the other one."""
-    app.command()(demote)
-
-
 def promote(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)],
