@@ -245,7 +245,7 @@ def _start(workspace: Workspace, payload: Mapping[str, Any], loaded: bool) -> st
     parts += [mode] if mode else []
     parts += _team_knowledge(workspace)
     # What is held back in live directories is left out: to find it, each would be read and screened.
-    from gitmem.flows.waiting import waiting_in_refs
+    from gitmem.flows.review import waiting_in_refs
 
     # The agent waits for this: what would have to be read and screened first is left out.
     count = waiting_in_refs(workspace)
@@ -284,7 +284,7 @@ def _mode(workspace: Workspace) -> str:
 
 def _team_knowledge(workspace: Workspace) -> Iterator[str]:
     """A line on snapshots that hold what memory here does not; names are a repository's, and hostile."""
-    from gitmem.flows.waiting import noted_snapshots
+    from gitmem.flows.review import noted_snapshots
 
     waiting = noted_snapshots(workspace)
     named = sorted(agent for agent, _ in waiting if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,39}", agent))
@@ -315,10 +315,10 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     """The index of a scope's `main` as a client would load it; none where it is empty."""
     from gitmem.core import index
     from gitmem.core.text import decode
-    from gitmem.flows.withholding import without_secrets
     from gitmem.git.repository import MissingObject
     from gitmem.git.trees import read_file
     from gitmem.ledger.holdings import index_as_loaded
+    from gitmem.ledger.taint import without_secrets
 
     repo = scope.repo
     tip = repo.ref(scope.ref)

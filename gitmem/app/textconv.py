@@ -56,6 +56,6 @@ def shown(name: str, data: bytes) -> bytes:
 
 def _allowed() -> frozenset[str]:
     from gitmem.app.context import real_edges
-    from gitmem.flows.context import allowed_fingerprints, workspace_at  # few hold a secret
+    from gitmem.flows.context import workspace_at  # few hold a secret
 
-    return allowed_fingerprints(workspace_at(real_edges()))
+    return workspace_at(real_edges()).allowed

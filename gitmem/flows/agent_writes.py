@@ -15,7 +15,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import agent_name
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.edit import Wanted, composed, scope_of, where_writable
 from gitmem.flows.notices import ANY, leave
 from gitmem.flows.pause import paused
@@ -78,7 +78,7 @@ def remembered(
         UsageError: a memory about a person that should go to the team, or a name that several have.
     """
     where, agent = scope_of(workspace, wanted), agent_name(wanted.agent)
-    name, description, body = composed(wanted, edges.now, allowed_fingerprints(workspace))
+    name, description, body = composed(wanted, edges.now, workspace.allowed)
     old = _named(workspace, name, where.name, agent)
     change = Change(
         op="update" if old else "add",
@@ -112,7 +112,7 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     if teaches and paused(workspace.state, edges.now):
         raise CheckFailed("Nothing is stored: gitmem is paused", "The person ends it: git mem unpause")
     doubts = _refuse(workspace, edges, placed)
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     if doubts:
         rules = [one.rule for one in doubts]
         placed = replace(placed, change=nameless(placed.change, rules, allow))
@@ -152,7 +152,7 @@ def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> tuple[Secret,
     pieces = list(texts(change))
     if change.op == "delete":
         pieces = [change.reason] if change.reason else []
-    weighed = weigh(pieces, allowed_fingerprints(workspace))
+    weighed = weigh(pieces, workspace.allowed)
     if weighed.refused:
         first = weighed.refused[min(weighed.refused)]
         hint = "Leave the secret out and name where it is kept."

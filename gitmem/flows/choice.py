@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.limits import CANDIDATES
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Left, Selection
@@ -39,7 +39,7 @@ def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
         return f"{DISABLE} is set"
     if paused(workspace.state, edges.now):
         return "gitmem is paused"
-    return kept_here(query, ignoring(workspace.settings.all("ignore")), allowed_fingerprints(workspace))
+    return kept_here(query, ignoring(workspace.settings.all("ignore")), workspace.allowed)
 
 
 def by_model(
@@ -73,7 +73,7 @@ def by_model(
         raise EngineError(f"Nothing was sent to {name}: {reason}")
     engine = engine_for(workspace, edges, name)
     project = workspace.scope("project")
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     tainted = read_tainted(project.state)
     clean = [one for one in candidates if one.ref != project.ref or not tainted.hides(one.blob, allow)]
     ignore = ignoring(workspace.settings.all("ignore"))

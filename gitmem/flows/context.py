@@ -90,7 +90,7 @@ def workspace_at(edges: Edges) -> Workspace:
     root = (root.parent if root.name == ".git" else root).resolve()
     auto = auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
     opened = Workspace(around, workspace.layout, workspace.settings, auto)
-    configure(lambda: allowed_fingerprints(opened), edges.data)
+    configure(lambda: opened.allowed, edges.data)
     return opened
 
 
@@ -143,8 +143,3 @@ def own_text(edges: Edges, name: str, most: int) -> str:
     path = (base if base.is_absolute() else edges.home / ".config") / "gitmem" / name
     found = read_regular(Path(os.path.realpath(path)), most)
     return found[0][:most].decode("utf-8", "replace") if found else ""
-
-
-def allowed_fingerprints(workspace: Workspace) -> frozenset[str]:
-    """Fingerprints of secrets that the person accepted: `gitmem.allow`, from their own configuration."""
-    return frozenset(word for value in workspace.settings.all("allow") for word in value.split())

@@ -17,7 +17,7 @@ from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
 from gitmem.dream.review import Answer
 from gitmem.flows import promotions
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.document_branch import Waiting
 from gitmem.flows.dream_landing import tell_landed
@@ -383,7 +383,7 @@ def _undo(done: Sequence[tuple[Choice, Item, Decided]]) -> tuple[str, ...]:
 
 def _accept_dream(one: Dream, asked: Asked) -> Decided:
     workspace, edges = asked.place
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     landed = dreams.accept(
         workspace,
         one.id,
@@ -531,7 +531,7 @@ def _accept_inbox(one: Inbox, asked: Asked) -> Decided:
         return Decided(f"the next git mem sync asks for {short} again")
     save_all(workspace, edges)
     remote = find_remote(workspace.git, workspace.top)
-    done = accept_inbox(workspace, remote, one, numbers, asked.author, allowed_fingerprints(workspace))
+    done = accept_inbox(workspace, remote, one, numbers, asked.author, workspace.allowed)
     what = ", ".join(map(str, sorted(set(numbers)))) + " of " if numbers else ""
     notes = [f"taken out: {claim.path}: {_first_words(claim.old.text)}" for claim in done.gone if claim.old]
     notes += [f"stays forgotten: {path}: {_first_words(text)}" for path, text in done.buried]
@@ -573,7 +573,7 @@ def _ask_host(workspace: Workspace, edges: Edges, one: Inbox, why: str) -> list[
 def _accept_import(one: Import, asked: Asked) -> Decided:
     (workspace, edges), numbers = asked.place, asked.choice.numbers
     hold = one.scope == "project" and not asked.session.allowed
-    allow, copies = allowed_fingerprints(workspace), copies_of(workspace, edges)
+    allow, copies = workspace.allowed, copies_of(workspace, edges)
     written, buried = imports.accept(
         workspace, one, numbers, asked.author, copies, allow, hold=hold, job=asked.job
     )

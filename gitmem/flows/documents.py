@@ -16,7 +16,7 @@ from gitmem.core.errors import EngineError, GitmemError, RepositoryError, UsageE
 from gitmem.core.text import counted, find_invisible, one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import Document, DocumentInput, Engine, Stale
-from gitmem.flows.context import Edges, allowed_fingerprints, own_text
+from gitmem.flows.context import Edges, own_text
 from gitmem.flows.document_branch import (
     NAME,
     Change,
@@ -358,7 +358,7 @@ class _Look:
         self.kept = read_kept(workspace.state)
         self.tree = workspace.code.commit(self.place.head).tree
         self._make, self._answers = engine, answers
-        self._allow = allowed_fingerprints(workspace)
+        self._allow = workspace.allowed
         self._changes: list[Change] = []
         self._failed: list[str] = []
 

@@ -25,7 +25,7 @@ from gitmem.dream.schedule import (
     prior_of,
 )
 from gitmem.engines.engine import Engine, Step, Tell, untold
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.dream_process import Record, Running, running
 from gitmem.flows.dream_sources import dream_sources, lookup
 from gitmem.flows.last_recalls import asked_before
@@ -327,7 +327,7 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
                 f"{tree.path} has {short_name(dream.ref)} checked out", "Merge the memory branch there."
             )
     save_all(workspace, edges)
-    who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
+    who, allow = workspace.author(edges.now), workspace.allowed
     asked = asked_before(dream.scope, allow)
     return refresh(
         workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges, dream.scope)

@@ -17,7 +17,7 @@ from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.gather import CodeFacts, Sources, nothing_known
 from gitmem.dream.schedule import lock_folder, prior_of
 from gitmem.engines.engine import Observation
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.extraction import left_out
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.pause import switched_off
@@ -83,7 +83,7 @@ def dream_sources(
         agents: folder names of those whose memories to consolidate; empty for all.
     """
 
-    since, allow = prior_of(place), allowed_fingerprints(workspace)
+    since, allow = prior_of(place), workspace.allowed
     return Sources(
         now=edges.now,
         since=since,

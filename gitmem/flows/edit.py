@@ -17,7 +17,7 @@ from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import agent_name, archive_path, file_name, hot_file, is_memory_file, slugify
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Op, Provenance, one_line
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.git.repository import Repository
 from gitmem.git.trees import Edits
@@ -127,7 +127,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     """
     scope = scope_of(workspace, wanted)
     agent = agent_name(wanted.agent)
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     hold = scope.name == "project" and not wanted.allowed
     name, description, body = composed(wanted, edges.now, allow)
     made: list[Memory] = []
@@ -182,7 +182,7 @@ def reword(
     if len(data) > MEMORY_BYTES:
         raise UsageError(f"{memory.name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
     _may_enter(scope, memory.type)
-    allow, hold = allowed_fingerprints(workspace), scope.name == "project" and not allowed
+    allow, hold = workspace.allowed, scope.name == "project" and not allowed
     seen: list[Finding] = []
 
     def plan(tip: Tip) -> Write | None:
@@ -285,7 +285,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         if stands is not None and stands[0] != file:
             edits[f"{found.agent}/{stands[0]}"] = None
         hold = target.name == "project" and not allowed
-        seen[:] = _refuse_secrets(edits, found.agent, known, allowed_fingerprints(workspace), hold)
+        seen[:] = _refuse_secrets(edits, found.agent, known, workspace.allowed, hold)
         provenance = replace(_human(workspace, "add"), job=both, claims=taught)
         return Write(edits, f"Move {found.memory.name} here from {found.scope}", provenance)
 

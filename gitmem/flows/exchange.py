@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
 from gitmem.git.remote import Patience, checked_address, without_credentials
 from gitmem.ledger.consent import PurgeWaits
@@ -53,7 +53,7 @@ def synchronise(
         ask, remote, pull, push, dry_run, tell: as in `Options`.
         warn: the same; where None, it is said as all else is.
     """
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
 
     def say(doubts: tuple[Finding, ...]) -> None:
         for one in doubts:
@@ -92,7 +92,7 @@ def after_merge(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     if workspace.sharing == "off":
         return ()
     save_all(workspace, edges)
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     options = Options(lambda _: False, lambda _: None, edges.now, push=False, allow=allow)
     try:
         done = take_fetched(workspace, options)
@@ -135,7 +135,7 @@ def back_up(workspace: Workspace, edges: Edges, url: str) -> Backed:
         backup.name_backup(workspace, url)
     save_all(workspace, edges, everywhere=True)
     try:
-        done = backup.back_up(workspace, url, allowed_fingerprints(workspace), Patience(), edges.now)
+        done = backup.back_up(workspace, url, workspace.allowed, Patience(), edges.now)
     except GitmemError:
         # What was taken in before it failed is memory already; why it failed is what the person must see.
         with suppress(GitmemError):
@@ -157,9 +157,7 @@ def start_from_backup(workspace: Workspace, edges: Edges, url: str) -> str:
 
     place = without_credentials(url)
     try:
-        done = backup.back_up(
-            workspace, url, allowed_fingerprints(workspace), Patience(), edges.now, send=False
-        )
+        done = backup.back_up(workspace, url, workspace.allowed, Patience(), edges.now, send=False)
         if workspace.settings.get("backup") != url:
             backup.name_backup(workspace, url)
     except UsageError:

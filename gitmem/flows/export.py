@@ -18,7 +18,7 @@ from gitmem.core.frontmatter import Frontmatter
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import INDEX, TOMBSTONES, fold, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode, iso
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.workspace import Workspace
@@ -115,7 +115,7 @@ def export(
     tree = where.repo.commit(commit).tree
     files = read_files(where.repo, tree, agent)
     blobs = list_files(where.repo, tree, agent)
-    kept, left_out = _kept(files, allowed_fingerprints(workspace))
+    kept, left_out = _kept(files, workspace.allowed)
     with closing(where.catalog()) as catalog:
         wanted = {path: blobs[path] for path in files if path in blobs and path.endswith(".md")}
         times = catalog.times(where.repo, where.ref, commit, wanted)

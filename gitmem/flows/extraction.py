@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitmem.core.change import Change
 from gitmem.flows.commit_trailers import CommitsLearned, learn_from_commits
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.extract.plan import judge
 from gitmem.flows.extract.rules import rules_of
 from gitmem.flows.extract.run import Context
@@ -38,7 +38,7 @@ def context_of(workspace: Workspace, edges: Edges, *, by_hand: bool = False) -> 
     def out(session: Session, strict: bool) -> frozenset[str]:
         return left_out(workspace, session, edges.now, strict=strict)
 
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     rules = rules_of(workspace, rule_texts(workspace, edges), allow, by_hand=by_hand)
     return Context(workspace, edges.now, rules, copies_of(workspace, edges), out, by_hand)
 

@@ -20,7 +20,7 @@ from gitmem.core.session_notes import CHARS_A_TOKEN, TEMPLATE, Section, conform,
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import Engine, NotesInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import Edges, allowed_fingerprints, own_text
+from gitmem.flows.context import Edges, own_text
 from gitmem.flows.extraction import left_out, rule_texts
 from gitmem.flows.resume import Resume, resume_of
 from gitmem.flows.sessions import sessions_here, without_secrets
@@ -360,7 +360,7 @@ def _without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple
         DetectorUnavailable: they cannot be looked for.
     """
     texts = [text for one in messages for call in one.tools for text in strings_in(call.input)]
-    found = scan(texts, allowed_fingerprints(workspace))
+    found = scan(texts, workspace.allowed)
     clean = iter([redact(text, findings) for text, findings in zip(texts, found, strict=True)])
     return tuple(
         replace(one, tools=tuple(_with_input(call, clean.__next__) for call in one.tools))
@@ -381,7 +381,7 @@ def _with_input(call: ToolCall, clean: Callable[[], str]) -> ToolCall:
 
 def _cleaner(workspace: Workspace) -> Callable[[str], str]:
     """Takes secrets out of a text; raises `DetectorUnavailable` where they cannot be looked for."""
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     return lambda text: redact(text, find_secrets(text, allow))
 
 

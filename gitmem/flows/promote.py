@@ -28,7 +28,7 @@ from gitmem.core.trailers import Fate, Provenance, subject_line
 from gitmem.core.trailers import one_line as on_one_line
 from gitmem.flows import rule_files as files
 from gitmem.flows import rule_text as text
-from gitmem.flows.context import Edges, allowed_fingerprints, workspace_at
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.rule_files import (
     EVERYWHERE,
     Place,
@@ -146,7 +146,7 @@ def plan(workspace: Workspace, edges: Edges, found: Found | Place, to: str | Non
         raise OddMarks(f"{file}: {error.message}", error.hint) from error
     files.as_text(after.encode("utf-8"), file)
     told = [rule, title_of("Add", memory)]
-    refused = refused_claims(told, allowed_fingerprints(workspace)).values()
+    refused = refused_claims(told, workspace.allowed).values()
     doubts = [f"it {one.message}" for one in refused]
     doubts += ["it is about a person (type user)"] if memory.type == "user" else []
     doubts += [f"it is private (scope {at.scope})"] if at.scope != "project" else []

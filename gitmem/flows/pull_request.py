@@ -11,7 +11,7 @@ from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.text import counted
 from gitmem.dream import review as dreams
 from gitmem.dream.cards import Card, cards_of, claim_origins, summary_lines
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.exit import line
 from gitmem.flows.pull_request_body import inbox_cards, request_body
@@ -171,7 +171,7 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
 def _of_dream(
     workspace: Workspace, edges: Edges, remote: Remote, id: str, ask: Ask, dry_run: bool
 ) -> Request:
-    repo, allow = workspace.code, allowed_fingerprints(workspace)
+    repo, allow = workspace.code, workspace.allowed
     dream = dreams.find_dream(workspace, id)
     questions = sum(
         change.asks

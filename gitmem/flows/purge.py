@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.purge import Purge, unfit
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.memory_trees import keep_up
 from gitmem.flows.promote import propose
 from gitmem.flows.rule_files import changing
@@ -104,7 +104,7 @@ def carry_out(
         Locked: a worker or a sync does not end.
         RepositoryError: history cannot be read, or something cannot be written.
     """
-    who, allow = workspace.author(edges.now), allowed_fingerprints(workspace)
+    who, allow = workspace.author(edges.now), workspace.allowed
     options = Options(secrets.token_hex(4), who, push, allow, Patience())
     with ExitStack() as locks:
         for name in ("worker", "sync", "extract"):
@@ -165,7 +165,7 @@ def take_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> tuple[A
         Locked: a worker or a sync does not end.
         RepositoryError: it may not become memory here.
     """
-    repo, allow = workspace.code, allowed_fingerprints(workspace)
+    repo, allow = workspace.code, workspace.allowed
     with ExitStack() as locks:
         for name in ("worker", "sync", "extract"):
             locks.enter_context(writer_lock(workspace.state, name, timeout=PATIENCE))
@@ -194,7 +194,7 @@ def turn_down_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> st
         Locked: a worker or a sync does not end.
         RepositoryError: the remote cannot be reached.
     """
-    repo, allow = workspace.code, allowed_fingerprints(workspace)
+    repo, allow = workspace.code, workspace.allowed
     if not one.shared:
         raise CheckFailed(
             f"It is not known here what {one.remote} had before",

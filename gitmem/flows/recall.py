@@ -405,6 +405,6 @@ def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes
     data = repo.blob(candidate.blob)
     if candidate.ref != workspace.scope("project").ref:
         return data
-    from gitmem.flows.withholding import without_secrets
+    from gitmem.ledger.taint import without_secrets
 
     return without_secrets(workspace, candidate.path, data)

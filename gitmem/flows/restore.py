@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.flows.values import sound
 from gitmem.git.trees import read_files
@@ -111,7 +111,7 @@ def restore(workspace: Workspace, edges: Edges, past: Past, *, dry_run: bool = F
             commit = ""
             if plan.edits and not dry_run:
                 who, head = workspace.author(edges.now), workspace.code_head()
-                allow = allowed_fingerprints(workspace)
+                allow = workspace.allowed
                 written = restore_as_of(
                     where, then, who, subject, past.paths, past.folder, head, allow, copies
                 )

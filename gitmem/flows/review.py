@@ -1,40 +1,32 @@
-"""One queue of what waits for a person: dreams, suggestions, disputes, snapshots, what is held."""
+"""One queue of what waits for a person: dreams, suggestions, disputes, snapshots, what is held.
+
+An agent waits for the start of its session, which counts what waits: what reads a kind, and makes an item
+of it, is loaded where there may be some.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import inbox_id
 from gitmem.flows.context import Edges
-from gitmem.flows.review_items import (
-    Item,
-    aside_items,
-    dispute_item,
-    document_item,
-    dream_item,
-    held_items,
-    import_item,
-    inbox_item,
-    leaving_item,
-    promotion_item,
-    purge_item,
-    snapshot_item,
-    suggestion_item,
-)
-from gitmem.flows.save import look_all
-from gitmem.flows.snapshots import pending_snapshots
-from gitmem.flows.waiting import in_refs
+from gitmem.flows.disputes import disputes
 from gitmem.git.repository import short_name
-from gitmem.ledger.land import memory_commit
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.files import read_json
+from gitmem.ledger.proposals import dream_branches
+from gitmem.ledger.workspace import DOCS_REF, WAITING, Workspace
 
 if TYPE_CHECKING:
     from gitmem.flows.review_dream import Told
+    from gitmem.flows.review_items import Item
     from gitmem.ledger.dreams import Dream
     from gitmem.ledger.working_copy import Saved
+
+SNAPSHOTS = "snapshots.json"
+SNAPSHOTS_BYTES = 65_536
 
 
 def queue(
@@ -51,6 +43,10 @@ def queue(
         places: as for `disputes`.
         aside: the same of files that are set aside: scope to path to reason.
     """
+    from gitmem.flows.review_items import aside_items, held_items, snapshot_item
+    from gitmem.flows.save import look_all
+    from gitmem.flows.snapshots import pending_snapshots
+
     held = held_items(look_all(workspace, edges) if live is None else live)
     snapshots = [snapshot_item(one) for one in pending_snapshots(workspace)]
     apart = aside_items(_aside(workspace) if aside is None else aside)
@@ -60,6 +56,7 @@ def queue(
 def _leaving(workspace: Workspace) -> list[Item]:
     if workspace.sharing == "off":
         return []
+    from gitmem.flows.review_items import leaving_item
     from gitmem.ledger.share import held_back
 
     leaves = held_back(workspace)
@@ -67,6 +64,7 @@ def _leaving(workspace: Workspace) -> list[Item]:
 
 
 def _aside(workspace: Workspace) -> dict[str, Mapping[str, str]]:
+    from gitmem.ledger.land import memory_commit
     from gitmem.ledger.merge import standing_aside
 
     found: dict[str, Mapping[str, str]] = {}
@@ -80,19 +78,77 @@ def _aside(workspace: Workspace) -> dict[str, Mapping[str, str]]:
 
 def decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None) -> list[Item]:
     """What waits in refs alone: no folder is looked at and no snapshot; argument as for `disputes`."""
-    return [_ITEMS[kind](one) for kind, found in in_refs(workspace, places) for one in found]
+    from gitmem.flows.review_items import ITEMS
+
+    return [ITEMS[kind](one) for kind, found in in_refs(workspace, places) for one in found]
 
 
-_ITEMS: Mapping[str, Callable[[Any], Item]] = {
-    "purge": purge_item,
-    "dream": dream_item,
-    "inbox": inbox_item,
-    "dispute": dispute_item,
-    "suggestion": suggestion_item,
-    "import": import_item,
-    "document": document_item,
-    "promotion": promotion_item,
-}
+def in_refs(
+    workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None
+) -> Iterator[tuple[str, Iterable[Any]]]:
+    """What waits that refs alone can tell, kind by kind in the order a person would take it.
+
+    An agent may wait for this, so what reads a kind is loaded only where there may be some of it.
+
+    Args:
+        places: as for `disputes`.
+    """
+    private, id = workspace.private, workspace.project_id
+    if workspace.sharing != "off":
+        from gitmem.ledger.consent import foreign_purge
+
+        purge = foreign_purge(workspace)
+        yield "purge", [purge] if purge else []
+    if _may_dream(workspace):
+        from gitmem.ledger.dreams import open_dreams
+
+        yield "dream", open_dreams(workspace)
+    if workspace.sharing != "off":
+        from gitmem.ledger.inbox import inboxes
+
+        yield "inbox", inboxes(workspace)
+    yield "dispute", disputes(workspace, places)
+    before, there = private.ref(f"refs/heads/review/{id}"), private.refs(f"{WAITING}{id}/")
+    if before or any("/s-" in ref for ref in there):
+        from gitmem.ledger.suggestions import open_suggestions
+
+        yield "suggestion", open_suggestions(workspace)
+    if any("/im-" in ref for ref in there):
+        from gitmem.ledger.imports import waiting
+
+        yield "import", waiting(workspace)
+    if workspace.code.ref(DOCS_REF):
+        from gitmem.flows.document_branch import waiting_documents
+
+        yield "document", waiting_documents(workspace)
+    if before or any("/p-" in ref for ref in there):
+        from gitmem.flows.promotions import offered
+
+        yield "promotion", offered(workspace)
+
+
+def waiting_in_refs(workspace: Workspace) -> int:
+    """How many things wait that refs alone can tell: no folder and no snapshot is read and screened."""
+    return sum(1 for _, found in in_refs(workspace) for _ in found)
+
+
+def noted_snapshots(workspace: Workspace) -> tuple[tuple[str, str], ...]:
+    """Team knowledge that waited at the last look: (agent, `updatedAt`); one file is read.
+
+    To look anew, snapshots would have to be read, screened and merged.
+    """
+    rows = read_json(workspace.state / SNAPSHOTS, SNAPSHOTS_BYTES)
+    with suppress(TypeError, LookupError):
+        return tuple((str(row["agent"]), str(row["updatedAt"])) for row in rows)
+    return ()
+
+
+def _may_dream(workspace: Workspace) -> bool:
+    for scope in workspace.scopes:
+        with suppress(RepositoryError):
+            if scope.repo.ref(scope.ref) and dream_branches(scope):
+                return True
+    return False
 
 
 def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
@@ -153,12 +209,13 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
     """
     from gitmem.flows.document_branch import Waiting
     from gitmem.flows.review_dream import Told, find_rejected, tell, tell_rejected
+    from gitmem.flows.review_items import ITEMS
     from gitmem.ledger.dreams import Dream, open_dreams
 
     if id.startswith("d-") and not any(one.id.startswith(id) for one in open_dreams(workspace)):
         rejected = find_rejected(workspace, id)
         if rejected is not None:
-            item = dream_item(rejected.dream)
+            item = ITEMS["dream"](rejected.dream)
             told = tell_rejected(rejected, whole=whole)
             return Told(told.lines, item.as_value() | told.value)
     item = find_item(workspace, edges, id)

@@ -22,7 +22,7 @@ from gitmem.dream.cards import (
 from gitmem.dream.proof import by_hand, failures_of
 from gitmem.dream.review import outdated
 from gitmem.flows.blame import line_value
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.dream_sources import lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.values import sound
@@ -68,7 +68,7 @@ def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card,
 
 
 def _failures(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Finding, ...]:
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     asked = asked_before(dream.scope, allow)
     found = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges, dream.scope))
     return (*found, *outdated(dream, allow))

@@ -18,7 +18,7 @@ from gitmem.core.memory import parse
 from gitmem.core.names import file_name
 from gitmem.dream.proof import failures_of
 from gitmem.dream.review import find_dream
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.dream_sources import lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.git.command import SAFE_VARIABLES
@@ -213,7 +213,7 @@ def _commit(
     why: str,
     ask_why: AskWhy,
 ) -> HandEdit:
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     gone = () if why.strip() else lost(laid, edited)
     reason = ask_why(gone) if gone else why
     done = edit(dream, laid, edited, reason, workspace.author(edges.now), allow)

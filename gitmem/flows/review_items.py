@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.text import counted, one_line
@@ -400,3 +400,16 @@ def promotion_item(one: Offered) -> Item:
 
 def _plain(kind: str, title: str, path: Any) -> Item:
     return Item("", kind, title, (title,), {"path": str(path)})
+
+
+ITEMS: Mapping[str, Callable[[Any], Item]] = {
+    "purge": purge_item,
+    "dream": dream_item,
+    "inbox": inbox_item,
+    "dispute": dispute_item,
+    "suggestion": suggestion_item,
+    "import": import_item,
+    "document": document_item,
+    "promotion": promotion_item,
+}
+"""Kind of what waits in refs to what makes an item of it."""

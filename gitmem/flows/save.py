@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.names import is_agent_folder
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.memory_trees import is_memory_tree, keep_up
 from gitmem.flows.writers import Writers
 from gitmem.git.repository import TREE, MissingObject, Signature
@@ -93,7 +93,7 @@ def _look_at_arrivals(workspace: Workspace, edges: Edges) -> None:
     if workspace.sharing == "off":
         return
     with suppress(RepositoryError):
-        for one in note_tainted(workspace.scope("project"), allowed_fingerprints(workspace)):
+        for one in note_tainted(workspace.scope("project"), workspace.allowed):
             edges.say(f"{one.path} came from others, {one.message} and is hidden: it should be revoked")
 
 
@@ -299,7 +299,7 @@ def request_for(
         live,
         edges.now,
         who or workspace.author(edges.now),
-        allow=allowed_fingerprints(workspace),
+        allow=workspace.allowed,
         hold=hold,
         delete=delete,
         adopt=adopt,

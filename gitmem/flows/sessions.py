@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.secrets import redact, scan
 from gitmem.transcripts import discover
@@ -183,7 +183,7 @@ def without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple[
         for one in messages
         for text in (one.text, one.context, *one.pasted, *(c.result or "" for c in one.tools))
     ]
-    found = scan(texts, allowed_fingerprints(workspace))
+    found = scan(texts, workspace.allowed)
     clean = iter([redact(text, findings) for text, findings in zip(texts, found, strict=True)])
     made = []
     for one in messages:

@@ -61,7 +61,7 @@ def show(
     if found.scope != "project":
         return Shown(found, taught, False, became)
     from gitmem.core.memory import parse
-    from gitmem.flows.withholding import without_secrets
+    from gitmem.ledger.taint import without_secrets
 
     whole = found.memory.render()
     try:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
+from gitmem.flows.review import SNAPSHOTS
 from gitmem.flows.save import copies_of, save_all
-from gitmem.flows.waiting import SNAPSHOTS
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.snapshot_intake import (
     How,
@@ -32,7 +32,7 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
     Returns:
         What was done or waits, a line each; whether any was taken in.
     """
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     found, problems = standings(workspace, allow)
     lines = [f"snapshot {folder} is not used: {why}" for folder, why in sorted(problems.items())]
     taken: tuple[Standing, ...] = ()
@@ -52,7 +52,7 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
 def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
     """Snapshots that wait for a person; none while the memory they belong to cannot be read."""
     with suppress(RepositoryError):
-        found = pending(workspace, allowed_fingerprints(workspace))
+        found = pending(workspace, workspace.allowed)
         _note(workspace, found)
         return found
     return ()
@@ -80,7 +80,7 @@ def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How)
 
 def snapshot_standings(workspace: Workspace) -> tuple[tuple[Standing, ...], dict[str, str]]:
     """How every snapshot stands, and folders that cannot be used, with the reason."""
-    return standings(workspace, allowed_fingerprints(workspace))
+    return standings(workspace, workspace.allowed)
 
 
 def make_snapshots(
@@ -93,7 +93,7 @@ def make_snapshots(
     mine = workspace.initialised and not dry_run
     if mine:
         save_all(workspace, edges)
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     done = make(workspace, project_tip(workspace), agents, to, edges.now, allow, dry_run)
     if any(made.written for made in done) and mine:
         for made in done:

@@ -15,7 +15,7 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.names import file_address
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import as_logged, claim_keys, moment
@@ -200,7 +200,7 @@ def _store(
         told,
         base=base,
         lift=True,
-        allow=allowed_fingerprints(workspace),
+        allow=workspace.allowed,
         hold=scope.name == "project" and not allowed,
         copies=copies,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.core.trailers import BATCH_JOB, parse
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.flows.values import sound
 from gitmem.git.repository import Commit, MissingObject
@@ -132,7 +132,7 @@ def _take_back(
 ) -> list[str]:
     """Takes each back that anything is left of, as commits that can be undone together."""
     who, head = workspace.author(edges.now), workspace.code_head()
-    allow = allowed_fingerprints(workspace)
+    allow = workspace.allowed
     job = f"{BATCH_JOB}{changes[0][1].oid[:8]}-{who.time}" if len(changes) > 1 else ""
     made = []
     for number, (where, target) in enumerate(changes, 1):

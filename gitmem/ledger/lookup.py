@@ -275,7 +275,7 @@ def _without_secrets(
     tainted = read_tainted(scope.state)
     if not tainted.blobs:
         return listed
-    allow = frozenset(word for value in workspace.settings.all("allow") for word in value.split())
+    allow = workspace.allowed
     return [
         one._replace(secret=True, otherwise=(), description="", name=stem_of(one.file))
         if tainted.hides(blobs[f"{one.agent}/{one.file}"], allow)

@@ -19,7 +19,7 @@ from gitmem.core.text import decode
 from gitmem.git.objects import object_name
 from gitmem.git.repository import MissingObject, Repository
 from gitmem.ledger.files import write_atomically
-from gitmem.ledger.workspace import Scope
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -143,3 +143,27 @@ def _write(state: Path, tainted: Tainted) -> None:
         },
     }
     write_atomically(state / NOTE, (json.dumps(value, sort_keys=True) + "\n").encode())
+
+
+def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
+    """Project memory as it may be shown: claims that are known to hold a secret are left out.
+
+    Raises:
+        MissingObject: nothing of it may be shown.
+    """
+    scope = workspace.scope("project")
+    tainted = read_tainted(scope.state)
+    if not tainted.blobs:
+        return data
+    kept = tainted.shown(path, data, scope.repo.hex_length, workspace.allowed)
+    if kept is None:
+        raise MissingObject(f"{path} holds a secret and is not shown")
+    return kept
+
+
+def holds_secret(workspace: Workspace, path: str, data: bytes) -> bool:
+    """Whether something in project memory is known to be a secret."""
+    try:
+        return without_secrets(workspace, path, data) != data
+    except MissingObject:
+        return True

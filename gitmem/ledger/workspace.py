@@ -203,6 +203,11 @@ class Workspace:
                 opened.close()
 
     @property
+    def allowed(self) -> frozenset[str]:
+        """Fingerprints of secrets that the person accepted: `gitmem.allow`, from their own settings."""
+        return frozenset(word for value in self.settings.all("allow") for word in value.split())
+
+    @property
     def project_id(self) -> str:
         """Names this project in the private repository.
 

@@ -13,14 +13,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, fence_for_model, one_line
-from gitmem.flows.context import allowed_fingerprints
-from gitmem.flows.withholding import without_secrets
 from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
 from gitmem.git.trees import read_file
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
-from gitmem.ledger.taint import read_tainted
+from gitmem.ledger.taint import read_tainted, without_secrets
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.rules.paths import check_path
@@ -151,7 +149,7 @@ def _hidden(call: Call, scope: Scope) -> frozenset[str]:
     """Blobs that came with a secret: not even their name is listed."""
     if scope.name != "project":
         return frozenset()
-    tainted, allow = read_tainted(scope.state), allowed_fingerprints(call.workspace)
+    tainted, allow = read_tainted(scope.state), call.workspace.allowed
     return frozenset(blob for blob in tainted.blobs if tainted.hides(blob, allow))
 
 

@@ -27,13 +27,11 @@ from gitmem.flows import blame as blaming
 from gitmem.flows import code_commits, last_recalls
 from gitmem.flows import show as showing
 from gitmem.flows.agent_writes import ASKED, Outcome, carry_out, may_write, remembered
-from gitmem.flows.context import allowed_fingerprints
 from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.exit import credentials
 from gitmem.flows.recall import ask
 from gitmem.flows.values import entry_value, place_value, sound
-from gitmem.flows.withholding import holds_secret, without_secrets
 from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed
@@ -41,7 +39,7 @@ from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
 from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Ambiguous, Found, find
-from gitmem.ledger.taint import read_tainted
+from gitmem.ledger.taint import holds_secret, read_tainted, without_secrets
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
 from gitmem.search.display import as_context, as_json
@@ -357,7 +355,7 @@ def _hide_secrets(call: Call, entries: Sequence[dict[str, str]]) -> None:
 
     shared = [one for one in entries if one["scope"] == "project"]
     subjects = [one["subject"] for one in shared]
-    found = scan(subjects, allowed_fingerprints(call.workspace))
+    found = scan(subjects, call.workspace.allowed)
     for one, subject, each in zip(shared, subjects, found, strict=True):
         one["subject"] = redact(subject, each)
 

@@ -21,7 +21,7 @@ from gitmem.core.merge import kind
 from gitmem.core.names import hot_file, is_memory_file, slugify
 from gitmem.core.text import decode, encode, iso, one_line
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.exit import line as on_line
 from gitmem.flows.exit import shown
 from gitmem.ledger.edits import claim_keys, fates, nameless
@@ -154,7 +154,7 @@ class Backend:
             return commands.folder_view(folder, at, path)
         data = folder.read(at) or b""
         if self._is_shared:
-            from gitmem.flows.withholding import without_secrets
+            from gitmem.ledger.taint import without_secrets
 
             data = without_secrets(self.workspace, f"{self.agent}/{at}", data)
         return commands.file_view(path, data, span)
@@ -174,7 +174,7 @@ class Backend:
         return self._guarded(run)
 
     def _commit(self, plan: Callable[[Folder], Changed]) -> str:
-        scope, allow, told = self.scope, allowed_fingerprints(self.workspace), self._told
+        scope, allow, told = self.scope, self.workspace.allowed, self._told
         made: list[Changed] = []
 
         def write(tip: Tip) -> Write:
@@ -188,7 +188,7 @@ class Backend:
     def _suggest(self, plan: Callable[[Folder], Changed]) -> str:
         folder, allow, told, edges = (
             self._folder(),
-            allowed_fingerprints(self.workspace),
+            self.workspace.allowed,
             self._told,
             self.edges(),
         )
@@ -201,7 +201,7 @@ class Backend:
                 f"{ROOT}/<name>.md."
             )
         doubts = _check(folder, changed, allow)
-        from gitmem.flows.withholding import holds_secret
+        from gitmem.ledger.taint import holds_secret
 
         # What a suggestion would quote of a secret is not to be copied anywhere.
         if any(holds_secret(self.workspace, f"{self.agent}/{at}", d) for at, d in changed.before.items()):

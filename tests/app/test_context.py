@@ -165,7 +165,7 @@ def test_an_index_cannot_leave_its_fence_nor_steer_a_terminal(filled: Ground) ->
 
 
 def test_what_waits_is_counted_and_not_told(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gitmem.flows.waiting.waiting_in_refs", lambda workspace: 3)
+    monkeypatch.setattr("gitmem.flows.review.waiting_in_refs", lambda workspace: 3)
     assert start(filled) == "3 items wait for the person in `git mem review`.\n"
 
 

@@ -16,7 +16,7 @@ from gitmem.flows import memory_trees as checked_out
 from gitmem.flows.context import workspace_at
 from gitmem.flows.document_branch import change_id
 from gitmem.flows.document_text import MOST_BYTES
-from gitmem.flows.waiting import waiting_in_refs
+from gitmem.flows.review import waiting_in_refs
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.remotes import memory_remote
 from gitmem.ledger.workspace import DOCS_REF

@@ -19,7 +19,7 @@ from gitmem.core.merge import kind
 from gitmem.core.names import archived_path, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import one_line
-from gitmem.flows.context import Edges, allowed_fingerprints
+from gitmem.flows.context import Edges
 from gitmem.flows.imports.entry import Entry, Tally, first_line
 from gitmem.flows.imports.formats import Format, named, recognised
 from gitmem.flows.imports.source import Source
@@ -135,7 +135,7 @@ class _Here:
 
 
 def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope: ScopeName) -> Report:
-    here, allow = _Here(workspace), allowed_fingerprints(workspace)
+    here, allow = _Here(workspace), workspace.allowed
     where = workspace.scope(scope)
     tip = where.repo.ref(where.ref)
     there = read_files(where.repo, where.repo.commit(tip).tree) if tip else {}
