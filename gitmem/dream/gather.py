@@ -5,7 +5,7 @@ What the memories alone show (limits, index lines, claims that are alike) the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -47,6 +47,7 @@ class Sources:
         since: when the last dream was, epoch seconds; 0 for never.
         agents: folder names of those whose memories to consolidate; empty for all.
         code: compares claims with the code.
+        head: the commit of it that they are compared with; empty where there is none.
         sessions: id of a session since the last dream to what was said there, private parts left out.
         worktree: top of the code's work tree; None where there is none.
         file: gives a file of the code at HEAD, by its path; None where there is none.
@@ -58,11 +59,17 @@ class Sources:
     since: float = 0.0
     agents: tuple[str, ...] = ()
     code: CodeFacts = nothing_known
+    head: str = ""
     sessions: Mapping[str, str] = field(default_factory=dict)
     worktree: Path | None = None
     file: Callable[[str], str | None] = unknown
     allow: frozenset[str] = frozenset()
     asked: Sequence[Recalled] = ()
+
+
+def keys_of(changes: Iterable[DreamCommit]) -> frozenset[str]:
+    """Under which changes that wait are known, so that none is proposed twice."""
+    return frozenset(key for change in changes for key in change.keys)
 
 
 def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources) -> ConsolidateInput:
@@ -83,7 +90,6 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
     )
     past = look_back(scope.repo, tip.commit, files, (*claims.values(), *sides(marks)), links)
     proposed = [change for dream in dreams_of(scope) for change in dream.open]
-    keys = frozenset(key for change in proposed for key in change.keys)
     waiting = undecided(unsettled(scope.repo, tip.commit, files, now=sources.now, agents=agents), proposed)
     return ConsolidateInput(
         files=files,
@@ -94,7 +100,7 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
             if said in past.brought
         },
         agents=agents,
-        waiting=keys,
+        waiting=keys_of(proposed),
         scope=scope.name,
         observed=(
             *disputes(marks, past),

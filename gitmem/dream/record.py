@@ -3,11 +3,12 @@
 What was compared: the next dream compares what is new. And which pairs of claims an engine said to be two
 things, as keys (`account.reject_keys`) that hold none of their words: it is not asked again. Claims in
 other words are others, and another engine is asked anew; a person's own answer is a tombstone in memory.
+And on what a dream found nothing to propose: while all of that is as it was, no file is read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gitmem.core.account import is_memory
 from gitmem.engines.engine import Compared
@@ -24,6 +25,34 @@ RULES = 2
 
 MOST_PAIRS = 100_000
 """Of one note; a longer one is not written."""
+
+
+_NOTHING = Space("dream nothing", 100)
+"""By memory ref, what the last dream that proposed nothing looked at, and what it told a person."""
+
+WEEK = 7 * 86_400.0
+"""Seconds for which that holds: what dreams may give up, and what logs tell of a day, changes with time."""
+
+
+def read_nothing(scope: Scope, looked_at: Mapping[str, str], now: float) -> tuple[str, ...] | None:
+    """What a dream told that proposed nothing of the same; None where something is other than it was.
+
+    Args:
+        looked_at: all that decides what is proposed: names of trees and commits, and the like.
+        now: epoch seconds.
+    """
+    note = _NOTHING.get(scope.state, scope.ref)
+    try:
+        same = note["rules"] == RULES and note["looked at"] == dict(looked_at)
+        return tuple(map(str, note["notes"])) if same and 0 <= now - float(note["time"]) < WEEK else None
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return None
+
+
+def note_nothing(scope: Scope, looked_at: Mapping[str, str], now: float, notes: Iterable[str]) -> None:
+    """Notes that nothing was proposed of this. Best effort: without the note the next dream looks again."""
+    note = {"rules": RULES, "looked at": dict(looked_at), "time": now, "notes": [*notes]}
+    _NOTHING.put(scope.state, scope.ref, note)
 
 
 def read_compared(scope: Scope, tree: str) -> Compared | None:

@@ -28,9 +28,9 @@ from gitmem.core.errors import CheckFailed, EngineError, GitmemError
 from gitmem.core.merge import Files, merge_trees, only
 from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Fate, FateKind, Provenance, Usage
-from gitmem.dream.gather import Sources, gather
+from gitmem.dream.gather import Sources, gather, keys_of
 from gitmem.dream.proof import prove_plan, refuse, sessions_behind
-from gitmem.dream.record import known_apart, read_compared
+from gitmem.dream.record import known_apart, read_compared, read_nothing
 from gitmem.dream.schedule import Held
 from gitmem.engines.engine import (
     Compared,
@@ -42,10 +42,12 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
+from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.sessions import corrections
 from gitmem.git.locks import Locked
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.ledger.dreams import DreamCommit, claim_stories, standing_targets
+from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
 from gitmem.ledger.land import Tip, read_tip, safe_message
 from gitmem.ledger.proposals import dreams_in, let_wait, taken
 from gitmem.ledger.workspace import Scope
@@ -69,6 +71,8 @@ class DreamPlan:
         sessions: of each change the session that taught what it says anew; empty for none.
         apart: keys of what the engine need not be asked again, for `keep_apart`.
         compared: what the next dream of all agents need not compare; None where that stays as it was.
+        looked_at: all that decided what is proposed, for `note_nothing`; empty where it was looked at
+            before.
     """
 
     scope: Scope
@@ -82,6 +86,7 @@ class DreamPlan:
     sessions: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
     compared: Compared | None = None
+    looked_at: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def commits(self) -> tuple[DreamCommit, ...]:
@@ -119,6 +124,11 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     """
     tell(Step("orient"))
     tip = read_tip(scope.repo, scope.ref)
+    looked_at = _looked_at(scope, engine, tip, sources)
+    # Rules find nothing again, but for what a session corrects; a model may.
+    told = read_nothing(scope, looked_at, sources.now) if engine.name == OfflineEngine.name else None
+    if told is not None and next(corrections(sources.sessions), None) is None:
+        return DreamPlan(scope, tip, engine.name, (), told, {})
     files = read_files(scope.repo, tip.tree)
     tell(Step("gather"))
     given = gather(scope, tip, files, sources)
@@ -163,7 +173,21 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         heard,
         made.apart,
         known,
+        looked_at,
     )
+
+
+def _looked_at(scope: Scope, engine: Engine, tip: Tip, sources: Sources) -> dict[str, str]:
+    """All that decides what is proposed, but for time and what sessions say."""
+    waiting = keys_of(change for dream in dreams_of(scope) for change in dream.open)
+    return {
+        "engine": engine.name,
+        "memory": tip.tree,
+        "code": sources.head,
+        "agents": " ".join(sources.agents),
+        "waiting": hashlib.sha256("\n".join(sorted(waiting)).encode()).hexdigest(),
+        "allowed": " ".join(sorted(sources.allow)),
+    }
 
 
 def check(

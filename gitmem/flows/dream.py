@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
 from gitmem.dream.gather import Sources
-from gitmem.dream.record import keep_apart, note_compared
+from gitmem.dream.record import keep_apart, note_compared, note_nothing
 from gitmem.dream.review import Refreshed, refresh
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.schedule import (
@@ -211,6 +211,7 @@ def _dream(
                 try:
                     with stop.work():
                         plan = plan_dream(place, engine, sources, told)
+                    notes = plan.notes
                     plan = _with_promotions(workspace, edges, plan, sources, False)
                     # From here on it is too late for a signal: in a moment the dream is there.
                     id = carry_out(plan, held, who) if plan.changes else ""
@@ -222,6 +223,8 @@ def _dream(
     failures.worked(place.state, "dream", place.ref)
     if plan.compared:
         note_compared(place, plan.tip.tree, plan.compared)
+    if plan.looked_at and not plan.changes:
+        note_nothing(place, plan.looked_at, edges.now, notes)
     return DreamOutcome(place.name, None, plan, id)
 
 

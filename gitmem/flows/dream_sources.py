@@ -89,6 +89,7 @@ def dream_sources(
         since=since,
         agents=agents,
         code=nothing_known if place.name == "user" else code_facts(workspace, place),
+        head="" if place.name == "user" else workspace.code.resolve("HEAD") or "",
         sessions=SaidSince(workspace, edges, since),
         worktree=workspace.layout.worktree,
         file=unknown if place.name == "user" else code_file(workspace),

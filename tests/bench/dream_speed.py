@@ -8,35 +8,46 @@ parsing. `proved` is a dream as people get it: at most `MOST` changes, made anew
 proof refuses; `refused` counts these. The shares of what was planted stand beside it, so that no speed is
 won by finding less. Of 300 memories, and of any number above, as much is planted. `second`: a dream, and
 the next one after a few memories changed, with what it offers otherwise than a dream that compares all
-anew.
+anew. `nights`: dreams of a repository as people get them, with git, history and proof: the first, one after
+a few memories changed, and one of memory in which the last found nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "flows"))
 
 from dream_corpus import Corpus, corpus
+from dream_ground import DAY, make_ground
 from dream_score import score
 
 from gitmem.core import account, claim, facts
 from gitmem.core.account import is_memory
 from gitmem.core.memory import parse
 from gitmem.dream.proof import prove_plan
+from gitmem.dream.review import reject
 from gitmem.engines.engine import MOST, Consolidation, DreamChange
 from gitmem.engines.offline import pairs, similar
 from gitmem.engines.offline.consolidate import consolidate
+from gitmem.flows.dream import dream
 from gitmem.rules.account import errors
 
 SIZES = (200, 10_000)
+
+SCOPE = "project"
 
 CHANGED = 10
 """Memories that change between two dreams."""
@@ -77,6 +88,7 @@ def measured(memories: int, seed: int, rounds: int) -> dict[str, object]:
         "proved": {"seconds": round(proved, 3), "x parse": round(proved / parsing, 1)},
         "refused": len(refused),
         "second": again,
+        "nights": nights(memories, seed),
         "changes": len(made.changes),
         "notes": len(made.notes),
         "found": {
@@ -84,6 +96,49 @@ def measured(memories: int, seed: int, rounds: int) -> dict[str, object]:
         },
         "false": len(result.false) + len(result.settled),
     }
+
+
+def nights(memories: int, seed: int) -> dict[str, float]:
+    """Times of whole dreams of one repository, in CPU seconds; what they offer is rejected."""
+    tree = {path: data.decode() for path, data in corpus(seed, memories, 0, 0, 0, 0).files.items()}
+    paths = sorted(filter(is_memory, tree))
+    changed = paths[:: max(1, len(paths) // CHANGED)][:CHANGED]
+    spent: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        kept = {"HOME": folder, "XDG_DATA_HOME": f"{folder}/data", "XDG_CONFIG_HOME": f"{folder}/config"}
+        with patch.dict(os.environ, kept | {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}):
+            subprocess.run(["git", "init", "-q", home / "code"], check=True)
+            for key, value in (("user.name", "Ann"), ("user.email", "ann@example.com")):
+                subprocess.run(["git", "-C", home / "code", "config", key, value], check=True)
+            ground = make_ground(home / "code")
+
+            def night() -> int:
+                made = []
+                spent.append(
+                    timed(
+                        lambda: made.append(
+                            dream(ground.workspace, ground.edges, scope="project", force=True)
+                        )
+                    )
+                )
+                ground.now += DAY
+                if made[0].id:
+                    who = ground.workspace.author(ground.now)
+                    reject(ground.workspace, made[0].id, None, "no", who, ground.now)
+                return bool(made[0].id)
+
+            ground.put(tree)
+            night()
+            ground.put(
+                {path: f"{tree[path].rstrip()} It holds since the second night too.\n" for path in changed}
+            )
+            night()
+            while night():
+                pass
+            night()
+    first, next_one, *_, quiet = spent
+    return {"first": round(first, 3), "after changes": round(next_one, 3), "unchanged": round(quiet, 3)}
 
 
 def second(quiet: Corpus) -> dict[str, object]:

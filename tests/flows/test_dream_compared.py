@@ -10,11 +10,15 @@ import pytest
 from dream_ground import DAY, TWICE, Ground, make_ground, memory
 
 from gitmem.core.memory import create
-from gitmem.dream.record import RULES, read_compared
+from gitmem.dream.gather import Sources
+from gitmem.dream.record import RULES, note_nothing, read_compared
+from gitmem.dream.run import plan_dream
 from gitmem.dream.schedule import lock_folder
 from gitmem.engines.engine import Compared, ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dream import dream
+from gitmem.git.trees import read_files
+from gitmem.ledger.dreams import open_dreams
 from gitmem.ledger.state import FILE
 
 HAD = "The nightly export of the billing ledger writes to the archive bucket in Frankfurt."
@@ -90,3 +94,58 @@ def tree_of(ground: Ground) -> str:
     tip = place.repo.ref(place.ref)
     assert tip is not None
     return place.repo.commit(tip).tree
+
+
+def test_a_dream_of_what_one_found_nothing_in_reads_no_memory(
+    repo: Path, home: Path, git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It tells the same again; a change of memory, of the code or of what waits has it look."""
+    ground = make_ground(repo)
+    hint = memory("Deploy from the release branch. See [[nowhere]].", "How deploys go", "deploys")
+    ground.put({"main/deploys.md": hint})
+    looks: list[str] = []
+
+    def counted(*given: object) -> dict[str, bytes]:
+        looks.append("read")
+        return read_files(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("gitmem.dream.run.read_files", counted)
+
+    def night() -> tuple[int, tuple[str, ...]]:
+        before = len(looks)
+        done = dream(ground.workspace, ground.edges, scope="project", force=True)
+        assert done.plan is not None
+        ground.now += DAY
+        return len(looks) - before, done.plan.notes
+
+    first = night()
+    assert first[0] == 1 and any("nowhere" in note for note in first[1])
+    assert night() == (0, first[1]) and night() == (0, first[1])
+    ground.put({"main/other.md": memory("Ben reads the weekly report.", "Reports", "other")})
+    assert [night()[0], night()[0]] == [1, 0]
+    (repo / "app.py").write_text("print(1)\n")
+    git("-C", repo, "add", ".")
+    git("-C", repo, "commit", "-qm", "Code")
+    assert [night()[0], night()[0]] == [1, 0]
+    ground.now += 7 * DAY
+    assert [night()[0], night()[0]] == [1, 0]
+    # What waits is not proposed again, and is once it is gone unheard.
+    ground.put(TWICE)
+    assert [night()[0], night()[0], night()[0]] == [1, 1, 0]
+    (waiting,) = open_dreams(ground.workspace)
+    git("-C", repo, "update-ref", "-d", waiting.ref)
+    assert night()[0] == 1 and open_dreams(ground.workspace)
+
+
+def test_what_a_session_corrects_is_looked_up_in_memory_that_did_not_change(repo: Path) -> None:
+    ground = make_ground(repo)
+    ground.put(
+        {"main/tools.md": memory("We install with pnpm.\n\nThe lock file is kept.", "Tools", "tools")}
+    )
+    place, engine = ground.scope(), OfflineEngine()
+    quiet = {"s1": "2026-11-20T10:00Z person: Please fix the lint job."}
+    first = plan_dream(place, engine, Sources(ground.now, sessions=quiet))
+    note_nothing(place, first.looked_at, ground.now, first.notes)
+    assert not plan_dream(place, engine, Sources(ground.now, sessions=quiet)).files
+    said = {"s1": f"{quiet['s1']}\n\n2026-11-20T10:02Z person: No, we install with bun now, not pnpm."}
+    assert plan_dream(place, engine, Sources(ground.now, sessions=said)).changes

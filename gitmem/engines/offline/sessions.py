@@ -31,18 +31,21 @@ _PERSON = re.compile(r"(?:^|\n\n)(?:(?P<when>\d{4}-\d\d-\d\d)T\S+ )?person: ", r
 _NEXT = re.compile(r"\n\n(?:\d{4}-\d\d-\d\dT\S+ )?(?:person|agent): ", re.ASCII)
 
 
+def corrections(sessions: Mapping[str, str]) -> Iterator[tuple[str, str, str, str]]:
+    """What people took back, the last first: day in words, sentence, what goes, what is said instead."""
+    for id in reversed(list(sessions)):
+        for day, words in reversed(list(_heard(sessions[id]))):
+            for one in _given_up(words):
+                yield f"On {day} " if day else "", *one
+
+
 def ask_about_sessions(work: Work, sessions: Mapping[str, str]) -> None:
     """Asks whether what a person said in the place of one claim stands for it.
 
     Args:
         sessions: id to what was said there, oldest first; the last that was said holds.
     """
-    given_up = [
-        (f"On {day} " if day else "", *one)
-        for id in reversed(list(sessions))
-        for day, words in reversed(list(_heard(sessions[id])))
-        for one in _given_up(words)
-    ]
+    given_up = list(corrections(sessions))
     having: dict[str, list[tuple[Memory, int]]] = {}
     for memory in (memory for agent in work.agents() for memory in work.hot(agent) if given_up):
         for at, claim in enumerate(memory.parsed.claims):
