@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
+import pytest
+
+from gitmem.cli.app import SUMMARIES
+from gitmem.cli.topics import SETTINGS
+from gitmem.ledger.settings import CHOICES, DEFAULTS
+
 ROOT = Path(__file__).parents[1]
+REFERENCE = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+MESSAGES = re.findall(
+    r"^### `(.*)`$", (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8"), re.MULTILINE
+)
 
 
 def _made() -> dict[Path, str]:
@@ -23,3 +34,36 @@ def test_the_reference_and_the_manual_pages_are_current() -> None:
     due = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
     assert [str(path.relative_to(ROOT)) for path in due] == [], "run: python docs/make.py"
     assert sorted((ROOT / "docs/man").glob("*.1")) == sorted(path for path in made if path.suffix == ".1")
+
+
+def test_every_verb_and_every_setting_is_in_the_reference() -> None:
+    for verb in SUMMARIES:
+        assert f"### git mem {verb}\n" in REFERENCE, verb
+    told = {name.lower() for name, _ in SETTINGS}
+    assert {*CHOICES, *DEFAULTS} <= told
+
+
+def test_every_setting_that_the_program_reads_is_told() -> None:
+    read = re.compile(r"settings\.(?:get|flag|number|words|all|value)\(\s*\"(\w+)\"")
+    found = {name for path in (ROOT / "gitmem").rglob("*.py") for name in read.findall(path.read_text())}
+    of_clients = {"autoMemoryEnabled", "autoMemoryDirectory", "hooks"}
+    inner = {"projectId", "memoryUrl"}
+    told = {name.lower() for name, _ in SETTINGS}
+    assert "extract" in found and {name.lower() for name in found - inner - of_clients} <= told
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    """All strings of the program: literals that stand beside each other are joined."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "gitmem").rglob("*.py")))
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_of_troubleshooting_is_one_that_the_program_prints(message: str, said: str) -> None:
+    for part in (part for part in message.split("…") if len(part.strip()) > 3):
+        assert part.strip() in said, part
+
+
+def test_enough_messages_are_told() -> None:
+    assert len(MESSAGES) >= 25

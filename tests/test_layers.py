@@ -100,6 +100,8 @@ def test_help_loads_no_verb(loaded) -> None:
         "app",
         "context",
         "output",
+        "pager",
+        "progress",
         "run",
     }
     assert {f"gitmem.cli.{verb}" for verb in verbs} & modules == set()

@@ -14,7 +14,7 @@ from ran import Gitmem
 from scripted_api import Call, ScriptedApi, Step
 
 RECIPES = Path(__file__).parents[2] / "docs/recipes"
-README = RECIPES.parents[1] / "README.md"
+GUIDE = RECIPES.parent / "guide/programs.md"
 REASON = "{} is not installed; .ci/run installs it in the step recipes"
 
 
@@ -27,9 +27,9 @@ def recipe(name: str) -> ModuleType:
 
 
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.py")), ids=lambda path: path.stem)
-def test_each_is_short_and_named_in_the_readme(path: Path) -> None:
+def test_each_is_short_and_named_in_the_guide(path: Path) -> None:
     assert len(path.read_text().splitlines()) < 60
-    assert f"docs/recipes/{path.name}" in README.read_text()
+    assert f"../recipes/{path.name}" in GUIDE.read_text()
 
 
 def test_langgraph_puts_gets_searches_and_deletes(gitmem: Gitmem, repo: Path) -> None:
