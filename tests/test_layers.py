@@ -7,10 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Set
 from pathlib import Path
 
 import pytest
+from package_source import trees
 
 ROOT = Path(__file__).parents[1]
 # What the interpreter has loaded before gitmem begins (an editable install has a finder, a venv its .pth).
@@ -109,29 +110,31 @@ def test_help_loads_no_verb(loaded) -> None:
 
 def test_a_flow_is_told_the_time_and_the_surroundings() -> None:
     """What reads them by itself cannot be run for another moment, or another person, as a test does."""
-    for path in sorted((ROOT / "gitmem/flows").rglob("*.py")):
-        used = {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text()))}
+    for path, tree in trees().items():
+        if not path.startswith("flows/"):
+            continue
+        used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         assert used.isdisjoint({"os.environ", "time.time", "datetime.now", "Path.home", "Path.cwd"}), path
 
 
 def test_no_modules_import_one_another_in_a_circle() -> None:
     """Also inside a function, or for types alone: neither module is read without the other."""
-    paths = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in (ROOT / "gitmem").rglob("*.py")
+    named = {
+        ".".join(("gitmem", *Path(path).with_suffix("").parts)).removesuffix(".__init__"): tree
+        for path, tree in trees().items()
     }
     # What the package exports is loaded when asked for; its version is below everything.
-    del paths["gitmem"]
-    imports = {name: imported(path, paths.keys()) - {name} for name, path in paths.items()}
+    del named["gitmem"]
+    imports = {name: imported(tree, named.keys()) - {name} for name, tree in named.items()}
     assert circles(imports) == []
 
 
-def test_the_law_against_circles_sees_what_only_types_and_functions_import(tmp_path: Path) -> None:
-    low, high = tmp_path / "low.py", tmp_path / "high.py"
-    low.write_text("if TYPE_CHECKING:\n    from gitmem.high import High\n")
-    high.write_text("def run():\n    from gitmem import low\n")
-    paths = {"gitmem.low": low, "gitmem.high": high}
-    assert circles({name: imported(path, paths) for name, path in paths.items()}) == sorted(paths)
+def test_the_law_against_circles_sees_what_only_types_and_functions_import() -> None:
+    named = {
+        "gitmem.low": ast.parse("if TYPE_CHECKING:\n    from gitmem.high import High\n"),
+        "gitmem.high": ast.parse("def run():\n    from gitmem import low\n"),
+    }
+    assert circles({name: imported(tree, named.keys()) for name, tree in named.items()}) == sorted(named)
 
 
 def circles(imports: dict[str, set[str]]) -> list[str]:
@@ -147,13 +150,13 @@ def circles(imports: dict[str, set[str]]) -> list[str]:
     return sorted(left)
 
 
-def imported(path: Path, known: Collection[str]) -> set[str]:
+def imported(tree: ast.Module, known: Set[str]) -> set[str]:
     """Modules of gitmem that one imports: when it is loaded, when it runs, or for types."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= (names & set(known)) or ({node.module} & set(known))
+            found |= (names & known) or ({node.module} & known)
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names} & set(known)
+            found |= {alias.name for alias in node.names} & known
     return found

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-PACKAGE = Path(__file__).parents[1] / "gitmem"
-GIT = PACKAGE / "git"
+from package_source import trees
 
 MOVES = {"move_ref", "move_refs"}
 """Calls that move a ref, or several at once."""
@@ -68,11 +65,7 @@ def moving(tree: ast.AST) -> Iterator[int]:
 
 def found() -> dict[str, list[int]]:
     """Modules that move refs, the room of git itself left out: file to lines."""
-    lines = {
-        path.relative_to(PACKAGE).as_posix(): list(moving(ast.parse(path.read_text())))
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if GIT not in path.parents
-    }
+    lines = {path: list(moving(tree)) for path, tree in trees().items() if not path.startswith("git/")}
     return {path: where for path, where in lines.items() if where}
 
 
@@ -138,20 +131,16 @@ def landing_alone(tree: ast.AST) -> Iterator[int]:
 
 
 def test_whoever_lands_a_change_brings_working_copies_up_to_date() -> None:
-    alone = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if any(landing_alone(ast.parse(path.read_text())))
-    }
+    alone = {path for path, tree in trees().items() if any(landing_alone(tree))}
     assert alone == WITHOUT_COPIES.keys()
 
 
 def test_what_is_made_already_lands_in_one_place_too() -> None:
     """Merges with what was fetched, a replay of what may leave, one project's memory in another's."""
     found = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in sorted(PACKAGE.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        path
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "land_commit"
     }
     assert found == {f"ledger/{name}.py" for name in ("arrival", "departure", "projects", "share")}
