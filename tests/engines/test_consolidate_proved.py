@@ -11,6 +11,7 @@ from dream_corpus import corpus
 from dream_score import made_of, score
 from hypothesis import given
 from hypothesis import strategies as st
+from slices import often
 
 from gitmem.core.account import path_of, references
 from gitmem.core.memory import create
@@ -155,7 +156,7 @@ def test_what_is_nearly_the_same_stays(one: str, other: str) -> None:
         assert made.changes == ()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", often([1, 2, 3], 1))
 def test_a_planted_corpus_is_found_and_nothing_false_is_merged(seed: int) -> None:
     planted = corpus(seed)
     _, after = made_of(planted.files, said=planted.said, renamed=planted.renamed)
