@@ -10,14 +10,14 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from shutil import disk_usage
+from shutil import copytree, disk_usage
 
 import pytest
 from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
 from laws import MORE, USUAL, examples
 from psutil import virtual_memory
-from ran import Gitmem, Ran
+from ran import Ran
 
 settings.register_profile(
     "laws",
@@ -70,10 +70,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(" | ".join((title, *marks)))
 
 
+@pytest.fixture
+def home_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the test's HOME is; `once.py` has another."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture(autouse=True)
-def hermetic(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hermetic(home_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
-    home = tmp_path_factory.mktemp("home")
+    home = home_folder
     foreign = (
         "GIT_",
         "CLAUDE",
@@ -127,14 +133,15 @@ def git() -> Git:
 
 
 @pytest.fixture
-def repo(tmp_path: Path, git: Git) -> Path:
-    """A code repository with one commit on `main`."""
-    path = tmp_path / "repo"
-    git("init", "-q", path)
-    (path / "README").write_text("code\n")
-    git("-C", path, "add", "README")
-    git("-C", path, "commit", "-q", "-m", "first")
-    return path
+def repo(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, git: Git) -> Path:
+    """A code repository with one commit on `main`; made once, since nothing in it names where it is."""
+    made = tmp_path_factory.getbasetemp() / "repository"
+    if not made.exists():
+        git("init", "-q", made)
+        (made / "README").write_text("code\n")
+        git("-C", made, "add", "README")
+        git("-C", made, "commit", "-q", "-m", "first")
+    return Path(copytree(made, tmp_path / "repo"))
 
 
 @pytest.fixture
@@ -145,26 +152,36 @@ def team(repo: Path, tmp_path: Path, git: Git) -> Path:
     return path
 
 
-@pytest.fixture
-def gitmem(repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Gitmem:
-    """`gitmem("list", "--json")` runs a command in this process, in the test's repository.
+class Command:
+    """See the fixture `gitmem`.
 
-    Keyword arguments: `cwd` for another folder, `ok=False` to allow any exit code.
+    Attributes:
+        now: the time of the last command (epoch seconds); a minute goes by between two.
     """
-    clock = {"now": 1_795_000_000}
 
-    def run(*words: object, cwd: Path | None = None, ok: bool = True) -> Ran:
+    def __init__(self, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+        self.repo, self.patch, self.capture = repo, patch, capture
+        self.now = 1_795_000_000
+
+    def __call__(self, *words: object, cwd: Path | None = None, ok: bool = True) -> Ran:
         from gitmem.entry import main
 
-        clock["now"] += 60
-        monkeypatch.setenv("GITMEM_NOW", str(clock["now"]))
-        monkeypatch.setattr(sys, "argv", ["gitmem", *map(str, words)])
-        monkeypatch.chdir(cwd or repo)
-        capsys.readouterr()
+        self.now += 60
+        self.patch.setenv("GITMEM_NOW", str(self.now))
+        self.patch.setattr(sys, "argv", ["gitmem", *map(str, words)])
+        self.patch.chdir(cwd or self.repo)
+        self.capture.readouterr()
         code = main()
-        captured = capsys.readouterr()
+        captured = self.capture.readouterr()
         if ok and code:
             raise AssertionError(f"gitmem {words} exited {code}: {captured.err}\n{captured.out}")
         return Ran(code, captured.out, captured.err)
 
-    return run
+
+@pytest.fixture
+def gitmem(repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`gitmem("list", "--json")` runs a command in this process, in the test's repository.
+
+    Keyword arguments: `cwd` for another folder, `ok=False` to allow any exit code.
+    """
+    return Command(repo, monkeypatch, capsys)

@@ -5,24 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
+from slices import often
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 TEXT = "---\nname: deploy\ndescription: {0}\ntype: project\n---\n\n{1}\n"
 
 
 @pytest.fixture
-def folder(gitmem, git, repo: Path, tmp_path: Path) -> Path:
+def folder(gitmem, git, repo: Path, tmp_path: Path, once: Once[int]) -> Path:
     """A live directory in which two work trees disagreed."""
     path = repo / ".claude/agent-memory/ops"
-    path.mkdir(parents=True)
-    (path / "deploy.md").write_text(TEXT.format("When deploys go out", "On Tuesdays."))
-    gitmem("init", "-y")
-    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-    gitmem("init", "-y", cwd=tmp_path / "other")
-    other = tmp_path / "other/.claude/agent-memory/ops/deploy.md"
-    other.write_text(TEXT.format("The day of deploys", "On Thursdays."))
-    (path / "deploy.md").write_text(TEXT.format("Deploy days", "On Wednesdays."))
-    gitmem("save", cwd=tmp_path / "other")
-    gitmem("save")
+
+    def make() -> int:
+        path.mkdir(parents=True)
+        (path / "deploy.md").write_text(TEXT.format("When deploys go out", "On Tuesdays."))
+        gitmem("init", "-y")
+        git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
+        gitmem("init", "-y", cwd=tmp_path / "other")
+        other = tmp_path / "other/.claude/agent-memory/ops/deploy.md"
+        other.write_text(TEXT.format("The day of deploys", "On Thursdays."))
+        (path / "deploy.md").write_text(TEXT.format("Deploy days", "On Wednesdays."))
+        gitmem("save", cwd=tmp_path / "other")
+        gitmem("save")
+        return gitmem.now
+
+    gitmem.now = once("folder", make)
     return path
 
 
@@ -61,7 +70,7 @@ def test_where_one_side_is_undone_the_other_stands_unmarked(gitmem, folder: Path
     assert not [item for item in gitmem("review", "--json").json if "Wednesdays" in str(item)]
 
 
-@pytest.mark.parametrize(("keep", "stands"), [(1, "Deploy days"), (2, "The day of deploys")])
+@pytest.mark.parametrize(("keep", "stands"), often([(1, "Deploy days"), (2, "The day of deploys")], 2))
 def test_a_disputed_description_takes_the_value_that_is_accepted(
     gitmem, folder: Path, keep: int, stands: str
 ) -> None:
@@ -106,7 +115,7 @@ def test_a_disputed_description_is_told_as_one_and_no_line_of_the_body(gitmem, f
     assert gitmem("list", "--json").json[0]["disputed"] == []
 
 
-@pytest.mark.parametrize("stands", [1, 2, 3])
+@pytest.mark.parametrize("stands", often([1, 2, 3], 2))
 def test_three_writers_of_a_description_make_one_dispute_of_three_values(
     gitmem, git, folder: Path, tmp_path: Path, stands: int
 ) -> None:
@@ -140,20 +149,25 @@ LISTED = "# Rules\n\n- [deploy](deploy.md) — {0}\n- note: {1}\n"
 
 
 @pytest.fixture
-def listed(gitmem, git, repo: Path, tmp_path: Path) -> Path:
+def listed(gitmem, git, repo: Path, tmp_path: Path, once: Once[int]) -> Path:
     """Two work trees that wrote the line of one memory differently, by hand."""
     path = repo / ".claude/agent-memory/ops"
-    path.mkdir(parents=True)
-    (path / "deploy.md").write_text(TEXT.format("Deploys", "On Tuesdays."))
-    (path / "MEMORY.md").write_text(LISTED.format("ship before lunch", "Ann decides"))
-    gitmem("init", "-y")
-    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-    gitmem("init", "-y", cwd=tmp_path / "other")
-    other = tmp_path / "other/.claude/agent-memory/ops/MEMORY.md"
-    other.write_text(LISTED.format("ship before nine", "Ann decides"))
-    (path / "MEMORY.md").write_text(LISTED.format("ship before dusk", "Ann decides"))
-    gitmem("save", cwd=tmp_path / "other")
-    gitmem("save")
+
+    def make() -> int:
+        path.mkdir(parents=True)
+        (path / "deploy.md").write_text(TEXT.format("Deploys", "On Tuesdays."))
+        (path / "MEMORY.md").write_text(LISTED.format("ship before lunch", "Ann decides"))
+        gitmem("init", "-y")
+        git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
+        gitmem("init", "-y", cwd=tmp_path / "other")
+        other = tmp_path / "other/.claude/agent-memory/ops/MEMORY.md"
+        other.write_text(LISTED.format("ship before nine", "Ann decides"))
+        (path / "MEMORY.md").write_text(LISTED.format("ship before dusk", "Ann decides"))
+        gitmem("save", cwd=tmp_path / "other")
+        gitmem("save")
+        return gitmem.now
+
+    gitmem.now = once("listed", make)
     return path / "MEMORY.md"
 
 
@@ -191,7 +205,10 @@ class TestLinesOfAnIndex:
         assert [item["path"] for item in gitmem("review", "--json").json] == ["ops/MEMORY.md"]
 
 
-@pytest.mark.parametrize("stands", ["Deploys go out on Tuesdays", "Deploys go out on Thursdays"])
+@pytest.mark.parametrize(
+    "stands",
+    often(["Deploys go out on Tuesdays", "Deploys go out on Thursdays"], "Deploys go out on Tuesdays"),
+)
 def test_a_sentence_and_the_description_made_of_it_are_one_dispute(
     gitmem, git, repo: Path, tmp_path: Path, stands: str
 ) -> None:

@@ -1,0 +1,67 @@
+"""What tests of a file begin with: made by the first of them, put back as it was for each other one.
+
+Repositories, records and hooks name one another by path, so all of these tests run in one folder. A file
+takes part by importing the fixtures `place`, `tmp_path`, `home_folder` and `once`; none of its tests may
+leave a process behind that writes there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from shutil import copytree, rmtree
+from typing import TypeVar
+
+import pytest
+
+Value = TypeVar("Value")
+Once = Callable[[str, Callable[[], Value]], Value]
+"""`once(name, make)` makes what `name` stands for or puts it back, and gives what `make` gave."""
+
+_GAVE: dict[Path, object] = {}
+"""Copies that were made in this process, and what made them gave."""
+
+
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder, empty."""
+    path = tmp_path_factory.getbasetemp() / "place"
+    rmtree(path, ignore_errors=True)
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def tmp_path(place: Path) -> Path:
+    """A test's own folder, within it."""
+    path = place / "own"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def home_folder(place: Path) -> Path:
+    """The test's HOME, within it."""
+    path = place / "home"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def once(place: Path, request: pytest.FixtureRequest) -> Once[object]:
+    """See `Once`; a name is the file's own."""
+
+    def run(name: str, make: Callable[[], object]) -> object:
+        copy = place.with_name(f"{request.path.stem}-{name}")
+        if copy not in _GAVE:
+            _GAVE[copy] = make()
+            copytree(place, copy, symlinks=True)
+        else:
+            here = Path.cwd()
+            rmtree(place)
+            copytree(copy, place, symlinks=True)
+            os.chdir(here)
+        return _GAVE[copy]
+
+    return run
