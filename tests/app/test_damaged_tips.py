@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from slices import often
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
@@ -55,7 +56,7 @@ def fsck(ground: Ground, git: Git) -> str:
 PARTS = ["commit", "tree", "agent's tree"]
 
 
-@pytest.mark.parametrize("what", PARTS)
+@pytest.mark.parametrize("what", often(PARTS, "tree"))
 @pytest.mark.parametrize("older", [True, False], ids=["older sound one", "nothing sound"])
 def test_what_stands_in_folders_is_stored_again(known: Ground, git: Git, what: str, older: bool) -> None:
     scope = known.workspace.scope("local")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from database import SESSION, Database
+from slices import often
 from transcripts import Transcript
 
 from gitmem.app import jobs, worker
@@ -82,7 +83,13 @@ def do(repo: Path, event: str = "commit", **more: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "event", ["commit", "stop", "subagent-stop", "session-end", "session-start", "pre-compact", "unknown"]
+    "event",
+    often(
+        ["commit", "stop", "subagent-stop", "session-end", "session-start", "pre-compact", "unknown"],
+        "commit",
+        "stop",
+        "unknown",
+    ),
 )
 def test_every_event_that_may_bring_news_extracts(
     workspace: Workspace, flows: dict[str, list[object]], home: Path, repo: Path, event: str
@@ -163,7 +170,9 @@ def test_what_the_agent_wrote_itself_is_its_own_commit_and_not_extracted_again(
     assert (told.writer, told.session) == ("agent", ID)
 
 
-@pytest.mark.parametrize("variable", ["GITMEM_DISABLE", "CLAUDE_CODE_DISABLE_AUTO_MEMORY"])
+@pytest.mark.parametrize(
+    "variable", often(["GITMEM_DISABLE", "CLAUDE_CODE_DISABLE_AUTO_MEMORY"], "GITMEM_DISABLE")
+)
 def test_switches_of_the_environment_are_respected(
     workspace: Workspace,
     flows: dict[str, list[object]],

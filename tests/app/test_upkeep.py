@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from slices import often
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
@@ -163,7 +164,7 @@ def test_memory_in_the_code_repository_gets_a_layer_of_its_own(ground: Ground, g
     assert git("-C", ground.repo, "log", "--oneline", tip, "--", "reviewer/f3.md").count("\n") == 29
 
 
-@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("split", often([False, True], True))
 def test_the_persons_own_graph_stays_as_it_is(ground: Ground, git: Git, split: bool) -> None:
     code = grow(ground.repo, "refs/heads/main", 50)
     extra = ["--split"] if split else []
@@ -192,7 +193,10 @@ def test_layers_stay_few(ground: Ground, git: Git) -> None:
     git("-C", ground.repo, "commit-graph", "verify")
 
 
-@pytest.mark.parametrize("kind", ["shallow", "partial", "replaced", "grafted", "switched off", "large"])
+@pytest.mark.parametrize(
+    "kind",
+    often(["shallow", "partial", "replaced", "grafted", "switched off", "large"], "replaced", "large"),
+)
 def test_no_graph_where_git_would_not_use_it_or_it_costs_too_much(
     ground: Ground, git: Git, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from slices import often
 
 from gitmem.app import worker
 from gitmem.app.context import real_edges
@@ -28,7 +29,7 @@ def jobs_stay(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
 
 
-@pytest.fixture(params=["plain", "bare", "bare in .git"])
+@pytest.fixture(params=often(["plain", "bare", "bare in .git"], "plain", "bare in .git"))
 def project(request: pytest.FixtureRequest, repo: Path, git: Git, tmp_path: Path) -> Path:
     """A work tree of a repository in each of the layouts that people use."""
     if request.param == "plain":

@@ -115,6 +115,7 @@ def test_a_clone_without_contents_does_not_say_that_there_is_no_document(
     assert "not all at hand" in ran.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["` ", "`a`", "`a --b ", '](a "', "``a", "<a ", "# a\n", "[", "= "])
 def test_no_document_takes_long_to_read(part: str) -> None:
     """Each of these took a minute or more once; the bound is loose, for slow machines."""

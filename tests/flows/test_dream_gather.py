@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
+from slices import often
 
 from gitmem.core.account import is_memory, references, reject_keys
 from gitmem.core.memory import parse
@@ -487,7 +488,7 @@ def test_a_rejected_or_waiting_change_is_left_out_and_later_ones_stand_without_i
 
 
 @pytest.mark.parametrize("decided", [[None], [(1,), (2,)]])
-@pytest.mark.parametrize("hot", ["deploys", "real-database"])
+@pytest.mark.parametrize("hot", often(["deploys", "real-database"], "deploys"))
 def test_paging_and_a_dream_that_waits_do_not_fight(
     ground: Ground, hot: str, decided: list[tuple[int, ...] | None]
 ) -> None:

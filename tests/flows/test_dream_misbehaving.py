@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from dream_ground import Ground, make_ground, memory, notes
 from git_config import GIT_CONFIG
+from slices import often
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed, EngineError, GitmemError
@@ -290,7 +291,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("how", CAUGHT)
+@pytest.mark.parametrize("how", often(CAUGHT, *list(CAUGHT)[::2]))
 def test_what_cannot_be_proved_is_refused_and_named(ground: Ground, how: str) -> None:
     make, where = CAUGHT[how]
     error = fails(ground, lambda given, tell: make(), CheckFailed)
@@ -298,7 +299,7 @@ def test_what_cannot_be_proved_is_refused_and_named(ground: Ground, how: str) ->
     assert re.search(where, error.message), error.message
 
 
-@pytest.mark.parametrize("how", PLACES)
+@pytest.mark.parametrize("how", often(PLACES, *list(PLACES)[::3]))
 def test_a_dream_writes_nothing_but_memories_in_their_places(ground: Ground, how: str) -> None:
     """The content is a memory that stands there already, so that the place alone is wrong."""
     path = PLACES[how]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from machines import MEMORY
+from slices import often
 from sync_ground import PROJECT, Team, live, teach
 
 from gitmem.core.limits import OTHER_BYTES
@@ -45,7 +46,7 @@ def planted(team: Team, path: str, text: str) -> None:
     team.git("-C", folder, "push", "-q")
 
 
-@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("kind", often(BAD, "latin", "large"))
 def test_the_rest_is_merged_and_the_file_is_named(people: Team, kind: str) -> None:
     ann, ben = people.person("ann"), people.person("ben")
     teach(ann, "file", "The first fact.")
@@ -79,7 +80,7 @@ def test_it_gets_another_name_by_hand(people: Team) -> None:
     assert "set aside" not in ann.run("status").out
 
 
-@pytest.mark.parametrize("mode", ["direct", "review"])
+@pytest.mark.parametrize("mode", often(["direct", "review"], "direct"))
 def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: str) -> None:
     """No plain git can check such a tree out: it is named, and the first merge is without it."""
     ann, ben = people.person("ann"), people.person("ben", mode=mode)
@@ -109,7 +110,7 @@ def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: 
     assert "reviewer/.git/good.md" not in people.files() and "reviewer/hosts.md" in people.files()
 
 
-@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("kind", often(BAD, "device", "large", "twin"))
 def test_what_forgetting_it_prints_brings_it_back(people: Team, kind: str) -> None:
     """Its own name is none that a memory may have; what is too large goes into a folder."""
     ann = people.person("ann")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
+from slices import often
 from sync_ground import PROJECT, Team
 
 from gitmem.core.trailers import Fate, Provenance
@@ -239,16 +240,10 @@ WAYS: tuple[Callable[[Machine], None], ...] = (
     with_a_tombstone_taken_back,
 )
 
-ways = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-few = pytest.mark.parametrize(
-    "way",
-    [
-        pytest.param(way, marks=[] if way in (forgotten, moved, line_of_a_log) else pytest.mark.long)
-        for way in WAYS
-    ],
-    ids=lambda way: way.__name__,
-)
-"""The same ways, of which the default suite takes three."""
+MANY = (moved, forgotten_claim, edited_away, in_the_index_alone, undone, renamed, dropped_by_a_dream)
+FEW = (moved, forgotten, line_of_a_log)
+ways = pytest.mark.parametrize("way", often(WAYS, *MANY), ids=lambda way: way.__name__)
+few = pytest.mark.parametrize("way", often(WAYS, *FEW), ids=lambda way: way.__name__)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from slices import often
 from snapshot_ground import MEMORY, USUAL, Person, Team
 
 from gitmem.app.checkout import after_checkout
@@ -34,7 +35,7 @@ def learn(who: Person, name: str, text: str) -> None:
     )
 
 
-@pytest.fixture(params=["driver", "no driver"])
+@pytest.fixture(params=often(["driver", "no driver"], "no driver"))
 def merged(request: pytest.FixtureRequest, team: Team, git: Git, monkeypatch: pytest.MonkeyPatch) -> Person:
     """Ann, who merged Ben's branch into hers by `git merge`; both had made a snapshot, Ben's is newer."""
     ann = team.join("ann")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from ran import Gitmem, Ran
+from slices import often
 from transcripts import Transcript
 
 from gitmem.git import open as opening
@@ -355,7 +356,7 @@ def rebasing(git: Git, repo: Path) -> None:
 
 
 @pytest.mark.parametrize("begin", [detached, merging, rebasing])
-@pytest.mark.parametrize("backend", ["libgit2", "git"])
+@pytest.mark.parametrize("backend", often(["libgit2", "git"], "git"))
 def test_what_git_is_in_the_middle_of_is_left_alone(
     begin: Callable[[Git, Path], None],
     backend: str,

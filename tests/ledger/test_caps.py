@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from slices import often
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import OTHER_BYTES
@@ -27,7 +28,7 @@ WHO = Signature("Ann", "ann@example.com", 1_795_000_000)
 Git = Callable[..., str]
 
 
-@pytest.fixture(params=["auto", "git"])
+@pytest.fixture(params=often(["auto", "git"], "git"))
 def objects(request: pytest.FixtureRequest, repo: Path) -> Repository:
     return open_repository(repo, GitCommand(dict(os.environ)), prefer=request.param)
 
