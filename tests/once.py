@@ -2,7 +2,7 @@
 
 Repositories, records and hooks name one another by path, so all of these tests run in one folder. A file
 takes part by importing the fixtures `place`, `tmp_path`, `home_folder` and `once`; none of its tests may
-leave a process behind that writes there.
+leave a process behind.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def home_folder(place: Path) -> Path:
 
 
 @pytest.fixture
-def once(place: Path, request: pytest.FixtureRequest) -> Once[object]:
-    """See `Once`; a name is the file's own."""
+def once(place: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Once[object]:
+    """See `Once`; a name is the file's own. Hooks of git do nothing: they would start workers."""
+    monkeypatch.setenv("GITMEM_DISABLE", "1")
 
     def run(name: str, make: Callable[[], object]) -> object:
         copy = place.with_name(f"{request.path.stem}-{name}")
