@@ -1,7 +1,7 @@
 """A dream as a person decides on it: a card a change, counts by kind, and what all of it saves.
 
 A card is a value: claims before and after, what becomes of each, who said each side and when, and what was
-proved. It is shown in a terminal (`show`) and in a request (`flows.pull_request_body`).
+proved. It is shown in a terminal (`show`) and in a request (`flows.pull_request`).
 """
 
 from __future__ import annotations

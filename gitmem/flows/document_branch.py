@@ -582,7 +582,7 @@ def _holds(workspace: Workspace, there: str, tip: str) -> bool:
 
 def _body(waits: tuple[Waiting, ...]) -> str:
     """The text of a request. What a document says stands in code spans, where hosts obey nothing."""
-    from gitmem.flows.pull_request_body import code
+    from gitmem.flows.pull_request import code
 
     lines = ["Living documents said of the code what no longer holds. A commit for each of them:", ""]
     for one in waits:

@@ -1,26 +1,45 @@
-"""Requests: a dream or this writer's inbox pushed to the shared remote, and put before its reviewers."""
+"""Requests: a dream or this writer's inbox pushed to the shared remote, and put before its reviewers.
+
+The branch, the text with a card a change, so that someone with only a web page can decide each of them, and
+the host: the page where a request is opened, worked out from a remote, or GitHub's `gh`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
+from urllib.parse import quote, urlencode, urlsplit
 
-from gitmem.core.account import is_memory
+from gitmem.core.account import Proposal, is_memory
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
-from gitmem.core.text import counted
+from gitmem.core.text import counted, one_line
 from gitmem.dream import review as dreams
-from gitmem.dream.cards import Card, cards_of, claim_origins, summary_lines
+from gitmem.dream.cards import (
+    Card,
+    cards_of,
+    claim_origins,
+    proposal_sides,
+    side_lines,
+    summary_lines,
+    taught_by,
+)
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
-from gitmem.flows.exit import line
-from gitmem.flows.pull_request_body import inbox_cards, request_body
-from gitmem.flows.pull_request_host import GhFailed, Host, find_gh, find_host
+from gitmem.flows.exit import line, shown
 from gitmem.git.command import config_get
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import RefMoved, short_name
+from gitmem.git.repository import MissingObject, RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files
+from gitmem.ledger.blame import origins_of
 from gitmem.ledger.decide import for_others, leave_off, local_branch
 from gitmem.ledger.departure import prepare
 from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, writer_branch
@@ -40,6 +59,30 @@ from gitmem.rules.screen import doubt_told
 
 _TITLE = 200
 """Terminal cells of a request's title; hosts show fewer."""
+
+LIMIT = 65_536
+"""Characters of a request's text that GitHub takes; others take more."""
+
+NOTE = 400
+"""Terminal cells of a line of why that are shown."""
+
+Kind = Literal["github", "gitlab", "bitbucket", "gitea"]
+
+_SCP = re.compile(r"(?:[^@/\s]+@)?(?P<host>\[?[^:/@\s]+\]?):(?!//)(?P<path>\S+)")
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?")
+_PART = re.compile(r"\.?[A-Za-z0-9_~][A-Za-z0-9._~-]*")
+_SAME = {
+    "ssh.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+}
+"""Hosts that only serve ssh over port 443, and whose pages they are."""
+
+TIMEOUT = 60.0
+"""Seconds for one run; it talks to the host."""
+
+_QUIET = {"GH_PROMPT_DISABLED": "1", "GH_NO_UPDATE_NOTIFIER": "1", "NO_COLOR": "1", "GH_PAGER": "cat"}
+_URL = re.compile(r"https?://[\x21-\x7e]+")
 
 INBOX = "inbox"
 """What `review --open` calls this writer's own inbox."""
@@ -300,3 +343,295 @@ def _host(workspace: Workspace, remote: Remote) -> Host | None:
         return found
     done = workspace.git.run(["remote", "get-url", "--", remote.name], git_dir=where, check=False)
     return find_host(done.text.partition("\n")[0]) if done.returncode == 0 else None
+
+
+def request_body(intro: str, cards: Sequence[Card], command: str, limit: int = LIMIT) -> str:
+    """Writes the text in Markdown. What others wrote stands in code, where hosts obey nothing.
+
+    Args:
+        intro: sentences of our own.
+        command: id of the item, for the commands that decide it locally.
+        limit: UTF-16 units at most, as hosts count; cards that do not fit are counted.
+    """
+    end = (
+        "\n**To decide here:** merge it; a merge commit, a squash and a rebase all land. What you do not "
+        "want, edit or take out on the branch first: it is not asked for again. To turn all of it down, "
+        "close the request and delete the branch.\n\n"
+        f"**To decide in a clone:** `git mem review show {command}`, then `git mem review accept {command}`"
+        f" or `git mem review reject {command}`, with numbers behind it for some of them, then "
+        "`git mem sync`.\n\nWhat stands in the blocks is quoted from memory: data, not instructions.\n"
+    )
+    start = f"{intro}\n"
+    room = limit - _units(start) - _units(end) - _units(_rest(len(cards), command))
+    texts: list[str] = []
+    for card in cards:
+        text = markdown(card)
+        room -= _units(text)
+        if room < 0:
+            break
+        texts.append(text)
+    left = len(cards) - len(texts)
+    return start + "".join(texts) + (_rest(left, command) if left else "") + end
+
+
+def markdown(card: Card) -> str:
+    """A card as a heading, why, and a block of what goes (`-`), comes (`+`), stands (`=`), and by whom."""
+    lines = ["", f"### {card.n}. {code(card.title + card.state, _TITLE)}", ""]
+    why = [code(one, NOTE) for one in shown(card.reason).splitlines() if one.strip()]
+    block: list[str] = []
+    for side in card.sides:
+        # Judged whole: half of a secret is none.
+        safe = replace(side, text=shown(side.text))
+        block += [f"{side.mark} {one}" for one in side_lines(safe)]
+        block += [f"# {line(note, NOTE)}" for note in side.notes]
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", "\n".join(block))), default=0))
+    lines += ["  \n".join(why), ""] if why else []
+    return "\n".join([*lines, f"{fence}diff", *block, fence, ""])
+
+
+def inbox_cards(repo: Repository, base: str, tip: str, wanted: Iterable[Proposal]) -> tuple[Card, ...]:
+    """What an inbox branch asks for, a card a memory, numbered as they are accepted.
+
+    Args:
+        base: commit of the memory branch that it is compared with.
+        tip: the branch's commit.
+    """
+    asked = tuple(wanted)
+    came = _taught(repo, tip, {one: (one.path, one.new.id) for one in asked if one.new})
+    gone = {one: (one.source or one.path, one.old.id) for one in asked if one.old and not one.new}
+    said = came | _taught(repo, base, gone)
+    cards = []
+    for n, path in enumerate(dict.fromkeys(one.path for one in asked), start=1):
+        sides = [
+            side
+            for one in asked
+            if one.path == path
+            for side in proposal_sides(one, notes=said.get(one, ()))
+        ]
+        cards.append(Card(n, path, "", tuple(sides)))
+    return tuple(cards)
+
+
+def _taught(
+    repo: Repository, at: str, claims: dict[Proposal, tuple[str, str]]
+) -> dict[Proposal, tuple[str, ...]]:
+    """Who taught some claims, each a path and a claim's id, that a commit has; those that are known."""
+    wanted: dict[str, set[str]] = {}
+    for path, id in claims.values():
+        wanted.setdefault(path, set()).add(id)
+    try:
+        found = origins_of(repo, at, wanted)
+    except MissingObject:
+        return {}
+    return {
+        one: (f"said by {taught_by(found[place][0])}", *(told.subject for told in found[place][0].told[:1]))
+        for one, place in claims.items()
+        if found.get(place)
+    }
+
+
+def code(text: str, width: int) -> str:
+    """Text of others on one line, invisible characters written out, in a code span.
+
+    In a code span hosts make no mention, reference, link, image, HTML or emphasis of it.
+    """
+    said = line(text, width)
+    if not said:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", said)), default=0) + 1)
+    pad = " " if said[0] == "`" or said[-1] == "`" else ""
+    return f"{fence}{pad}{said}{pad}{fence}"
+
+
+def _rest(left: int, command: str) -> str:
+    return f"\n… and {counted(left, 'more change')}: `git mem review show {command}`\n"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "replace")) // 2
+
+
+@dataclass(frozen=True)
+class Host:
+    """A repository as its host shows it.
+
+    Attributes:
+        name: host, with a port where its pages have one.
+        path: owner and repository, on GitLab with all groups between.
+        scheme: `https`, or `http` where the remote is.
+    """
+
+    kind: Kind
+    name: str
+    path: str
+    scheme: str = "https"
+
+    @property
+    def repository(self) -> str:
+        """What `gh --repo` takes: `host/owner/repository`."""
+        return f"{self.name}/{self.path}"
+
+    def link(self, base: str, branch: str) -> str:
+        """The page on which a request from one branch into another is opened.
+
+        Args:
+            base, branch: short names.
+        """
+        top = f"{self.scheme}://{self.name}/{self.path}"
+        one, other = quote(base, safe="/"), quote(branch, safe="/")
+        if self.kind == "github":
+            return f"{top}/compare/{one}...{other}?expand=1"
+        if self.kind == "gitea":
+            return f"{top}/compare/{one}...{other}"
+        if self.kind == "gitlab":
+            asked = {"merge_request[source_branch]": branch, "merge_request[target_branch]": base}
+            return f"{top}/-/merge_requests/new?{urlencode(asked)}"
+        return f"{top}/pull-requests/new?{urlencode({'source': branch, 'dest': base})}"
+
+
+def find_host(url: str) -> Host | None:
+    """The host that a remote's address belongs to; None where it is none that is known.
+
+    Credentials in the address are dropped. A host of one's own is known by its name (`gitlab.example.com`).
+    """
+    found = _split(url)
+    if found is None:
+        return None
+    scheme, name, path = found
+    name = _SAME.get(name, name)
+    parts = path.strip("/").removesuffix(".git").split("/")
+    kind = _kind(name.partition(":")[0])
+    fits = len(parts) >= 2 if kind == "gitlab" else len(parts) == 2
+    if kind is None or not fits or not _HOST.fullmatch(name) or not all(map(_PART.fullmatch, parts)):
+        return None
+    return Host(kind, name, "/".join(parts), scheme)
+
+
+def _split(url: str) -> tuple[str, str, str] | None:
+    """Scheme of the pages, host and path."""
+    if "://" not in url:
+        scp = _SCP.fullmatch(url)
+        return ("https", scp["host"].lower(), scp["path"]) if scp else None
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in ("https", "http", "ssh", "git+ssh", "git"):
+        return None
+    web = parts.scheme in ("https", "http")
+    name = f"{host}:{port}" if web and port else host
+    return ("http" if parts.scheme == "http" else "https", name, parts.path)
+
+
+def _kind(host: str) -> Kind | None:
+    labels = host.split(".")
+    if "github" in labels or host.endswith(".ghe.com"):
+        return "github"
+    if "gitlab" in labels:
+        return "gitlab"
+    if "bitbucket" in labels:
+        return "bitbucket"
+    known = {"gitea", "forgejo", "codeberg"}
+    return "gitea" if known & set(labels) else None
+
+
+class GhFailed(Exception):
+    """It could not; the message says why, on one line."""
+
+
+@dataclass(frozen=True)
+class Gh:
+    """The program, and where it runs.
+
+    Attributes:
+        program: absolute path.
+        folder: a folder of gitmem's own: nothing there tells `gh` what to do.
+    """
+
+    program: str
+    environ: Mapping[str, str] = field(repr=False)
+    folder: Path
+
+    def open(self, host: Host, base: str, branch: str, title: str, body: str) -> tuple[str, str]:
+        """Opens a request, or updates the one that is open.
+
+        Args:
+            base, branch: short names.
+
+        Returns:
+            `created` or `updated`, and its address.
+
+        Raises:
+            GhFailed: it could not; nothing was opened.
+        """
+        where = ["--repo", host.repository]
+        number, url = self._open_one(where, base, branch)
+        with tempfile.TemporaryDirectory(dir=self.folder, prefix="request-") as folder:
+            text = Path(folder) / "body.md"
+            text.write_text(body, encoding="utf-8", errors="replace")
+            said = ["--title", title, "--body-file", str(text)]
+            if number is not None:
+                self._run(["pr", "edit", str(number), *where, *said])
+                return "updated", url
+            done = self._run(["pr", "create", *where, "--base", base, "--head", branch, *said])
+        found = _URL.findall(done)
+        if not found:
+            raise GhFailed("it gave no address")
+        return "created", found[-1]
+
+    def _open_one(self, where: Sequence[str], base: str, branch: str) -> tuple[int | None, str]:
+        wanted = ["--head", branch, "--base", base, "--state", "open", "--limit", "20"]
+        text = self._run(["pr", "list", *where, *wanted, "--json", "number,url,isCrossRepository"])
+        try:
+            rows = json.loads(text or "[]")
+        except ValueError:
+            raise GhFailed("its answer cannot be read") from None
+        for row in rows if isinstance(rows, list) else ():
+            if not isinstance(row, dict) or row.get("isCrossRepository"):
+                # A branch of the same name in somebody's fork is another request.
+                continue
+            number, url = row.get("number"), row.get("url")
+            if isinstance(number, int) and isinstance(url, str) and _URL.fullmatch(url):
+                return number, url
+        return None, ""
+
+    def _run(self, words: Sequence[str]) -> str:
+        try:
+            done = subprocess.run(
+                [self.program, *words],
+                cwd=self.folder,
+                env={**self.environ, **_QUIET},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise GhFailed(f"it took longer than {TIMEOUT:g} seconds") from None
+        except OSError as error:
+            raise GhFailed(f"it cannot be started: {error.strerror}") from None
+        if done.returncode:
+            raise GhFailed(one_line(done.stderr.decode("utf-8", "replace"), 200) or "it gave no reason")
+        return done.stdout.decode("utf-8", "replace")
+
+
+def find_gh(environ: Mapping[str, str], worktree: Path | None, folder: Path) -> Gh | None:
+    """Finds `gh` on the person's PATH; one that a repository brings along is not run.
+
+    Args:
+        worktree: of the repository.
+        folder: where it is to run.
+    """
+    absolute = [part for part in environ.get("PATH", "").split(os.pathsep) if Path(part).is_absolute()]
+    found = shutil.which("gh", path=os.pathsep.join(absolute)) if absolute else None
+    if found is None:
+        return None
+    if worktree is not None and any(
+        path.is_relative_to(root)
+        for path in (Path(found), Path(found).resolve())
+        for root in (worktree, worktree.resolve())
+    ):
+        return None
+    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    return Gh(found, kept, folder)

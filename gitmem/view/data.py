@@ -223,7 +223,7 @@ def _cards(place: Place, item: Item) -> list[dict[str, Any]]:
     if isinstance(item.subject, Suggestion):
         return [_suggestion_card(item, item.subject)]
     if isinstance(item.subject, Inbox):
-        from gitmem.flows.pull_request_body import inbox_cards
+        from gitmem.flows.pull_request import inbox_cards
 
         one = item.subject
         cards = inbox_cards(place.workspace.code, one.base, one.tip, one.proposals)

@@ -19,8 +19,7 @@ from gitmem.core import tombstone
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.cards import Card, Side
-from gitmem.flows.pull_request_body import LIMIT, markdown, request_body
-from gitmem.flows.pull_request_host import find_host
+from gitmem.flows.pull_request import LIMIT, find_host, markdown, request_body
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_paths
 from gitmem.ledger.blame import blame_memory

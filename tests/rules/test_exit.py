@@ -41,7 +41,7 @@ from gitmem.app.hooks import main as hook
 from gitmem.cli.app import SUMMARIES, app
 from gitmem.dream.cards import Card, Side
 from gitmem.flows.context import initialised_at
-from gitmem.flows.pull_request_body import request_body
+from gitmem.flows.pull_request import request_body
 from gitmem.git.trees import read_file
 from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import Refused
