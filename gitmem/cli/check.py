@@ -48,6 +48,18 @@ def check(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write it as a page.", show_default=False),
     ] = None,
+    code: Annotated[
+        str,
+        typer.Option(
+            "--code",
+            metavar="BASE..HEAD",
+            help="Name memory that this change of the code makes false, with a repair.",
+            show_default=False,
+        ),
+    ] = "",
+    comment: Annotated[
+        bool, typer.Option("--comment", help="With --code: print it as markdown, for a comment.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -55,9 +67,21 @@ def check(
 
     On the memory branch, a dream or an inbox it judges that; on code the snapshots in it. Only what the
     request changes counts. Needs no `init`, and fetches what a shallow checkout lacks.
+
+    With --code it is the other way round: which memory a change of the code makes false. It says nothing
+    and exits with 0 where there is none, with 1 where there is.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     out = run.out
+    if code:
+        if ref or base or staged or allow or page:
+            raise UsageError("--code goes with --comment, --github and --json alone")
+        from gitmem.cli.code_check import tell_code  # a check in CI of memory asks nothing of the code
+
+        tell_code(run, code, comment=comment, github=github)
+        return
+    if comment:
+        raise UsageError("--comment goes with --code BASE..HEAD")
     if staged and (ref or base):
         raise UsageError("--staged takes neither --ref nor --base")
     if github and out.as_json:

@@ -69,7 +69,8 @@ def run_steps(
 
 
 def test_the_action_and_the_workflow_run_the_same_steps() -> None:
-    ours = [step["run"] for step in action()["runs"]["steps"]]
+    """But for what the action does when it is asked to, on requests that change code."""
+    ours = [step["run"] for step in action()["runs"]["steps"] if "inputs.code" not in step.get("if", "")]
     assert ours == [step["run"] for step in workflow()["jobs"]["check"]["steps"]]
 
 

@@ -1,0 +1,147 @@
+"""How often `git mem check --code` speaks over a project's history, and how often rightly.
+
+Each year memories are made of what the code of that day has: one for each file of the package, one for each
+public function and class. Then every first-parent commit of the year that touches the package is checked. A
+word of it is right where the name stood in the package before the commit and does not after, looked up by
+other means: `git ls-tree` for files, and a definition found by `git grep` for symbols.
+
+    python tests/bench/code_check.py BUNDLE [--years 2014-2026] [--every N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gitmem.app.context import real_edges
+from gitmem.core.memory import create
+from gitmem.core.trailers import Provenance
+from gitmem.flows.code_check import check_code
+from gitmem.flows.context import workspace_at
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
+from gitmem.ledger.land import Tip, Write, land
+from gitmem.ledger.workspace import Workspace, store_project_id
+
+DEFINED = re.compile(r"^(?:def|class) ([A-Za-z]\w{3,})", re.MULTILINE)
+PACKAGE = re.compile(r"(?:src/)?click/[\w/]+\.py")
+
+
+def git(top: Path, *words: str) -> str:
+    """Output of a git command; empty where it finds nothing."""
+    return subprocess.run(
+        ["git", "-C", str(top), *words], capture_output=True, text=True, check=False
+    ).stdout
+
+
+def paths(top: Path, commit: str) -> set[str]:
+    """Files of the package."""
+    return set(filter(PACKAGE.fullmatch, git(top, "ls-tree", "-r", "--name-only", commit).split("\n")))
+
+
+def symbols(top: Path, commit: str) -> set[str]:
+    """Public functions and classes of the package."""
+    words = ("grep", "-h", "-E", r"^(def|class) [A-Za-z]", commit, "--", "click/", "src/click/")
+    return {name for name in DEFINED.findall(git(top, *words)) if not name.startswith("test")}
+
+
+def remember(workspace: Workspace, top: Path, commit: str) -> int:
+    """Makes the memories of a day, in the place of those of before; returns how many."""
+    scope = workspace.scope("project")
+    made = {
+        f"main/file-{n}.md": f"What `{path}` does is told here."
+        for n, path in enumerate(sorted(paths(top, commit)))
+    }
+    made |= {
+        f"main/name-{n}.md": f"Call `{name}()` for it."
+        for n, name in enumerate(sorted(symbols(top, commit)))
+    }
+    files = {path: create(path[5:-3], text, "project", text, path).render() for path, text in made.items()}
+
+    def plan(tip: Tip) -> Write:
+        gone = dict.fromkeys(read_files(scope.repo, tip.tree, "main"))
+        return Write({**gone, **files}, "Remember", Provenance(op="add", writer="human"))
+
+    land(scope, plan, Signature("Ann", "ann@example.com", 1_800_000_000))
+    return len(files)
+
+
+def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
+    """Counts over the years."""
+    workspace = store_project_id(workspace_at(real_edges(top)))
+    total = {
+        "changes": 0,
+        "spoke": 0,
+        "names": 0,
+        "right": 0,
+        "with_repair": 0,
+        "repair_right": 0,
+        "missed": 0,
+    }
+    wrong: list[str] = []
+    for year in range(first, last + 1):
+        start = git(top, "rev-list", "-1", "--first-parent", f"--before={year}-01-01", "HEAD").strip()
+        if not start:
+            start = git(top, "rev-list", "--first-parent", "--reverse", "HEAD").split()[20]
+        remember(workspace, top, start)
+        words = ("rev-list", "--first-parent", "--reverse", f"--before={year + 1}-01-01", f"{start}..HEAD")
+        for commit in git(top, *words, "--", "click/*.py", "src/click/*.py").split()[::every]:
+            report = check_code(workspace, f"{commit}^..{commit}", "project")
+            total["changes"] += 1
+            total["spoke"] += bool(report.affected)
+            before, after = (
+                {"file": paths(top, rev), "word": symbols(top, rev)} for rev in (f"{commit}^", commit)
+            )
+            said = {
+                (one.kind, one.name.removesuffix("()")): one
+                for each in report.affected
+                for one in each.untrue
+            }
+            gone = {(what, name) for what in before for name in before[what] - after[what]}
+            known = {(what, name) for what, name in gone if _is_known(workspace, name)}
+            for (what, name), one in said.items():
+                total["names"] += 1
+                right = (what, name) in gone
+                total["right"] += right
+                if not right:
+                    wrong.append(f"{commit[:9]} {name}")
+                if one.now:
+                    total["with_repair"] += 1
+                    total["repair_right"] += one.now.removesuffix("()") in after[what]
+            total["missed"] += len(known - said.keys())
+    return {**total, "wrong": wrong[:20]}
+
+
+def _is_known(workspace: Workspace, name: str) -> bool:
+    scope = workspace.scope("project")
+    tip = scope.repo.ref(scope.ref) or ""
+    if tip != _KNOWN.get("tip"):
+        files = read_files(scope.repo, scope.repo.commit(tip).tree, "main").values()
+        _KNOWN.update(tip=tip, text=b"\n".join(files).decode())
+    return f"`{name}`" in _KNOWN["text"] or f"`{name}()`" in _KNOWN["text"]
+
+
+_KNOWN: dict[str, str] = {}
+
+
+def main() -> None:
+    """Prints the figures as JSON."""
+    asked = argparse.ArgumentParser()
+    asked.add_argument("bundle", type=Path)
+    asked.add_argument("--years", default="2014-2026")
+    asked.add_argument("--every", type=int, default=1, help="look at each n-th change alone")
+    given = asked.parse_args()
+    first, last = map(int, given.years.split("-"))
+    with tempfile.TemporaryDirectory() as folder:
+        top = Path(folder) / "code"
+        subprocess.run(["git", "clone", "-q", str(given.bundle), str(top)], check=True)
+        print(json.dumps(measure(top, first, last, given.every), indent=1))
+
+
+if __name__ == "__main__":
+    main()
