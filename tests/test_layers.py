@@ -89,6 +89,7 @@ def test_everyday_verbs_never_load_a_models_library(loaded) -> None:
     recalled = loaded("recall", "linter before a push")
     for modules in (remembered, listed, recalled):
         assert {name.partition(".")[0] for name in modules} & HEAVY == set()
+        assert not {name for name in modules if name.startswith(("gitmem.view", "http.server"))}
         assert "gitmem.cli" in modules
     assert foreign(recalled) == set(), "a question is answered with the standard library alone"
 

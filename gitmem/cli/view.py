@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -89,11 +90,11 @@ def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> N
 def _serve(run: Context, port: int, at: str, *, open_it: bool) -> None:
     from gitmem.view.server import Page
 
-    if at:
+    workspace = run.workspace
+    if at:  # what means nothing is told here, and not on the page
         from gitmem.ledger.moments import resolve_all
 
-        resolve_all(run.workspace, run.workspace.scopes, at, run.edges.now)
-    run.workspace.project_id  # noqa: B018 - raises where init has not run
+        resolve_all(workspace, workspace.scopes, at, run.edges.now)
     page = Page(run.edges.cwd, at, port)
     try:
         if run.out.as_json:
@@ -106,6 +107,7 @@ def _serve(run: Context, port: int, at: str, *, open_it: bool) -> None:
             import webbrowser  # it looks for browsers
 
             webbrowser.open(page.link)
-        page.serve_forever()
+        with suppress(KeyboardInterrupt):
+            page.serve_forever()
     finally:
         page.stop()

@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -167,7 +168,7 @@ def encoded(given: Any) -> bytes:
     return json.dumps(value(given), ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def may_ask(method: str, headers: Mapping[str, str], port: int) -> bool:
+def may_ask(method: str, headers: Message | Mapping[str, str], port: int) -> bool:
     """Whether a request comes from the page, or from a person who typed its address.
 
     A name that was made to lead here (DNS rebinding) is no name of ours, and another site's script has
@@ -205,8 +206,7 @@ class Handler(BaseHTTPRequestHandler):
     def _guarded(self, method: str, go: Callable[[str, str], None]) -> None:
         parts = urlsplit(self.path)
         first, slash, rest = parts.path.removeprefix("/").partition("/")
-        headers = dict(self.headers.items())
-        if not may_ask(method, headers, self.page.server_port):
+        if not may_ask(method, self.headers, self.page.server_port):
             self._refuse(HTTPStatus.FORBIDDEN)
         elif method == "GET" and first == "open":
             self._open(rest)

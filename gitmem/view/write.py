@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 from gitmem.core.change import Change
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
 from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide, united
 from gitmem.flows.edit import forget, left_behind, reword
@@ -14,7 +14,7 @@ from gitmem.flows.restore import choose, restore
 from gitmem.flows.review import queue
 from gitmem.flows.review_edit import Given as GivenFile
 from gitmem.flows.review_edit import edit_dream, worded
-from gitmem.flows.undo import undo
+from gitmem.flows.undo import Undone, undo
 from gitmem.flows.values import place_value, sound
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.suggestions import Suggestion
@@ -150,13 +150,22 @@ def undone(place: Place, given: Given) -> dict[str, Any]:
         or not all(isinstance(word, str) and word for word in words)
     ):
         raise UsageError("Say what to undo")
-    some = [undo(place.workspace, place.edges, word) for word in words[:MOST]]
+    some: list[Undone] = []
+    notes: list[str] = []
+    for word in words[:MOST]:
+        try:
+            some.append(undo(place.workspace, place.edges, word))
+        except GitmemError as error:
+            if not some:
+                raise
+            # What was undone before it has to be told, with its own undo.
+            notes.append(f"{word[:12]} was not undone: {error.message}")
     said = [f"undid {one.target.oid[:12]} {one.target.subject}" for one in some]
     return {
         "done": "; ".join(map(sound, said)),
         "undid": [one.as_value() for one in some],
         "undo": [commit for one in reversed(some) for commit in one.commits[:1]],
-        "notes": [sound(note) for one in some for note in one.notes],
+        "notes": [sound(note) for note in (*notes, *(note for one in some for note in one.notes))],
     }
 
 

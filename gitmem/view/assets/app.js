@@ -30,6 +30,7 @@ function stage(mine) {
       if (name === content.dataset.view) scrollTo(0, scroll);
       content.dataset.view = name;
     },
+    again: content.dataset.view === name,
     refresh: () => draw(false),
     redraw: () => redraw(stage(turn)),
   };
@@ -37,8 +38,8 @@ function stage(mine) {
 
 async function draw(moved) {
   turn += 1;
-  const mine = stage(turn);
   name = chosen();
+  const mine = stage(turn);
   document.title = `${name[0].toUpperCase()}${name.slice(1)} · gitmem`;
   document.querySelectorAll("nav a").forEach((one) => {
     if (one.hash === `#${name}`) one.setAttribute("aria-current", "page");
@@ -69,7 +70,8 @@ async function follow() {
   if (document.visibilityState === "visible") {
     try {
       const state = await read("state");
-      const busy = document.querySelector("dialog[open]") || (name === "time" && content.contains(document.activeElement));
+      const busy =
+        document.querySelector("dialog[open]") || (name === "time" && content.contains(document.activeElement));
       if (tag && state.tag !== tag && !busy) await draw(false);
       if (!busy || !tag) tag = state.tag;
     } catch (error) {
@@ -92,15 +94,18 @@ addEventListener("keydown", (event) => {
   if (press(event.key, stage(turn))) event.preventDefault();
 });
 
-document.querySelectorAll("dialog").forEach((box) => box.addEventListener("click", (event) => {
-  if (event.target === box && box.id === "sheet") box.close();
-}));
+document.querySelectorAll("dialog").forEach((box) =>
+  box.addEventListener("click", (event) => {
+    if (event.target === box && box.id === "sheet") box.close();
+  }),
+);
 
 attempt(async () => {
   const state = await read("state");
   document.getElementById("project").textContent = state.folder;
   tag = state.tag;
-  if (fixed && state.at) document.querySelectorAll("nav a[href='#review'], nav a[href='#map']").forEach((one) => one.remove());
+  if (fixed && state.at)
+    document.querySelectorAll("nav a[href='#review'], nav a[href='#map']").forEach((one) => one.remove());
   if (state.at && !location.hash) location.replace("#time");
   await draw(false);
   if (!fixed) setTimeout(follow, EVERY);

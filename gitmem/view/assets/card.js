@@ -1,16 +1,28 @@
 // A memory, and a change of one: what goes, what comes, and what becomes of each claim.
 
 import { fixed, read, send } from "./source.js";
-import { ask, attempt, button, date, el, icon, person, put, say, words } from "./dom.js";
+import { ask, attempt, button, date, el, icon, person, prose, put, say, words } from "./dom.js";
 
-const FATES = { kept: "kept", merged: "merged into", superseded: "superseded by", dropped: "dropped", moved: "moved to" };
+const FATES = {
+  kept: "kept",
+  merged: "merged into",
+  superseded: "superseded by",
+  dropped: "dropped",
+  moved: "moved to",
+};
 
-function claim(side, number) {
-  const mark = { "-": ["goes", "goes"], "+": ["comes", "comes"], "=": ["stands", "stands"] }[side.mark];
-  return el("div", { class: `claim ${mark[0]}` },
-    el("span", { class: "tag" }, number ? `${number}` : mark[1]),
-    el("p", { class: "words" }, words(side.text)),
-    side.notes.map((note) => el("p", { class: "note" }, note)));
+const MARKS = { "-": "goes", "+": "comes", "=": "stands" };
+
+// Args: number: of a dispute's claim; later: of a question on two, the mark of the one said later.
+function claim(side, number, later = "") {
+  const tag = later ? (side.mark === later ? "the later one" : "the earlier one") : MARKS[side.mark];
+  return el(
+    "div",
+    { class: `claim ${later ? "stands" : MARKS[side.mark]}` },
+    el("span", { class: "tag" }, number ? `${number}` : tag),
+    el("p", { class: "words" }, prose(side.text)),
+    side.notes.map((note) => el("p", { class: "note" }, note)),
+  );
 }
 
 // Pairs what goes with what takes its place, with the fate as an arrow between them.
@@ -22,9 +34,16 @@ export function sides(card, change = null, numbered = false) {
     const next = list[at + 1];
     if (!numbered && one.mark === "-" && next && next.mark !== "-") {
       const fate = change?.claims?.find((each) => words(each.before) === words(one.text))?.fate;
-      const told = card.kind === "question" ? "or" : FATES[fate] ?? "becomes";
-      rows.push(el("div", { class: "pair" }, claim(one),
-        el("div", { class: "fate" }, el("span", {}, told), icon(told === "or" ? "↔" : "→")), claim(next)));
+      const told = card.kind === "question" ? "or" : (FATES[fate] ?? "becomes");
+      rows.push(
+        el(
+          "div",
+          { class: "pair" },
+          claim(one, 0, card.later),
+          el("div", { class: "fate" }, el("span", {}, told), icon(told === "or" ? "↔" : "→")),
+          claim(next, 0, card.later),
+        ),
+      );
       at += 1;
     } else {
       rows.push(claim(one, numbered ? at + 1 : 0));
@@ -34,8 +53,13 @@ export function sides(card, change = null, numbered = false) {
 }
 
 export function meta(memory) {
-  return el("p", { class: "meta" }, `${memory.scope} · ${memory.agent} · ${memory.type || "log"}`,
-    memory.taught ? ` · taught ${date(memory.taught)}` : "", memory.archived ? " · archived" : "");
+  return el(
+    "p",
+    { class: "meta" },
+    `${memory.scope} · ${memory.agent} · ${memory.type || "log"}`,
+    memory.taught ? ` · taught ${date(memory.taught)}` : "",
+    memory.archived ? " · archived" : "",
+  );
 }
 
 const colours = new Map();
@@ -57,9 +81,12 @@ export function claims(found) {
   return found.claims.map((line) => {
     const { who, told } = teacher(line);
     const code = told?.code_commit_now ? ` · at ${told.code_commit_now.slice(0, 9)} ${told.code_subject}` : "";
-    return el("div", { class: `taught ${tint(who)}` },
-      el("p", { class: line.description ? "words lead" : "words" }, words(line.text)),
-      el("p", { class: "note" }, `${who}, ${date(told?.time)}`, line.disputed ? " · disputed" : "", code));
+    return el(
+      "div",
+      { class: `taught ${tint(who)}` },
+      el("p", { class: line.description ? "words lead" : "words" }, prose(line.text)),
+      el("p", { class: "note" }, `${who}, ${date(told?.time)}`, line.disputed ? " · disputed" : "", code),
+    );
   });
 }
 
@@ -68,22 +95,34 @@ function actions(found, changed) {
   if (fixed || found.memory.kind === "log") return null;
   const { memory } = found;
   const named = { name: memory.address, blob: memory.blob };
-  const edit = () => attempt(async () => {
-    const content = await ask(`Edit ${memory.name}`, { text: memory.content, yes: "Store", label: "The whole file", mono: true });
-    if (content === null) return;
-    const done = await send("edit", { ...named, content });
-    say(done.done, { undo: done.undo, notes: done.notes, then: changed });
-    changed();
-  });
-  const forget = () => attempt(async () => {
-    const lines = ["It goes from memory, and no session, merge or dream brings it back. History keeps it."];
-    if (!(await ask(`Forget ${memory.name}?`, { lines, yes: "Forget" }))) return;
-    const done = await send("forget", named);
-    say(done.done, { undo: done.undo, notes: done.notes, then: changed });
-    changed();
-  });
+  const edit = () =>
+    attempt(async () => {
+      const content = await ask(`Edit ${memory.name}`, {
+        text: memory.content,
+        yes: "Store",
+        label: "The whole file",
+        mono: true,
+      });
+      if (content === null) return;
+      const done = await send("edit", { ...named, content });
+      say(done.done, { undo: done.undo, notes: done.notes, then: changed });
+      changed();
+    });
+  const forget = () =>
+    attempt(async () => {
+      const lines = ["It goes from memory, and no session, merge or dream brings it back. History keeps it."];
+      if (!(await ask(`Forget ${memory.name}?`, { lines, yes: "Forget" }))) return;
+      const done = await send("forget", named);
+      say(done.done, { undo: done.undo, notes: done.notes, then: changed });
+      changed();
+    });
   const why = found.editable ? undefined : "Something of it cannot be shown as it is, so it is edited in its file";
-  return el("div", { class: "row" }, button("Edit", edit, { disabled: !found.editable, title: why }), button("Forget", forget));
+  return el(
+    "div",
+    { class: "row" },
+    button("Edit", edit, { disabled: !found.editable, title: why }),
+    button("Forget", forget),
+  );
 }
 
 const sheet = document.getElementById("sheet");
@@ -98,10 +137,21 @@ export async function open(address, { at = "", changed = () => {} } = {}) {
       close();
       changed();
     };
-    put(sheet, 
-      el("div", { class: "sheet-head" }, el("h2", { id: "sheet-title" }, memory.name), button("Close", close, { class: "plain" })),
-      meta(memory), found.memory.secret ? el("p", { class: "warning" }, "Some of it came with a secret, and is not shown.") : null,
-      claims(found), at ? null : actions(found, after));
+    put(
+      sheet,
+      el(
+        "div",
+        { class: "sheet-head" },
+        el("h2", { id: "sheet-title" }, memory.name),
+        button("Close", close, { class: "plain" }),
+      ),
+      meta(memory),
+      found.memory.secret
+        ? el("p", { class: "warning" }, "Some of it came with a secret, and is not shown.")
+        : null,
+      claims(found),
+      at ? null : actions(found, after),
+    );
     if (!sheet.open) sheet.showModal();
     sheet.scrollTop = 0;
   });

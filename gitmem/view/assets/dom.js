@@ -23,7 +23,8 @@ function fill(node, given, inside) {
   return node;
 }
 
-const some = (inside) => inside.flat(Infinity).filter((one) => one !== undefined && one !== null && one !== false && one !== "");
+const some = (inside) =>
+  inside.flat(Infinity).filter((one) => one !== undefined && one !== null && one !== false && one !== "");
 
 // Puts elements and texts in the place of what stands in one.
 export function put(node, ...inside) {
@@ -38,7 +39,12 @@ export function icon(text) {
   return el("span", { "aria-hidden": "true" }, text);
 }
 
-const days = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const days = new Intl.DateTimeFormat(undefined, {
+  weekday: "long",
+  day: "numeric",
+  month: "long",
+  year: "numeric",
+});
 const hours = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const short = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 
@@ -56,11 +62,28 @@ const WRITERS = { human: "person", agent: "agent", extract: "extraction", dream:
 
 export function writer(said) {
   const by = WRITERS[said.writer] ?? "person";
-  return el("span", { class: `by by-${by}` }, by === "person" ? person(said.author) : `${person(said.author)}, by ${by}`);
+  return el(
+    "span",
+    { class: `by by-${by}` },
+    by === "person" ? person(said.author) : `${person(said.author)}, by ${by}`,
+  );
 }
 
 // A claim as it is read: without the mark of its list, which says nothing here.
 export const words = (text) => text.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "").trim();
+
+// The same with code and what is bold as such; all other marks stay as they were written.
+export function prose(text) {
+  return words(text)
+    .split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)
+    .map((part) =>
+      part.startsWith("`") && part.length > 2
+        ? el("code", {}, part.slice(1, -1))
+        : part.startsWith("**") && part.length > 4
+          ? el("b", {}, part.slice(2, -2))
+          : part,
+    );
+}
 
 // Coalesces calls until none came for a while.
 export function later(milliseconds, act) {
@@ -78,14 +101,30 @@ let fading = 0;
 export function say(line, { undo = [], notes = [], wrong = false, then = () => {} } = {}) {
   clearTimeout(fading);
   const close = () => toast.replaceChildren();
-  const back = undo.length > 0 && button("Undo", () => attempt(async () => {
-    const done = await send("undo", { commits: undo });
-    say(done.done, { notes: done.notes, undo: done.undo, then });
-    then();
-  }));
-  put(toast, el("div", { class: wrong ? "said wrong" : "said" },
-    el("div", {}, el("p", {}, line), notes.map((note) => el("p", { class: "quiet" }, note))),
-    back, button("Close", close, { class: "plain" })));
+  const back =
+    undo.length > 0 &&
+    button("Undo", () =>
+      attempt(async () => {
+        const done = await send("undo", { commits: undo });
+        say(done.done, { notes: done.notes, undo: done.undo, then });
+        then();
+      }),
+    );
+  put(
+    toast,
+    el(
+      "div",
+      { class: wrong ? "said wrong" : "said" },
+      el(
+        "div",
+        {},
+        el("p", {}, line),
+        notes.map((note) => el("p", { class: "quiet" }, note)),
+      ),
+      back,
+      button("Close", close, { class: "plain" }),
+    ),
+  );
   if (!wrong) fading = setTimeout(close, 12000);
 }
 
@@ -103,21 +142,44 @@ export async function attempt(act) {
 export function ask(title, { lines = [], yes = "Yes", text, label = "", mono = false } = {}) {
   const box = document.getElementById("question");
   return new Promise((resolve) => {
-    const field = text === undefined ? null : el("textarea", { value: text, rows: Math.min(18, Math.max(3, text.split("\n").length + 1)), "aria-label": label || title, class: mono ? "mono" : "", spellcheck: "true" });
+    const field =
+      text === undefined
+        ? null
+        : el("textarea", {
+            value: text,
+            rows: Math.min(18, Math.max(3, text.split("\n").length + 1)),
+            "aria-label": label || title,
+            class: mono ? "mono" : "",
+            spellcheck: "true",
+          });
     let answer = null;
     const done = (given) => {
       answer = given;
       box.close();
     };
-    const form = el("form", { method: "dialog", onsubmit: (event) => {
-      event.preventDefault();
-      done(field ? field.value : true);
-    } },
-      el("h2", { id: "question-title" }, title), lines.map((line) => el("p", {}, line)), field,
-      el("div", { class: "row" }, el("button", { class: "strong" }, yes), button("Cancel", () => done(null))));
-    if (field) field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-    });
+    const form = el(
+      "form",
+      {
+        method: "dialog",
+        onsubmit: (event) => {
+          event.preventDefault();
+          done(field ? field.value : true);
+        },
+      },
+      el("h2", { id: "question-title" }, title),
+      lines.map((line) => el("p", {}, line)),
+      field,
+      el(
+        "div",
+        { class: "row" },
+        el("button", { class: "strong" }, yes),
+        button("Cancel", () => done(null)),
+      ),
+    );
+    if (field)
+      field.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+      });
     put(box, form);
     box.onclose = () => {
       box.replaceChildren();

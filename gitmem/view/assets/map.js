@@ -20,40 +20,78 @@ export async function map(view) {
   const found = await read("map");
   const field = el("div", { class: "picture", tabindex: 0, role: "group", "aria-label": "Picture" });
   const list = el("div", { class: "listing" });
-  const find = el("input", { type: "search", value: query, placeholder: "Find", "aria-label": "Find on the map", oninput: later(150, () => {
-    query = find.value;
-    draw();
-  }) });
+  const find = el("input", {
+    type: "search",
+    value: query,
+    placeholder: "Find",
+    "aria-label": "Find on the map",
+    oninput: later(150, () => {
+      query = find.value;
+      draw();
+    }),
+  });
   function draw() {
     const part = chosen(found, query);
     put(field, picture(part, view));
     put(list, ...listed(part, view));
   }
   draw();
-  const more = found.total > found.memories.length ? `The ${found.memories.length.toLocaleString()} taught last of ${counted(found.total, "memory")}.` : counted(found.total, "memory");
-  view.show(el("div", { class: "map" }, el("h1", {}, "Map"), el("p", { class: "meta" }, more), leaving(found.leaving), find,
-    el("div", { class: "columns" }, field, list)));
+  const more =
+    found.total > found.memories.length
+      ? `The ${found.memories.length.toLocaleString()} taught last of ${counted(found.total, "memory")}.`
+      : counted(found.total, "memory");
+  view.show(
+    el(
+      "div",
+      { class: "map" },
+      el("h1", {}, "Map"),
+      el("p", { class: "meta" }, more),
+      leaving(found.leaving),
+      find,
+      el("div", { class: "columns" }, field, list),
+    ),
+  );
 }
 
 // What fits a question, with all that it touches.
 function chosen(found, words) {
   const sought = words.trim().toLowerCase();
   if (!sought) return found;
-  const fits = new Set([...found.memories, ...found.names].filter((one) => `${one.id} ${one.name}`.toLowerCase().includes(sought)).map((one) => one.id));
+  const fits = new Set(
+    [...found.memories, ...found.names]
+      .filter((one) => `${one.id} ${one.name}`.toLowerCase().includes(sought))
+      .map((one) => one.id),
+  );
   const edges = found.edges.filter(([from, to]) => fits.has(from) || fits.has(to));
   const near = new Set([...fits, ...edges.flatMap(([from, to]) => [from, to])]);
-  return { ...found, edges, memories: found.memories.filter((one) => near.has(one.id)), names: found.names.filter((one) => near.has(one.id)) };
+  return {
+    ...found,
+    edges,
+    memories: found.memories.filter((one) => near.has(one.id)),
+    names: found.names.filter((one) => near.has(one.id)),
+  };
 }
 
 function leaving({ remote, on, memories, held }) {
   const what = memories.length ? counted(memories.length, "memory") : "nothing";
-  const line = !remote ? "Nothing can leave this machine: there is no remote." : on
-    ? `The next git mem sync would send ${what} to ${remote} for the first time.`
-    : `Sharing is off: nothing leaves. git mem share would send ${what} to ${remote}.`;
-  const names = (some) => el("p", { class: "note" }, some.slice(0, 40).join(", ") + (some.length > 40 ? ` and ${some.length - 40} more` : ""));
-  return el("section", { class: "leaving", "aria-label": "What would leave this machine" }, el("p", {}, line),
+  const line = !remote
+    ? "Nothing can leave this machine: there is no remote."
+    : on
+      ? `The next git mem sync would send ${what} to ${remote} for the first time.`
+      : `Sharing is off: nothing leaves. git mem share would send ${what} to ${remote}.`;
+  const names = (some) =>
+    el(
+      "p",
+      { class: "note" },
+      some.slice(0, 40).join(", ") + (some.length > 40 ? ` and ${some.length - 40} more` : ""),
+    );
+  return el(
+    "section",
+    { class: "leaving", "aria-label": "What would leave this machine" },
+    el("p", {}, line),
     memories.length ? el("details", {}, el("summary", {}, "Which"), names(memories)) : null,
-    held.length ? el("p", { class: "note" }, `Never sent, since about a person: ${held.join(", ")}`) : null);
+    held.length ? el("p", { class: "note" }, `Never sent, since about a person: ${held.join(", ")}`) : null,
+  );
 }
 
 const wrong = (one) => one.disputed || ["gone", "missing"].includes(one.state);
@@ -63,23 +101,37 @@ const wrong = (one) => one.disputed || ["gone", "missing"].includes(one.state);
 function picture(found, view) {
   const at = new Map(found.memories.map((one, row) => [one.id, row]));
   const named = new Map();
-  for (const [from, to, kind] of found.edges) if (kind !== "links" && at.has(from)) named.set(to, [...(named.get(to) ?? []), at.get(from)]);
+  for (const [from, to, kind] of found.edges)
+    if (kind !== "links" && at.has(from)) named.set(to, [...(named.get(to) ?? []), at.get(from)]);
   const middle = (one) => {
     const rows = named.get(one.id) ?? [0];
     return rows.reduce((sum, row) => sum + row, 0) / rows.length;
   };
-  const names = found.names.filter((one) => named.has(one.id)).sort((a, b) => middle(a) - middle(b) || (a.id < b.id ? -1 : 1));
+  const names = found.names
+    .filter((one) => named.has(one.id))
+    .sort((a, b) => middle(a) - middle(b) || (a.id < b.id ? -1 : 1));
   const other = new Map(names.map((one, row) => [one.id, row]));
   const height = (Math.max(found.memories.length, names.length, 1) + 1) * STEP;
-  const y = (row, many) => (row + 0.5) * (many < found.memories.length || many < names.length ? (height - STEP) / many : STEP) + STEP / 2;
+  const y = (row, many) =>
+    (row + 0.5) * (many < found.memories.length || many < names.length ? (height - STEP) / many : STEP) + STEP / 2;
   const left = (id) => y(at.get(id), found.memories.length);
   const right = (id) => y(other.get(id), names.length);
   const longest = Math.max(8, ...found.memories.map((one) => Math.min(LONGEST, one.name.length)));
   const start = ARC + 24 + longest * LETTER;
   const end = start + GAP;
-  const drawing = svg("svg", { viewBox: `0 0 ${end + RIGHT} ${height}`, width: end + RIGHT, height, role: "img", "aria-label": "Memories on the left, the files, symbols and commits that they name on the right. The list beside it says the same." });
+  const drawing = svg("svg", {
+    viewBox: `0 0 ${end + RIGHT} ${height}`,
+    width: end + RIGHT,
+    height,
+    role: "img",
+    "aria-label":
+      "Memories on the left, the files, symbols and commits that they name on the right. The list beside it says the same.",
+  });
   const lines = svg("g", { class: "edges" });
-  const touched = (id, on) => drawing.querySelectorAll("[data-from]").forEach((one) => one.classList.toggle("near", on && (one.dataset.from === id || one.dataset.to === id)));
+  const touched = (id, on) =>
+    drawing
+      .querySelectorAll("[data-from]")
+      .forEach((one) => one.classList.toggle("near", on && (one.dataset.from === id || one.dataset.to === id)));
   for (const [from, to, kind] of found.edges) {
     if (!at.has(from)) continue;
     let path = "";
@@ -90,14 +142,31 @@ function picture(found, view) {
     } else if (other.has(to)) {
       path = `M${start},${left(from)} C${start + GAP / 2},${left(from)} ${end - GAP / 2},${right(to)} ${end},${right(to)}`;
     }
-    if (path) lines.append(svg("path", { d: path, "data-from": from, "data-to": to, class: kind.replace(" ", "-") }));
+    if (path)
+      lines.append(svg("path", { d: path, "data-from": from, "data-to": to, class: kind.replace(" ", "-") }));
   }
-  const text = (one, x, y, anchor, more) => svg("text", { x, y: y + 4, "text-anchor": anchor, class: `node ${wrong(one) ? "wrong" : ""} ${more}`,
-    onmouseenter: () => touched(one.id, true), onmouseleave: () => touched(one.id, false), onclick: () => at.has(one.id) && open(one.id, { changed: view.refresh }) },
-  svg("title", {}, one.id), one.name.length > LONGEST ? `${one.name.slice(0, LONGEST - 1)}…` : one.name);
-  drawing.append(lines,
-    ...found.memories.map((one) => text(one, start - 8, left(one.id), "end", one.leaves ? "leaves memory" : "memory")),
-    ...names.map((one) => text(one, end + 8, right(one.id), "start", one.kind)));
+  const text = (one, x, y, anchor, more) =>
+    svg(
+      "text",
+      {
+        x,
+        y: y + 4,
+        "text-anchor": anchor,
+        class: `node ${wrong(one) ? "wrong" : ""} ${more}`,
+        onmouseenter: () => touched(one.id, true),
+        onmouseleave: () => touched(one.id, false),
+        onclick: () => at.has(one.id) && open(one.id, { changed: view.refresh }),
+      },
+      svg("title", {}, one.id),
+      one.name.length > LONGEST ? `${one.name.slice(0, LONGEST - 1)}…` : one.name,
+    );
+  drawing.append(
+    lines,
+    ...found.memories.map((one) =>
+      text(one, start - 8, left(one.id), "end", one.leaves ? "leaves memory" : "memory"),
+    ),
+    ...names.map((one) => text(one, end + 8, right(one.id), "start", one.kind)),
+  );
   return drawing;
 }
 
@@ -106,13 +175,39 @@ function listed(found, view) {
   const tell = (to, kind) => {
     const one = names.get(to);
     if (!one) return null;
-    const became = WORDS[one.state] ? ` ${WORDS[one.state]} ${["moved", "renamed"].includes(one.state) ? one.now : ""}` : "";
-    return el("li", { class: wrong(one) ? "wrong" : "" }, `${kind} `, kind === "links" ? link(one.id, one.name) : el("code", {}, one.name), became, one.kind === "commit" && one.now ? ` ${one.now}` : "");
+    const became = WORDS[one.state]
+      ? ` ${WORDS[one.state]} ${["moved", "renamed"].includes(one.state) ? one.now : ""}`
+      : "";
+    return el(
+      "li",
+      { class: wrong(one) ? "wrong" : "" },
+      `${kind} `,
+      kind === "links" ? link(one.id, one.name) : el("code", {}, one.name),
+      became,
+      one.kind === "commit" && one.now ? ` ${one.now}` : "",
+    );
   };
   const by = new Map();
   for (const [from, to, kind] of found.edges) by.set(from, [...(by.get(from) ?? []), [to, kind]]);
   const order = [...found.memories].sort((a, b) => Number(wrong(b)) - Number(wrong(a)));
-  return order.map((one) => el("div", { class: "node-row" },
-    el("p", {}, link(one.id, one.name, { changed: view.refresh }), one.disputed ? el("span", { class: "wrong" }, " disputed") : null, one.leaves ? el("span", { class: "leaves" }, " would leave") : null),
-    by.has(one.id) ? el("ul", {}, by.get(one.id).map(([to, kind]) => tell(to, kind))) : null));
+  return order.map((one) =>
+    el(
+      "div",
+      { class: "node-row" },
+      el(
+        "p",
+        {},
+        link(one.id, one.name, { changed: view.refresh }),
+        one.disputed ? el("span", { class: "wrong" }, " disputed") : null,
+        one.leaves ? el("span", { class: "leaves" }, " would leave") : null,
+      ),
+      by.has(one.id)
+        ? el(
+            "ul",
+            {},
+            by.get(one.id).map(([to, kind]) => tell(to, kind)),
+          )
+        : null,
+    ),
+  );
 }

@@ -6,7 +6,10 @@ import { sides } from "./card.js";
 
 const ANSWERS = { s: "same", n: "newer", o: "older", d: "different" };
 const HELP = {
-  same: "one of them is enough", newer: "the later one stands", older: "the earlier one stands", different: "both stay, not asked again",
+  same: "one of them is enough",
+  newer: "the later one stands",
+  older: "the earlier one stands",
+  different: "both stay, not asked again",
 };
 const BULK = ["suggestion", "import", "promotion", "snapshot", "dream"];
 const REJECTED = ["dispute", "leaving"]; // no plain no: a claim is chosen, a memory is moved
@@ -27,7 +30,10 @@ export async function review(view) {
   steps = items.flatMap(stepsOf);
   for (const key of [...decided.keys()]) if (!steps.some((one) => one.key === key)) decided.delete(key);
   trail = trail.filter((keys) => keys.every((key) => decided.has(key)));
-  here = Math.max(0, steps.findIndex((one) => one.key === before));
+  here = Math.max(
+    0,
+    steps.findIndex((one) => one.key === before),
+  );
   aside = items.filter((one) => !one.id);
   redraw(view);
 }
@@ -35,7 +41,11 @@ export async function review(view) {
 function stepsOf(item) {
   if (!item.id) return [];
   const made = (card, number, change) => ({
-    key: `${item.id}:${number}:${item.version}`, item, card, change, number,
+    key: `${item.id}:${number}:${item.version}`,
+    item,
+    card,
+    change,
+    number,
     asks: card?.kind === "question" && card.later !== "",
     numbered: number > 0,
   });
@@ -52,13 +62,30 @@ export function redraw(view) {
   const main = el("div", { class: "review" });
   const step = steps[here];
   if (!step) {
-    main.append(el("div", { class: "empty" }, el("h1", {}, "Nothing waits for you"), el("p", {}, "Suggestions, a teammate's proposals, disputes and dreams come here.")));
+    main.append(
+      el(
+        "div",
+        { class: "empty" },
+        el("h1", {}, "Nothing waits for you"),
+        el("p", {}, "Suggestions, a teammate's proposals, disputes and dreams come here."),
+      ),
+    );
   } else {
     main.append(list(view), el("div", { class: "step" }, shown(step, view), fixed ? null : bar(view)));
   }
   if (aside.length) {
-    main.append(el("section", { class: "aside" }, el("h2", {}, "To be settled where it stands"),
-      el("ul", {}, aside.map((one) => el("li", {}, one.title)))));
+    main.append(
+      el(
+        "section",
+        { class: "aside" },
+        el("h2", {}, "To be settled where it stands"),
+        el(
+          "ul",
+          {},
+          aside.map((one) => el("li", {}, one.title)),
+        ),
+      ),
+    );
   }
   const held = document.activeElement?.dataset?.step;
   view.show(main);
@@ -67,52 +94,119 @@ export function redraw(view) {
 }
 
 function list(view) {
-  return el("ol", { class: "steps", "aria-label": "What waits" }, steps.map((one, at) => {
-    const said = decided.get(one.key);
-    const word = said ? said.answer || said.verdict : "";
-    return el("li", {}, el("button", { type: "button", "data-step": at, "aria-current": at === here ? "true" : undefined, onclick: () => go(at, view) },
-      el("span", { class: `mark ${said ? said.verdict : ""}` }, word || one.item.kind),
-      el("span", {}, one.card?.title || one.item.title)));
-  }));
+  return el(
+    "ol",
+    { class: "steps", "aria-label": "What waits" },
+    steps.map((one, at) => {
+      const said = decided.get(one.key);
+      const word = said ? said.answer || said.verdict : "";
+      return el(
+        "li",
+        {},
+        el(
+          "button",
+          {
+            type: "button",
+            "data-step": at,
+            "aria-current": at === here ? "true" : undefined,
+            onclick: () => go(at, view),
+          },
+          el("span", { class: `mark ${said ? said.verdict : ""}` }, word || one.item.kind),
+          el("span", {}, one.card?.title || one.item.title),
+        ),
+      );
+    }),
+  );
 }
 
 function shown(step, view) {
   const { item, card, change } = step;
-  const where = [item.kind, item.scope ?? item.branch ?? "", item.by.filter((one) => one.length < 40).join(", ")].filter(Boolean).join(" · ");
+  const where = [item.kind, item.scope ?? item.branch ?? "", item.by.filter((one) => one.length < 40).join(", ")]
+    .filter(Boolean)
+    .join(" · ");
   const said = decided.get(step.key);
-  return el("article", { class: "card", "aria-labelledby": "step-title" },
+  return el(
+    "article",
+    { class: "card", "aria-labelledby": "step-title" },
     el("p", { class: "meta" }, where, ` · ${here + 1} of ${steps.length}`),
-    el("h1", { id: "step-title" }, card?.title || item.title, card?.state ? el("span", { class: "quiet" }, card.state) : null),
+    el(
+      "h1",
+      { id: "step-title" },
+      card?.title || item.title,
+      card?.state ? el("span", { class: "quiet" }, card.state) : null,
+    ),
     card?.reason ? el("p", { class: "note" }, card.reason) : null,
-    card ? sides(card, change, item.kind === "dispute") : item.lines.map((line) => el("p", { class: "words" }, line)),
+    card
+      ? sides(card, change, item.kind === "dispute")
+      : item.lines.map((line) => el("p", { class: "words" }, line)),
     item.kind === "inbox" ? el("p", { class: "note" }, "From a branch of others: data, not instructions.") : null,
-    card?.proof.map((line) => el("p", { class: line === "proved" ? "proof" : "proof warning" },
-      icon(line === "proved" ? "✓ " : "! "), line === "proved" ? "proved: no claim is lost but those named here" : line)),
+    card?.proof.map((line) =>
+      el(
+        "p",
+        { class: line === "proved" ? "proof" : "proof warning" },
+        icon(line === "proved" ? "✓ " : "! "),
+        line === "proved" ? "proved: no claim is lost but those named here" : line,
+      ),
+    ),
     fixed ? null : keys(step, view),
-    said ? el("p", { class: "verdict" }, `You chose: ${said.answer || said.verdict}${said.why ? ` (${said.why})` : ""}${said.edited ? ", as edited" : ""}`) : null);
+    said
+      ? el(
+          "p",
+          { class: "verdict" },
+          `You chose: ${said.answer || said.verdict}${said.why ? ` (${said.why})` : ""}${said.edited ? ", as edited" : ""}`,
+        )
+      : null,
+  );
 }
 
 function keys(step, view) {
-  const key = (letter, text, given = {}) => button([text, " ", el("kbd", {}, letter)], () => press(letter, view), given);
-  if (step.asks) return el("div", { class: "row" }, Object.entries(ANSWERS).map(([letter, answer]) => key(letter, answer, { title: HELP[answer] })), key("e", "edit"));
+  const key = (letter, text, given = {}) =>
+    button([text, " ", el("kbd", {}, letter)], () => press(letter, view), given);
+  if (step.asks)
+    return el(
+      "div",
+      { class: "row" },
+      Object.entries(ANSWERS).map(([letter, answer]) => key(letter, answer, { title: HELP[answer] })),
+      key("e", "edit"),
+    );
   if (step.item.kind === "dispute") {
     const all = !step.item.key && key("a", "all are true");
-    return el("div", { class: "row" }, step.card.sides.slice(0, 9).map((_, at) => key(String(at + 1), "this stands")), all);
+    return el(
+      "div",
+      { class: "row" },
+      step.card.sides.slice(0, 9).map((_, at) => key(String(at + 1), "this stands")),
+      all,
+    );
   }
-  return el("div", { class: "row" }, step.item.kind === "document" ? null : key("a", "accept", { class: "strong" }),
+  return el(
+    "div",
+    { class: "row" },
+    step.item.kind === "document" ? null : key("a", "accept", { class: "strong" }),
     REJECTED.includes(step.item.kind) ? null : [key("r", "reject"), key("R", "reject, with why")],
-    editable(step) ? key("e", "edit") : null, BULK.includes(step.item.kind) ? key("A", "all of these") : null);
+    editable(step) ? key("e", "edit") : null,
+    BULK.includes(step.item.kind) ? key("A", "all of these") : null,
+  );
 }
 
-const editable = (step) => step.item.kind === "dream" || (step.item.kind === "suggestion" && step.item.op !== "delete");
+const editable = (step) =>
+  step.item.kind === "dream" || (step.item.kind === "suggestion" && step.item.op !== "delete");
 
 function bar(view) {
   const said = [...decided.values()];
   const accepted = said.filter((one) => one.verdict === "accept").length;
-  return el("div", { class: "carry" },
-    el("p", { "aria-live": "polite" }, said.length ? `${counted(said.length, "decision")}: ${accepted} accepted, ${said.length - accepted} rejected` : "j k move · a accept · r reject · e edit · u undo · ? help"),
+  return el(
+    "div",
+    { class: "carry" },
+    el(
+      "p",
+      { "aria-live": "polite" },
+      said.length
+        ? `${counted(said.length, "decision")}: ${accepted} accepted, ${said.length - accepted} rejected`
+        : "j k move · a accept · r reject · e edit · u undo · ? help",
+    ),
     button(["undo ", el("kbd", {}, "u")], () => press("u", view), { disabled: !trail.length }),
-    button(["Carry out ", el("kbd", {}, "c")], () => press("c", view), { class: "strong", disabled: !said.length }));
+    button(["Carry out ", el("kbd", {}, "c")], () => press("c", view), { class: "strong", disabled: !said.length }),
+  );
 }
 
 function go(at, view) {
@@ -139,7 +233,8 @@ export function press(key, view) {
   else if (key === "u") back(view);
   else if (key === "c") attempt(() => carry(view));
   else if (key === "?") help();
-  else if (step.asks && ANSWERS[key]) note([step], { verdict: key === "d" ? "reject" : "accept", answer: ANSWERS[key] }, view);
+  else if (step.asks && ANSWERS[key])
+    note([step], { verdict: key === "d" ? "reject" : "accept", answer: ANSWERS[key] }, view);
   else if (key === "e" && editable(step)) attempt(() => edit(step, view));
   else if (step.asks) return false;
   else if (step.item.kind === "dispute") return settle(key, step, view);
@@ -155,15 +250,19 @@ function settle(key, step, view) {
   const many = step.card.sides.length;
   const one = /^[1-9]$/.test(key) ? Number(key) : 0;
   if (one && one <= many) note([step], { verdict: "accept", numbers: [one] }, view);
-  else if (key === "a" && !step.item.key) note([step], { verdict: "accept", numbers: Array.from({ length: many }, (_, at) => at + 1) }, view);
+  else if (key === "a" && !step.item.key)
+    note([step], { verdict: "accept", numbers: Array.from({ length: many }, (_, at) => at + 1) }, view);
   else return false;
   return true;
 }
 
 // Accepts this and what is left of the same dream, or of the same kind; a question is answered by itself.
 function all(step, view) {
-  const same = (one) => (step.item.kind === "dream" ? one.item.id === step.item.id : one.item.kind === step.item.kind);
-  const rest = steps.filter((one, at) => at >= here && same(one) && !decided.has(one.key) && one.card?.kind !== "question");
+  const same = (one) =>
+    step.item.kind === "dream" ? one.item.id === step.item.id : one.item.kind === step.item.kind;
+  const rest = steps.filter(
+    (one, at) => at >= here && same(one) && !decided.has(one.key) && one.card?.kind !== "question",
+  );
   note(rest.length ? rest : [step], { verdict: "accept" }, view);
 }
 
@@ -176,37 +275,63 @@ function back(view) {
   const keys = trail.pop();
   if (!keys) return;
   keys.forEach((key) => decided.delete(key));
-  go(steps.findIndex((one) => one.key === keys[0]), view);
+  go(
+    steps.findIndex((one) => one.key === keys[0]),
+    view,
+  );
 }
 
 async function edit(step, view) {
   const { files } = await read("laid", { id: step.item.id, n: step.number || "" });
   const file = files.find((one) => one.editable);
   if (!file) {
-    say("Something of it cannot be shown as it is", { notes: [`Edit it in your editor: git mem review edit ${step.item.id}`], wrong: true });
+    say("Something of it cannot be shown as it is", {
+      notes: [`Edit it in your editor: git mem review edit ${step.item.id}`],
+      wrong: true,
+    });
     return;
   }
-  const content = await ask(`Edit ${file.path}`, { text: decided.get(step.key)?.edited ?? file.content, yes: "Keep", mono: true });
+  const content = await ask(`Edit ${file.path}`, {
+    text: decided.get(step.key)?.edited ?? file.content,
+    yes: "Keep",
+    mono: true,
+  });
   if (content === null || content === file.content) return;
   if (step.item.kind === "suggestion") {
     note([step], { verdict: "accept", edited: content }, view);
     return;
   }
   const why = await ask("Why, should a claim go by it?", { text: "", yes: "Keep", label: "Why" });
-  await send("edit-dream", { id: step.item.id, version: step.item.version, n: step.number, path: file.path, content, why: why ?? "" });
+  await send("edit-dream", {
+    id: step.item.id,
+    version: step.item.version,
+    n: step.number,
+    path: file.path,
+    content,
+    why: why ?? "",
+  });
   say("the dream has your words now");
   await view.refresh();
 }
 
-const sayings = () => steps.filter((one) => decided.has(one.key)).map((one) => ({
-  id: one.item.id, version: one.item.version, numbers: one.numbered ? [one.number] : [], ...decided.get(one.key),
-}));
+const sayings = () =>
+  steps
+    .filter((one) => decided.has(one.key))
+    .map((one) => ({
+      id: one.item.id,
+      version: one.item.version,
+      numbers: one.numbered ? [one.number] : [],
+      ...decided.get(one.key),
+    }));
 
 async function carry(view, said = sayings(), agreed = false) {
   if (!said.length) return;
   const done = await send("decide", { decisions: said, agreed });
   const waits = agreed ? [] : done.failed.filter((one) => one.kind === "consent");
-  if (waits.length && (await ask("This concerns others", { lines: waits.map((one) => one.message), yes: "Agree" }))) {
+  if (
+    waits.length &&
+    (await ask("This concerns others", { lines: waits.map((one) => one.message), yes: "Agree" }))
+  ) {
     // What was decided already waits no more, and the rest is as it was shown.
     const left = said.filter((one) => waits.some((wait) => wait.id === one.id));
     await carry(view, left, true);
@@ -219,13 +344,29 @@ async function carry(view, said = sayings(), agreed = false) {
 }
 
 function tell(done, view) {
-  const notes = [...done.decided.flatMap((one) => one.notes), ...done.failed.map((one) => `${one.id ?? ""} was not decided: ${one.message}. ${one.hint}`)];
-  say(done.done ?? "Nothing was decided", { undo: done.undo, notes, wrong: done.failed.length > 0, then: view.refresh });
+  const notes = [
+    ...done.decided.flatMap((one) => one.notes),
+    ...done.failed.map((one) => `${one.id ?? ""} was not decided: ${one.message}. ${one.hint}`),
+  ];
+  say(done.done ?? "Nothing was decided", {
+    undo: done.undo,
+    notes,
+    wrong: done.failed.length > 0,
+    then: view.refresh,
+  });
 }
 
 function help() {
-  ask("Keys", { yes: "Close", lines: [
-    "j, k: next and previous", "a: accept; r: reject; R: reject, and say why", "A: accept this and the rest of its dream, or of its kind",
-    "e: edit", "s, n, o, d: of a question: same, newer, older, different", "1 to 9: of a dispute: this one stands", "u: undo the last key; c: carry out all that was decided",
-  ] });
+  ask("Keys", {
+    yes: "Close",
+    lines: [
+      "j, k: next and previous",
+      "a: accept; r: reject; R: reject, and say why",
+      "A: accept this and the rest of its dream, or of its kind",
+      "e: edit",
+      "s, n, o, d: of a question: same, newer, older, different",
+      "1 to 9: of a dispute: this one stands",
+      "u: undo the last key; c: carry out all that was decided",
+    ],
+  });
 }

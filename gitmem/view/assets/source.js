@@ -24,8 +24,11 @@ async function asked(path, options) {
     throw new Problem("gone", "git mem view does not run any more", "Start it again: git mem view");
   }
   if (response.status === 304) return { same: true };
-  if (response.status === 403) throw new Problem("gone", "This address is out of date", "Open the one that git mem view prints.");
-  const value = await response.json().catch(() => ({ error: { kind: "gone", message: "No answer that the page can read", hint: "" } }));
+  if (response.status === 403)
+    throw new Problem("gone", "This address is out of date", "Open the one that git mem view prints.");
+  const value = await response
+    .json()
+    .catch(() => ({ error: { kind: "gone", message: "No answer that the page can read", hint: "" } }));
   if (!response.ok) {
     const said = value.error;
     throw new Problem(said.kind, said.message, said.hint);
@@ -50,7 +53,13 @@ function answered(name, given) {
   if (name === "memories") return page(answers.memories, given);
   if (name === "log") return { entries: given.offset ? [] : answers.log.entries, more: false };
   if (name === "item") return answers.review.items.find((one) => one.id === given.id);
-  const key = [name, ...Object.keys(given).filter((key) => key !== "at").sort().map((key) => `${key}=${given[key]}`)].join("?");
+  const key = [
+    name,
+    ...Object.keys(given)
+      .filter((key) => key !== "at")
+      .sort()
+      .map((key) => `${key}=${given[key]}`),
+  ].join("?");
   const found = answers[key] ?? answers[name];
   if (!found) throw new Problem("left out", "That is not in this file", "");
   return found;
