@@ -16,7 +16,7 @@ from gitmem.core.text import counted, one_line
 if TYPE_CHECKING:
     from gitmem.engines.engine import Stale
     from gitmem.flows.document_check import Checked
-    from gitmem.flows.documents import Told, Updated
+    from gitmem.flows.documents import DocumentResult, Updated
 
 WIDTH = 400
 """Terminal cells of one line."""
@@ -132,7 +132,7 @@ def update(
     What was turned down is proposed again only for a document that is named.
     """
     from gitmem.flows.document_check import from_top
-    from gitmem.flows.documents import Request
+    from gitmem.flows.documents import UpdateRequest
     from gitmem.flows.documents import update as carry_out
     from gitmem.flows.engines import engine_for
 
@@ -143,7 +143,7 @@ def update(
         workspace,
         run.edges,
         lambda: engine_for(workspace, run.edges, engine),
-        Request(named, all=named is None),
+        UpdateRequest(named, all=named is None),
         dry_run=dry_run,
     )
     if run.out.as_json:
@@ -215,7 +215,7 @@ def _show(run: Context, done: Updated, dry_run: bool) -> None:
         out.say(f"undo: git branch -D gitmem/docs, or {one}")
 
 
-def _line(told: Told) -> str:
+def _line(told: DocumentResult) -> str:
     what = counted(len(told.stale), "statement")
     words = {
         "proposed": f"a change is proposed ({told.id})",
@@ -244,7 +244,7 @@ def _updated(done: Updated, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _told_value(told: Told) -> dict[str, Any]:
+def _told_value(told: DocumentResult) -> dict[str, Any]:
     from gitmem.flows.document_branch import difference
 
     return {

@@ -12,7 +12,7 @@ from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.words import sound
 from gitmem.flows import promote as promotion
-from gitmem.flows.promote import Done, Promotion, plan, text_of, told_of
+from gitmem.flows.promote import Promotion, PromotionResult, plan, text_of, told_of
 from gitmem.flows.undo import forget_decided
 from gitmem.ledger.lookup import find
 
@@ -137,7 +137,7 @@ def _diff(run: Context, planned: Promotion) -> None:
         run.out.data(line)
 
 
-def _value(planned: Promotion, done: Done | None) -> dict[str, object]:
+def _value(planned: Promotion, done: PromotionResult | None) -> dict[str, object]:
     at = planned.at
     return {
         "name": sound(at.memory.name),

@@ -19,13 +19,13 @@ from gitmem.dream.review import Answer
 from gitmem.flows import promotions
 from gitmem.flows.context import Edges
 from gitmem.flows.disputes import Dispute, settle
-from gitmem.flows.document_branch import Waiting
+from gitmem.flows.document_branch import WaitingDocument
 from gitmem.flows.dream_landing import tell_landed
 from gitmem.flows.dream_sources import lookup
 from gitmem.flows.exchange import after_merge
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import withdraw_proposal
-from gitmem.flows.promotions import Offered
+from gitmem.flows.promotions import OfferedPromotion
 from gitmem.flows.review import pick, queue
 from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all
@@ -434,12 +434,12 @@ def _landed(verb: str, landed: dreams.Landed) -> Decided:
     return Decided(f"{verb} {changes} of {landed.dream.id}{left}", _named(landed.written))
 
 
-def _accept_promotion(one: Offered, asked: Asked) -> Decided:
+def _accept_promotion(one: OfferedPromotion, asked: Asked) -> Decided:
     line = promotions.accept(*asked.place, one, asked.session.ask)
     return Decided(line, undo=(f"git mem demote {shlex.quote(one.at.address)}",))
 
 
-def _reject_promotion(one: Offered, asked: Asked) -> Decided:
+def _reject_promotion(one: OfferedPromotion, asked: Asked) -> Decided:
     written = promotions.reject(*asked.place, one, asked.choice.why, asked.job)
     return Decided(f"{one.at.address} stays a memory; it is not proposed again", _named(written))
 
@@ -482,13 +482,13 @@ def _reject_leaving(one: Held, _: Asked) -> Decided:
     )
 
 
-def _accept_document(one: Waiting, _: Asked) -> Decided:
+def _accept_document(one: WaitingDocument, _: Asked) -> Decided:
     from gitmem.flows.document_branch import refuse_accept  # it compares texts: seldom
 
     raise refuse_accept(one)
 
 
-def _reject_document(one: Waiting, asked: Asked) -> Decided:
+def _reject_document(one: WaitingDocument, asked: Asked) -> Decided:
     from gitmem.flows.document_branch import reject  # as above
 
     return Decided(reject(*asked.place, one))

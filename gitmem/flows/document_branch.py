@@ -57,7 +57,7 @@ REJECTIONS_KEPT = 300
 
 
 @dataclass(frozen=True)
-class Change:
+class DocumentChange:
     """A document as it should be.
 
     Attributes:
@@ -89,7 +89,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Standing:
+class DocumentBranch:
     """The branch as it stands.
 
     Attributes:
@@ -101,7 +101,7 @@ class Standing:
 
     tip: str
     base: str = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[DocumentChange, ...] = ()
     whose: str = ""
 
 
@@ -111,7 +111,7 @@ def change_id(path: str, blob: str) -> str:
     return f"m-{hashlib.sha256(told).hexdigest()[:6]}"
 
 
-def read_branch(workspace: Workspace, tip: str, without: Sequence[str], made: str = "") -> Standing:
+def read_branch(workspace: Workspace, tip: str, without: Sequence[str], made: str = "") -> DocumentBranch:
     """Reads the branch.
 
     Args:
@@ -124,7 +124,7 @@ def read_branch(workspace: Workspace, tip: str, without: Sequence[str], made: st
     """
     repo, git = workspace.code, workspace.git
     words = ["rev-list", "--first-parent", f"--max-count={LONGEST}", tip, "--not", *without, "--"]
-    found: list[Change] = []
+    found: list[DocumentChange] = []
     base = whose = ""
     for oid in git.run(words, git_dir=repo.git_dir).text.split():
         if oid == base:
@@ -144,10 +144,10 @@ def read_branch(workspace: Workspace, tip: str, without: Sequence[str], made: st
     bottom = repo.commit(found[-1].commit).parents[0] if found else ""
     if found and bottom != base:
         whose = whose or f"it was moved to {bottom[:12]}"
-    return Standing(tip, base, tuple(reversed(found)), whose)
+    return DocumentBranch(tip, base, tuple(reversed(found)), whose)
 
 
-def _change_of(repo: Repository, commit: Commit) -> Change | None:
+def _change_of(repo: Repository, commit: Commit) -> DocumentChange | None:
     told = parse_trailers(commit.message)
     if len(commit.parents) != 1 or told.writer != "extract" or not told.job.startswith("m-"):
         return None
@@ -159,11 +159,11 @@ def _change_of(repo: Repository, commit: Commit) -> Change | None:
         if old is None or new is None or change_id(path, new.oid) != told.job:
             return None
         body = commit.message.split("\n", 1)[-1].partition("\nGitmem-Op:")[0].strip("\n")
-        return Change(path, old.oid, new.oid, new.mode, told.engine, body, commit=commit.oid)
+        return DocumentChange(path, old.oid, new.oid, new.mode, told.engine, body, commit=commit.oid)
     return None
 
 
-def _alone(repo: Repository, commit: Commit, change: Change) -> bool:
+def _alone(repo: Repository, commit: Commit, change: DocumentChange) -> bool:
     words = ["diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", commit.parents[0], commit.oid]
     told = repo.git.run(words, git_dir=repo.git_dir, check=False).text
     kind = f"{change.mode:06o}"
@@ -183,7 +183,7 @@ def checked_out(git: GitCommand, common: Path) -> str:
     return ""
 
 
-def build(workspace: Workspace, base: str, changes: Sequence[Change], who: Signature) -> str:
+def build(workspace: Workspace, base: str, changes: Sequence[DocumentChange], who: Signature) -> str:
     """Makes the commits; no ref is moved, and neither index nor work tree is looked at.
 
     Args:
@@ -256,7 +256,7 @@ class Rejection:
 
 
 @dataclass(frozen=True)
-class Kept:
+class DocumentNotes:
     """What gitmem notes of its work. Lost, a document is looked at once more, and what was turned down may
     be proposed again.
 
@@ -296,7 +296,7 @@ def key_of(found: Collection[Stale]) -> str:
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
 
 
-def read_kept(state: Path) -> Kept:
+def read_kept(state: Path) -> DocumentNotes:
     """What is noted; nothing where it is missing or damaged.
 
     Args:
@@ -305,9 +305,9 @@ def read_kept(state: Path) -> Kept:
     return _parse(_DOCS.get(state, _ALL))
 
 
-def change_kept(state: Path, change: Callable[[Kept], Kept]) -> Kept:
+def change_kept(state: Path, change: Callable[[DocumentNotes], DocumentNotes]) -> DocumentNotes:
     """Notes something; others who do meanwhile lose nothing by it. Best effort, as all that can be lost."""
-    made: list[Kept] = []
+    made: list[DocumentNotes] = []
 
     def changed(value: Any) -> dict[str, Any]:
         made.append(change(_parse(value)))
@@ -321,10 +321,10 @@ _ALL = "all"
 _DOCS = Space("documents", 1, ("docs.json",), lambda path: {_ALL: dict(json_entries(path))})
 
 
-def _parse(value: Any) -> Kept:
+def _parse(value: Any) -> DocumentNotes:
     with suppress(KeyError, TypeError, AttributeError, ValueError):
         if value["version"] == VERSION:
-            return Kept(
+            return DocumentNotes(
                 str(value["tip"]),
                 str(value["branch"]),
                 _words(value["checked"]),
@@ -332,10 +332,10 @@ def _parse(value: Any) -> Kept:
                 tuple(Rejection(**_words(row)) for row in value["rejected"]),
                 _words(value["pushed"]),
             )
-    return Kept()
+    return DocumentNotes()
 
 
-def _as_value(kept: Kept) -> dict[str, Any]:
+def _as_value(kept: DocumentNotes) -> dict[str, Any]:
     value = {"version": VERSION} | asdict(kept)
     value["checked"] = dict(list(kept.checked.items())[-BRANCHES_KEPT:])
     due = list(kept.due.items())[-BRANCHES_KEPT:]
@@ -349,11 +349,11 @@ def _words(value: Any) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingDocument:
     """A change to a document that waits, and the whole branch that it stands on."""
 
-    change: Change
-    standing: Standing
+    change: DocumentChange
+    standing: DocumentBranch
 
     @property
     def id(self) -> str:
@@ -368,7 +368,7 @@ class Waiting:
         return (one, every) if len(self.standing.changes) > 1 else (every, one)
 
 
-def waiting_documents(workspace: Workspace) -> tuple[Waiting, ...]:
+def waiting_documents(workspace: Workspace) -> tuple[WaitingDocument, ...]:
     """Changes to documents that neither HEAD nor the branch they are for has."""
     repo = workspace.code
     tip = repo.ref(DOCS_REF)
@@ -379,23 +379,25 @@ def waiting_documents(workspace: Workspace) -> tuple[Waiting, ...]:
     heads = [oid for oid in (workspace.code_head(), branch) if oid]
     standing = read_branch(workspace, tip, heads, kept.tip)
     tree = repo.commit(heads[0]).tree if heads else None
-    return tuple(Waiting(one, standing) for one in standing.changes if not (tree and has(repo, tree, one)))
+    return tuple(
+        WaitingDocument(one, standing) for one in standing.changes if not (tree and has(repo, tree, one))
+    )
 
 
-def has(repo: Repository, tree: str, change: Change) -> bool:
+def has(repo: Repository, tree: str, change: DocumentChange) -> bool:
     """Whether a tree of the code has what a change makes of its document."""
     entry = repo.entry(tree, change.path)
     return entry is not None and entry.oid == change.after
 
 
-def title(one: Waiting) -> str:
+def title(one: WaitingDocument) -> str:
     """What it is, on one line."""
     stale = sum(line.startswith("- line ") for line in one.change.body.splitlines())
     why = f": {counted(stale, 'statement')} no longer true" if stale else ""
     return f"{one.change.path}{why}"
 
 
-def value(one: Waiting) -> dict[str, Any]:
+def value(one: WaitingDocument) -> dict[str, Any]:
     """The same for a program."""
     return {
         "path": sound(one.change.path),
@@ -409,7 +411,7 @@ def value(one: Waiting) -> dict[str, Any]:
     }
 
 
-def tell(workspace: Workspace, one: Waiting) -> tuple[tuple[str, ...], dict[str, Any]]:
+def tell(workspace: Workspace, one: WaitingDocument) -> tuple[tuple[str, ...], dict[str, Any]]:
     """All of it: what is said of it, the difference, what is still not true, and how it is taken."""
     change, whose = one.change, one.standing.whose
     before, after = (workspace.code.blob(oid) for oid in (change.before, change.after))
@@ -448,7 +450,7 @@ def difference(path: str, before: str, after: str) -> Iterator[str]:
             yield "\\ No newline at end of file"
 
 
-def _stale(workspace: Workspace, one: Waiting, blob: str) -> tuple[Stale, ...]:
+def _stale(workspace: Workspace, one: WaitingDocument, blob: str) -> tuple[Stale, ...]:
     """What a version of the document says that does not hold on the code it is for."""
     from gitmem.flows.document_check import check  # a list of what waits checks nothing
     from gitmem.flows.document_text import parse
@@ -458,7 +460,7 @@ def _stale(workspace: Workspace, one: Waiting, blob: str) -> tuple[Stale, ...]:
     return found[0].stale if found else ()
 
 
-def refuse_accept(one: Waiting) -> CheckFailed:
+def refuse_accept(one: WaitingDocument) -> CheckFailed:
     """Why gitmem does not do it: a work tree and its branch are the person's."""
     first, other = one.take
     return CheckFailed(
@@ -467,7 +469,7 @@ def refuse_accept(one: Waiting) -> CheckFailed:
     )
 
 
-def reject(workspace: Workspace, edges: Edges, one: Waiting) -> str:
+def reject(workspace: Workspace, edges: Edges, one: WaitingDocument) -> str:
     """Takes a change off the branch and remembers that it was turned down.
 
     Returns:
@@ -490,11 +492,11 @@ def reject(workspace: Workspace, edges: Edges, one: Waiting) -> str:
     rest = [other for other in standing.changes if other.commit != change.commit]
     new = build(workspace, standing.base, rest, workspace.author(edges.now)) if rest else None
 
-    def remember(known: Kept) -> Kept:
+    def remember(known: DocumentNotes) -> DocumentNotes:
         kept = tuple(row for row in known.rejected if row != told)
         return replace(known, rejected=(*kept, told))
 
-    def note(known: Kept) -> Kept:
+    def note(known: DocumentNotes) -> DocumentNotes:
         return replace(known, tip=new or "", branch=known.branch if new else "")
 
     change_kept(workspace.state, remember)
@@ -552,7 +554,7 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
             raise RepositoryError(f"{remote.name} refused {NAME}: {pushed.words}", "Nothing was opened.")
         remote.note(workspace.code, DOCS_REF, standing.tip)
 
-        def note(known: Kept) -> Kept:
+        def note(known: DocumentNotes) -> DocumentNotes:
             return replace(known, pushed={**known.pushed, remote.name: standing.tip})
 
         change_kept(workspace.state, note)
@@ -580,7 +582,7 @@ def _holds(workspace: Workspace, there: str, tip: str) -> bool:
     return repo.resolve(there) == there and repo.is_ancestor(there, tip)
 
 
-def _body(waits: tuple[Waiting, ...]) -> str:
+def _body(waits: tuple[WaitingDocument, ...]) -> str:
     """The text of a request. What a document says stands in code spans, where hosts obey nothing."""
     from gitmem.flows.pull_request import code
 

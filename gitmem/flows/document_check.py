@@ -131,7 +131,7 @@ def check(
 
 
 def _checked(
-    doc: Doc, rows: Sequence[tuple[tuple[Doc, Statement], Outcome]], since: str, files: CodeFiles
+    doc: Doc, rows: Sequence[tuple[tuple[Doc, Statement], _Outcome]], since: str, files: CodeFiles
 ) -> Checked:
     """What came of one document. What a line names twice is told once."""
     stale = [_stale(one, how) for (_, one), how in rows if how.kind in ("moved", "gone")]
@@ -148,11 +148,11 @@ def _checked(
     return Checked(doc, tuple(dict.fromkeys(stale)), since, tuple(dict.fromkeys(untold)), "; ".join(notes))
 
 
-def _stale(one: Statement, how: Outcome) -> Stale:
+def _stale(one: Statement, how: _Outcome) -> Stale:
     return Stale(one.line, one.name, one.kind, how.became, _evidence(one, how))
 
 
-def _evidence(statement: Statement, outcome: Outcome) -> str:
+def _evidence(statement: Statement, outcome: _Outcome) -> str:
     name = f"`{statement.name}`"
     when = f"{outcome.commit[:9]}, {day(outcome.time)}" if outcome.commit else ""
     if outcome.kind in ("never", "unknown"):
@@ -249,7 +249,7 @@ def from_top(worktree: Path | None, cwd: Path, path: Path | str) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class _Outcome:
     """What became of what one statement names.
 
     Attributes:
@@ -331,7 +331,7 @@ class _Code:
         # Of another time than the work tree's nothing lies there.
         self._is_present = rev == STAGED or self.commit == files.commit("HEAD")
 
-    def look(self, asked: Sequence[_Asked]) -> Sequence[Outcome]:
+    def look(self, asked: Sequence[_Asked]) -> Sequence[_Outcome]:
         """One outcome for each statement."""
         self._now = self._side(self._rev, [one for _, one in asked], former=False)
         doubts = {n: doubt for n, one in enumerate(asked) if (doubt := self._doubt(*one))}
@@ -359,8 +359,8 @@ class _Code:
         known = not self._files.shallow and self._files.complete and len(bases) <= MOST_BASES
         for n, doubt in doubts.items():
             if doubt == "lacking" and not self._foreign(*asked[n]):
-                outcomes.setdefault(n, Outcome("never" if known else "unknown"))
-        return [outcomes.get(n) or Outcome("there") for n in range(len(asked))]
+                outcomes.setdefault(n, _Outcome("never" if known else "unknown"))
+        return [outcomes.get(n) or _Outcome("there") for n in range(len(asked))]
 
     def _doubt(self, doc: Doc, one: Statement) -> _Doubt | None:
         """Why what a statement names may not be there any more; None where it surely is."""
@@ -530,7 +530,7 @@ class _Code:
         top = self._files.worktree
         return top is not None and self._is_present and any(os.path.lexists(top / path) for path in paths)
 
-    def _became(self, asked: Mapping[int, tuple[Doc, Statement, _Then]]) -> dict[int, Outcome]:
+    def _became(self, asked: Mapping[int, tuple[Doc, Statement, _Then]]) -> dict[int, _Outcome]:
         """What became of each."""
         if not asked:
             return {}
@@ -569,46 +569,48 @@ class _Code:
         then: _Then,
         moved: Mapping[str, Fate],
         words: Mapping[str, WordFate],
-    ) -> Outcome:
+    ) -> _Outcome:
         if then.anchor:
             if not then.anchored:
-                return Outcome("gone")
+                return _Outcome("gone")
             now = one.name.replace(f"#{then.anchor}", f"#{then.anchored}")
-            return Outcome("moved", f"{then.path}#{then.anchored}", now)
+            return _Outcome("moved", f"{then.path}#{then.anchored}", now)
         if then.left:
             having = [path for path in self._files.defining(self._rev, one.parts[-1]) if not is_aside(path)]
             now = having[0] if len(having) == 1 else ""
-            return Outcome("moved" if now else "gone", now, out_of=then.left)
+            return _Outcome("moved" if now else "gone", now, out_of=then.left)
         if then.words:
             return self._word_outcome(one, then, words)
         if not then.path:
             written = texts.command_written(one, then.runs)
-            return Outcome("moved", written, written) if written else Outcome("gone")
+            return _Outcome("moved", written, written) if written else _Outcome("gone")
         fate = Fate("", 0, then.path, True) if self._now.places.has(then.path) else moved[then.path]
         if not fate.exists:
-            return Outcome("gone", fate.now, "", fate.commit, fate.time)
+            return _Outcome("gone", fate.now, "", fate.commit, fate.time)
         if one.kind == "symbol":
             return self._module(one, then, fate)
         became = texts.as_written(one, then.path, fate.now, doc.path)
         target = "" if one.kind == "link" else became.rstrip("/")
         if target and self._now.places.meant(target, doc.path.rpartition("/")[0]) != (fate.now,):
             became = fate.now if one.kind != "link" and re.fullmatch(r"[\w./@+-]+", fate.now) else ""
-        return Outcome("moved", fate.now, became if became != one.name else "", fate.commit, fate.time)
+        return _Outcome("moved", fate.now, became if became != one.name else "", fate.commit, fate.time)
 
-    def _word_outcome(self, one: Statement, then: _Then, words: Mapping[str, WordFate]) -> Outcome:
+    def _word_outcome(self, one: Statement, then: _Then, words: Mapping[str, WordFate]) -> _Outcome:
         known = [words[word] for word in then.words if word in words]
         if not known:
-            return Outcome("gone")
+            return _Outcome("gone")
         newest = max(known, key=lambda fate: fate.time)
         if len(known) < len(then.words) or not all(fate.now for fate in known):
-            return Outcome("gone", "", "", newest.commit, newest.time)
+            return _Outcome("gone", "", "", newest.commit, newest.time)
         written = one.name
         for word in then.words:
             pattern = rf"(?<![\w-]){re.escape(word)}(?![\w-])"
             written = re.sub(pattern, lambda _, word=word: words[word].now, written)  # type: ignore[misc]
-        return Outcome("moved", written, written if written != one.name else "", newest.commit, newest.time)
+        return _Outcome(
+            "moved", written, written if written != one.name else "", newest.commit, newest.time
+        )
 
-    def _module(self, one: Statement, then: _Then, fate: Fate) -> Outcome:
+    def _module(self, one: Statement, then: _Then, fate: Fate) -> _Outcome:
         """Of a dotted name whose module moved."""
         old, new = module_name(then.path), module_name(fate.now)
         module = one.name.removesuffix(f".{then.rest}") if then.rest else one.name
@@ -617,7 +619,7 @@ class _Code:
         if then.rest:
             text = self._files.text(self._now.places.files.get(fate.now, ""))
             became = f"{became}.{then.rest}" if became and text and texts.mentions(text, then.rest) else ""
-        return Outcome("moved", became or fate.now, became, fate.commit, fate.time)
+        return _Outcome("moved", became or fate.now, became, fate.commit, fate.time)
 
     def _paths(self, paths: set[str], bases: Mapping[str, str]) -> dict[str, Fate]:
         """What became of files and folders."""

@@ -438,7 +438,7 @@ def _slug(title: str) -> str:
 
 
 @dataclass(frozen=True)
-class Version:
+class DocumentVersion:
     """A document as a commit left it.
 
     Attributes:
@@ -467,7 +467,7 @@ class History:
         self._said: dict[tuple[str, str], frozenset[tuple[str, str, str]]] = {}
         self.versions = _versions(files, commit, paths)
 
-    def since(self, path: str, key: tuple[str, str, str]) -> tuple[Version, ...]:
+    def since(self, path: str, key: tuple[str, str, str]) -> tuple[DocumentVersion, ...]:
         """The oldest of the versions in a row that make a statement, and the newest; none for a new one."""
         first = last = None
         for version in self.versions.get(path, ()):
@@ -478,7 +478,7 @@ class History:
             return ()
         return (first,) if first == last else (first, last)
 
-    def _statements(self, version: Version) -> frozenset[tuple[str, str, str]]:
+    def _statements(self, version: DocumentVersion) -> frozenset[tuple[str, str, str]]:
         place = version.path, version.oid
         if place not in self._said:
             # Before it was marked as a living document it said the same.
@@ -487,9 +487,9 @@ class History:
         return self._said[place]
 
 
-def _versions(files: CodeFiles, commit: str, paths: Collection[str]) -> dict[str, list[Version]]:
+def _versions(files: CodeFiles, commit: str, paths: Collection[str]) -> dict[str, list[DocumentVersion]]:
     """The commits that changed some documents, newest first, through renames of theirs."""
-    found: dict[str, list[Version]] = {path: [] for path in paths}
+    found: dict[str, list[DocumentVersion]] = {path: [] for path in paths}
     pending = {path: path for path in paths}
     tips = dict.fromkeys(paths, commit)
     for _ in range(MOST_NAMES + 1):
@@ -514,11 +514,13 @@ def _versions(files: CodeFiles, commit: str, paths: Collection[str]) -> dict[str
     return found
 
 
-def _changes(files: CodeFiles, tip: str, names: Collection[str]) -> dict[str, list[tuple[Version, str]]]:
+def _changes(
+    files: CodeFiles, tip: str, names: Collection[str]
+) -> dict[str, list[tuple[DocumentVersion, str]]]:
     seen = files.ask([*_LOG, f"-{MOST_VERSIONS}", tip, "--", *sorted(names)], 4 << 20)
     if seen.returncode != 0:
         files.complete = False
-    found: dict[str, list[tuple[Version, str]]] = {}
+    found: dict[str, list[tuple[DocumentVersion, str]]] = {}
     commit = ""
     fields = iter(seen.text.replace(COMMIT, f"\0{COMMIT}").split("\0"))
     for row in fields:
@@ -529,5 +531,5 @@ def _changes(files: CodeFiles, tip: str, names: Collection[str]) -> dict[str, li
         if match := _RAW.match(word):
             path = next(fields, "")
             if match[3] != "D" and match[1] not in ("120000", "160000"):
-                found.setdefault(path, []).append((Version(commit, path, match[2]), match[3]))
+                found.setdefault(path, []).append((DocumentVersion(commit, path, match[2]), match[3]))
     return found

@@ -19,9 +19,9 @@ from gitmem.engines.engine import Document, DocumentInput, Engine, Stale
 from gitmem.flows.context import Edges, own_text
 from gitmem.flows.document_branch import (
     NAME,
-    Change,
-    Kept,
-    Standing,
+    DocumentBranch,
+    DocumentChange,
+    DocumentNotes,
     build,
     change_kept,
     checked_out,
@@ -79,7 +79,7 @@ class NotNow(RepositoryError):
 
 
 @dataclass(frozen=True)
-class Place:
+class CodeBranch:
     """A branch of the code, as a work tree has it.
 
     Attributes:
@@ -94,7 +94,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Request:
+class UpdateRequest:
     """What is to be looked at.
 
     Attributes:
@@ -108,7 +108,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Told:
+class DocumentResult:
     """What came of one document.
 
     Attributes:
@@ -131,7 +131,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Plan:
+class UpdatePlan:
     """What would be done.
 
     Attributes:
@@ -143,10 +143,10 @@ class Plan:
         seen: whether all that new commits touched was looked at.
     """
 
-    place: Place
-    standing: Standing | None
-    changes: tuple[Change, ...]
-    told: tuple[Told, ...]
+    place: CodeBranch
+    standing: DocumentBranch | None
+    changes: tuple[DocumentChange, ...]
+    told: tuple[DocumentResult, ...]
     engine: str = ""
     left: str = ""
     branch: str = ""
@@ -177,7 +177,7 @@ class Updated:
         log: what they tried and were refused.
     """
 
-    plan: Plan
+    plan: UpdatePlan
     tip: str = ""
     before: str = ""
     usage: tuple[Usage, ...] = ()
@@ -197,7 +197,7 @@ def keep_documents(workspace: Workspace, edges: Edges, tally: Tally) -> None:
     from gitmem.flows.engines import engine_for
 
     try:
-        done = update(workspace, edges, lambda: engine_for(workspace, edges), Request())
+        done = update(workspace, edges, lambda: engine_for(workspace, edges), UpdateRequest())
     except NotNow as reason:
         tally.skip(WHAT, reason.message.partition(": ")[2])
         return
@@ -227,7 +227,7 @@ def update(
     workspace: Workspace,
     edges: Edges,
     engine: Callable[[], Engine],
-    request: Request,
+    request: UpdateRequest,
     *,
     dry_run: bool = False,
 ) -> Updated:
@@ -262,7 +262,7 @@ def update(
     raise RepositoryError(f"{NAME} is moved by others all the time", "Run it again.")
 
 
-def _carry_out(workspace: Workspace, edges: Edges, plan: Plan) -> str:
+def _carry_out(workspace: Workspace, edges: Edges, plan: UpdatePlan) -> str:
     """Moves the branch; returns where it is, empty for nowhere."""
     repo, before = workspace.code, plan.standing.tip if plan.standing else None
     if plan.outcome in ("left", "unchanged", "nothing"):
@@ -275,10 +275,10 @@ def _carry_out(workspace: Workspace, edges: Edges, plan: Plan) -> str:
     return tip
 
 
-def _note(workspace: Workspace, plan: Plan, request: Request, tip: str) -> None:
+def _note(workspace: Workspace, plan: UpdatePlan, request: UpdateRequest, tip: str) -> None:
     made = {(one.path, one.after) for one in plan.changes}
 
-    def change(known: Kept) -> Kept:
+    def change(known: DocumentNotes) -> DocumentNotes:
         checked = dict(known.checked)
         if plan.seen:  # the newest one last
             checked.pop(plan.place.branch, None)
@@ -294,7 +294,7 @@ def _note(workspace: Workspace, plan: Plan, request: Request, tip: str) -> None:
     change_kept(workspace.state, change)
 
 
-def _place_of(workspace: Workspace) -> Place:
+def _place_of(workspace: Workspace) -> CodeBranch:
     """Where the code stands.
 
     Raises:
@@ -314,7 +314,7 @@ def _place_of(workspace: Workspace) -> Place:
         why = f"{short_name(branch)} has no commit yet"
     if why:
         raise NotNow(f"Documents are left alone: {why}", "Run it again on a branch of the code.")
-    return Place(top, branch, head)
+    return CodeBranch(top, branch, head)
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ class _Look:
         workspace: Workspace,
         edges: Edges,
         engine: Callable[[], Engine],
-        request: Request,
+        request: UpdateRequest,
         answers: dict[tuple[str, str, str], _Answer | EngineError],
     ) -> None:
         self.workspace, self.edges, self.request = workspace, edges, request
@@ -359,10 +359,10 @@ class _Look:
         self.tree = workspace.code.commit(self.place.head).tree
         self._make, self._answers = engine, answers
         self._allow = workspace.allowed
-        self._changes: list[Change] = []
+        self._changes: list[DocumentChange] = []
         self._failed: list[str] = []
 
-    def plan(self, tip: str | None) -> Plan:
+    def plan(self, tip: str | None) -> UpdatePlan:
         """What the branch is to hold.
 
         Args:
@@ -375,11 +375,11 @@ class _Look:
         if tip is not None:
             standing = read_branch(workspace, tip, [place.head], kept.tip)
             if why := self._not_ours(standing):
-                return Plan(place, standing, (), (), left=why, branch=kept.branch, due=kept.due)
+                return UpdatePlan(place, standing, (), (), left=why, branch=kept.branch, due=kept.due)
         docs = {doc.path: doc for doc in documents(workspace.git, place.top, place.head)}
         wanted = self._wanted(docs)
         had = {one.path: one for one in standing.changes} if standing else {}
-        carried: list[Change] = []
+        carried: list[DocumentChange] = []
         for path, change in had.items():
             entry = repo.entry(self.tree, path)
             if path not in docs or path in wanted or entry is None or entry.oid == change.after:
@@ -394,7 +394,7 @@ class _Look:
         engine = self._make() if wanted else None
         checked = check(workspace.git, place.top, place.head, [docs[path] for path in sorted(wanted)])
         told = [self._told(engine, one, had.get(one.doc.path)) for one in checked if engine]
-        told += [Told(one.path, "kept", one.id) for one in carried]
+        told += [DocumentResult(one.path, "kept", one.id) for one in carried]
         changes = tuple(sorted([*carried, *self._changes], key=lambda one: one.path))
         due = dict(kept.due)
         before = () if self.request.paths is None else kept.due.get(place.branch, ())
@@ -407,9 +407,9 @@ class _Look:
                 due[kept.branch] = tuple(dict.fromkeys([*kept.due.get(kept.branch, ()), *had]))
         name = engine.name if engine else ""
         seen = self.request.paths is None
-        return Plan(place, standing, changes, tuple(told), name, left, branch, due, seen)
+        return UpdatePlan(place, standing, changes, tuple(told), name, left, branch, due, seen)
 
-    def _not_ours(self, standing: Standing) -> str:
+    def _not_ours(self, standing: DocumentBranch) -> str:
         """Why the branch may not be moved; empty where it may."""
         merged = self.workspace.code.is_ancestor(standing.tip, self.place.head)
         if standing.whose and not merged:
@@ -451,7 +451,7 @@ class _Look:
         names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
         return None if done.returncode else frozenset(names) - {""}
 
-    def _told(self, engine: Engine, checked: Checked, had: Change | None) -> Told:
+    def _told(self, engine: Engine, checked: Checked, had: DocumentChange | None) -> DocumentResult:
         """Looks at one document; what is proposed for it is noted.
 
         Args:
@@ -460,7 +460,9 @@ class _Look:
         doc, stale = checked.doc, checked.stale
         entry = self.workspace.code.entry(self.tree, doc.path)
         notes = (checked.note,) if checked.note else ()
-        told = Told(doc.path, "open" if stale else "true", "", "", stale, notes, doc.text, doc.text)
+        told = DocumentResult(
+            doc.path, "open" if stale else "true", "", "", stale, notes, doc.text, doc.text
+        )
         if entry is None or entry.mode not in (BLOB, EXECUTABLE):
             return replace(told, result="refused", why="it is no regular file")
         asked = self.request.all or self.request.paths is not None
@@ -485,7 +487,9 @@ class _Look:
         after = blob_name(data, self.workspace.code.hex_length)
         if self.request.paths is None and self.kept.turned_down(doc.path, after):
             return replace(told, result="rejected")
-        made = Change(doc.path, entry.oid, after, entry.mode, engine.name, answer.body, data, answer.usage)
+        made = DocumentChange(
+            doc.path, entry.oid, after, entry.mode, engine.name, answer.body, data, answer.usage
+        )
         self._changes.append(made)
         stands = had is not None and had.after == after
         return replace(told, result="kept" if stands else "proposed", id=made.id, after=answer.text)

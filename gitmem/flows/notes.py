@@ -29,7 +29,7 @@ from gitmem.ledger.files import log
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.knowledge import known_before
 from gitmem.ledger.moments import resolve_at
-from gitmem.ledger.session_notes import Kept, all_notes, is_plain, keep, notes_of, ref_of
+from gitmem.ledger.session_notes import SessionNotes, all_notes, is_plain, keep, notes_of, ref_of
 from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import MAIN, Workspace
 from gitmem.rules.secrets import find_secrets, redact, scan
@@ -254,7 +254,7 @@ class _Taker:
         self._remember(file, lacks, self._looks.get(file.id, Look()).last)
         return why
 
-    def _noted(self, messages: Sequence[Message], session: str, kept: Kept | None) -> int | None:
+    def _noted(self, messages: Sequence[Message], session: str, kept: SessionNotes | None) -> int | None:
         """How many messages the notes tell of already; None where there are no notes."""
         if kept is None:
             return None
@@ -264,7 +264,7 @@ class _Taker:
         places.pop("", None)
         return max(places.get(kept.last, 0), places.get(known, 0))
 
-    def _ask(self, file: SessionFile, session: Session, kept: Kept | None, noted: int) -> str:
+    def _ask(self, file: SessionFile, session: Session, kept: SessionNotes | None, noted: int) -> str:
         """Has the engine take the notes; returns why it did not, empty where it did."""
         name = self.engine.name
         try:
@@ -283,7 +283,7 @@ class _Taker:
         return ""
 
     def _take(
-        self, engine: Engine, file: SessionFile, session: Session, kept: Kept | None, noted: int
+        self, engine: Engine, file: SessionFile, session: Session, kept: SessionNotes | None, noted: int
     ) -> None:
         """Has an engine write notes on, holds them to headings, secrets and limits, and keeps them."""
         workspace, edges = self.workspace, self.edges
@@ -413,7 +413,7 @@ def noted_ids(workspace: Workspace) -> list[str]:
     return sorted(one.session for one in found if is_plain(one.session))
 
 
-def shown_notes(workspace: Workspace, edges: Edges, id: str | None, at: str | None = None) -> Kept:
+def shown_notes(workspace: Workspace, edges: Edges, id: str | None, at: str | None = None) -> SessionNotes:
     """The notes of a session.
 
     Args:

@@ -31,15 +31,15 @@ from gitmem.flows import rule_text as text
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.rule_files import (
     EVERYWHERE,
-    Place,
-    Standing,
-    State,
-    Waiting,
+    HeadRule,
+    MemoryPlace,
+    RuleState,
+    UncommittedRule,
     changing,
     place_at,
     place_of,
 )
-from gitmem.flows.rule_text import OddMarks, Rule
+from gitmem.flows.rule_text import FileRule, OddMarks
 from gitmem.flows.save import copies_of
 from gitmem.git.command import peek
 from gitmem.git.repository import TREE, Repository
@@ -55,7 +55,7 @@ from gitmem.rules.screen import refused_claims
 
 MESSAGE = "promotion.txt"
 
-Rules = Mapping[str, tuple[str, Rule]]
+Rules = Mapping[str, tuple[str, FileRule]]
 """Address to the file that has the rule, and the rule."""
 
 
@@ -72,7 +72,7 @@ class Promotion:
         secret: whether one of them is that it holds a secret.
     """
 
-    at: Place
+    at: MemoryPlace
     address: str
     file: str
     rule: str
@@ -91,7 +91,7 @@ class Promotion:
 
 
 @dataclass(frozen=True)
-class Done:
+class PromotionResult:
     """What promote or demote did.
 
     Attributes:
@@ -102,7 +102,7 @@ class Done:
         notes: what a person has to know besides.
     """
 
-    at: Place
+    at: MemoryPlace
     file: str
     command: str = ""
     message: str = ""
@@ -111,13 +111,13 @@ class Done:
     notes: tuple[str, ...] = ()
 
 
-def plan(workspace: Workspace, edges: Edges, found: Found | Place, to: str | None) -> Promotion:
+def plan(workspace: Workspace, edges: Edges, found: Found | MemoryPlace, to: str | None) -> Promotion:
     """Works out what promoting a memory would write; nothing is written.
 
     Raises:
         UsageError: the file cannot hold it, it is disputed, or a rule already.
     """
-    at, memory = Place(found.scope, found.agent, found.file, found.memory), found.memory
+    at, memory = MemoryPlace(found.scope, found.agent, found.file, found.memory), found.memory
     if any(claim.dispute for claim in memory.claims):
         raise UsageError(f"{memory.name} is disputed", "Settle it first: git mem review")
     state = files.read_state(workspace.state)
@@ -153,7 +153,7 @@ def plan(workspace: Workspace, edges: Edges, found: Found | Place, to: str | Non
     return Promotion(at, address, file, rule, before, after, tuple(doubts), bool(refused))
 
 
-def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
+def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> PromotionResult:
     """Writes the rule into the work tree's file and proposes a commit; nothing is staged or committed.
 
     Where HEAD has the very rule already, the memory is moved at once.
@@ -164,23 +164,23 @@ def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Done:
         files.write_here(workspace, file, planned.before, planned.after)
     with changing(workspace) as state:
         top = str(files.top_of(workspace))
-        state.pending[planned.address] = Waiting(file, top, text.claim_ids(at.memory))
+        state.pending[planned.address] = UncommittedRule(file, top, text.claim_ids(at.memory))
         state.leaving.pop(planned.address, None)
         if not at.is_settled(file):
             state.standing.pop(planned.address, None)
     moved = settle(workspace, edges) if _in_head(workspace, at, file) else ()
     with changing(workspace) as state:
         path, command = propose(workspace, edges, state)
-    return Done(at, file, command, str(path or ""), None, edited, moved)
+    return PromotionResult(at, file, command, str(path or ""), None, edited, moved)
 
 
-def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = False) -> Done:
+def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = False) -> PromotionResult:
     """Takes a rule out of the work tree's file, and brings the memory back at once.
 
     Raises:
         UsageError: the memory is no rule, or the file's marks are odd.
     """
-    at = Place(found.scope, found.agent, found.file, found.memory)
+    at = MemoryPlace(found.scope, found.agent, found.file, found.memory)
     file = _file_of(files.read_state(workspace.state), at)
     if not file:
         raise UsageError(f"{found.memory.name} is no rule", "See which are: git mem list -a")
@@ -190,7 +190,7 @@ def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = 
         files.check_file(workspace, file)
     after = text.remove(before, rule.address) if rule is not None else before
     if dry_run:
-        return Done(at, file, edited=after != before)
+        return PromotionResult(at, file, edited=after != before)
     if after != before:
         files.write_here(workspace, file, before, after)
     address = rule.address if rule is not None else at.address
@@ -201,15 +201,17 @@ def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = 
         if in_head:
             # Until the person commits, the worker finds it in HEAD and must leave the memory where it is.
             old = state.standing.get(address)
-            state.standing[address] = Standing(file, old.commit if old else "", at.path, here=False)
-            state.leaving[address] = Waiting(file, str(files.top_of(workspace)))
+            state.standing[address] = HeadRule(file, old.commit if old else "", at.path, here=False)
+            state.leaving[address] = UncommittedRule(file, str(files.top_of(workspace)))
     written = _take_back(workspace, edges, at, workspace.code_head(), f"the rule was taken out of {file}")
     with changing(workspace) as state:
         path, command = propose(workspace, edges, state)
-    return Done(at, file, command, str(path or ""), written, after != before, tuple(_notes(at, file, rule)))
+    return PromotionResult(
+        at, file, command, str(path or ""), written, after != before, tuple(_notes(at, file, rule))
+    )
 
 
-def _notes(at: Place, file: str, rule: Rule | None) -> Iterator[str]:
+def _notes(at: MemoryPlace, file: str, rule: FileRule | None) -> Iterator[str]:
     if rule is None:
         yield f"{file} does not have the rule here"
     elif not text.says_the_same(at.memory, rule.text):
@@ -217,19 +219,19 @@ def _notes(at: Place, file: str, rule: Rule | None) -> Iterator[str]:
         yield from (f"    {line}".rstrip() for line in rule.text.split("\n"))
 
 
-def _file_of(state: State, at: Place) -> str:
+def _file_of(state: RuleState, at: MemoryPlace) -> str:
     """The file that has a memory's rule, or is to have it; empty where there is none."""
     waiting = state.pending.get(at.address)
     return rule_file(at.memory) or (waiting.file if waiting else "")
 
 
-def _fresh(state: State, at: Place, rule: Rule) -> tuple[Claim, ...]:
+def _fresh(state: RuleState, at: MemoryPlace, rule: FileRule) -> tuple[Claim, ...]:
     """What a memory was taught after it became a rule."""
     known = state.pending.get(rule.address) or state.standing.get(rule.address)
     return text.unsaid(at.memory, (known.claims if known else ()) or text.taken_over(at.memory, rule.text))
 
 
-def _rule_of(said: str, at: Place, file: str) -> Rule | None:
+def _rule_of(said: str, at: MemoryPlace, file: str) -> FileRule | None:
     """The rule of a memory: by its name, else the one that says what the memory says."""
     try:
         rules = text.parse(said).rules
@@ -240,7 +242,7 @@ def _rule_of(said: str, at: Place, file: str) -> Rule | None:
     return next(iter(named or (alike if len(alike) == 1 else [])), None)
 
 
-def _in_head(workspace: Workspace, at: Place, file: str) -> bool:
+def _in_head(workspace: Workspace, at: MemoryPlace, file: str) -> bool:
     try:
         said = files.as_text(files.blob_at(workspace, "HEAD", file), file)
         return _rule_of(said, at, file) is not None
@@ -249,7 +251,7 @@ def _in_head(workspace: Workspace, at: Place, file: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Told:
+class RuleMessage:
     """What the proposed message says of one rule.
 
     Attributes:
@@ -272,7 +274,7 @@ def title_of(verb: str, memory: Memory) -> str:
     return f"{verb} the rule {memory.name}: {on_one_line(memory.description) or memory.name}"
 
 
-def told_of(workspace: Workspace, at: Place, verb: str) -> Told:
+def told_of(workspace: Workspace, at: MemoryPlace, verb: str) -> RuleMessage:
     """What the message says of a memory: who taught it, when, in which session, where it is kept."""
     scope = workspace.scope(at.scope)
     tip = scope.repo.ref(scope.ref) or ""
@@ -287,10 +289,10 @@ def told_of(workspace: Workspace, at: Place, verb: str) -> Told:
         who, session = on_one_line(told.author.partition(" <")[0]), on_one_line(told.provenance.session)
         said.append(f"taught by {who}{when}{f' in session {session}' if session else ''}")
         trailers += _trailers(told.provenance)
-    return Told(title_of(verb, at.memory), tuple(said), tuple(trailers))
+    return RuleMessage(title_of(verb, at.memory), tuple(said), tuple(trailers))
 
 
-def propose(workspace: Workspace, edges: Edges, state: State) -> tuple[Path | None, str]:
+def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path | None, str]:
     """Writes the message for all that waits in the present work tree.
 
     Returns:
@@ -310,13 +312,13 @@ def propose(workspace: Workspace, edges: Edges, state: State) -> tuple[Path | No
     told = []
     for verb, address, _ in waits:
         at = place_of(workspace, f"{address}.md")
-        bare = Told(f"{verb} the rule {address.rpartition('/')[2]}")
+        bare = RuleMessage(f"{verb} the rule {address.rpartition('/')[2]}")
         told.append((verb, told_of(workspace, at, verb) if at else bare))
     replace_file(path, text_of(told).encode("utf-8", "replace"), 0o600)
     return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
 
 
-def text_of(told: Sequence[tuple[str, Told]]) -> str:
+def text_of(told: Sequence[tuple[str, RuleMessage]]) -> str:
     """The message: a subject, what each rule was, and trailers.
 
     Args:
@@ -368,7 +370,7 @@ def _command(workspace: Workspace, edges: Edges, changed: list[str], message: Pa
     return " && ".join(shlex.join(words) for words in commands)
 
 
-def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: str) -> Write | None:
+def to_rule(repo: Repository, tip: Tip, at: MemoryPlace, rules_in: str, code_commit: str) -> Write | None:
     """Moves a memory to the archive with a pointer to its rule; one of all projects stays where it is.
 
     Args:
@@ -392,7 +394,7 @@ def to_rule(repo: Repository, tip: Tip, at: Place, rules_in: str, code_commit: s
     return Write(edits, f"Point {now.memory.name} to its rule in {rules_in}", told)
 
 
-def _to_memory(repo: Repository, tip: Tip, at: Place, code_commit: str, why: str) -> Write | None:
+def _to_memory(repo: Repository, tip: Tip, at: MemoryPlace, code_commit: str, why: str) -> Write | None:
     """Brings a memory back to where the agent sees it, without its pointer.
 
     Args:
@@ -415,7 +417,9 @@ def _to_memory(repo: Repository, tip: Tip, at: Place, code_commit: str, why: str
     return Write(edits, f"Take {memory.name} back from the rules of {rule_file(now.memory)}", told)
 
 
-def _take_back(workspace: Workspace, edges: Edges, at: Place, code_commit: str, why: str) -> Written | None:
+def _take_back(
+    workspace: Workspace, edges: Edges, at: MemoryPlace, code_commit: str, why: str
+) -> Written | None:
     """Brings a memory back from the archive, and into working copies; None where it points nowhere."""
     if place_of(workspace, at.path) is None:
         return None
@@ -483,7 +487,7 @@ class _Settling:
         self,
         workspace: Workspace,
         edges: Edges,
-        state: State,
+        state: RuleState,
         top: Path,
         head: str,
         rewritten: Sequence[tuple[str, str]],
@@ -521,9 +525,9 @@ class _Settling:
         propose(self.workspace, self.edges, state)
         return self.log
 
-    def _rules(self, texts: Mapping[str, str]) -> tuple[dict[str, tuple[str, Rule]], set[str]]:
+    def _rules(self, texts: Mapping[str, str]) -> tuple[dict[str, tuple[str, FileRule]], set[str]]:
         """The rules of some files, and the files of which nobody can tell."""
-        found: dict[str, tuple[str, Rule]] = {}
+        found: dict[str, tuple[str, FileRule]] = {}
         odd: set[str] = set()
         for file, said in sorted(texts.items()):
             try:
@@ -538,7 +542,7 @@ class _Settling:
                     found[rule.address] = (file, rule)
         return found, odd
 
-    def _stands(self, address: str, file: str, rule: Rule) -> None:
+    def _stands(self, address: str, file: str, rule: FileRule) -> None:
         known, pending = self.state.standing.get(address), self.state.pending.get(address)
         at = self._locate(address, rule)
         if at is None:
@@ -551,7 +555,7 @@ class _Settling:
         if not at.is_settled(file):
             if known is not None and pending is None and not rule_file(at.memory):
                 # Somebody brought it back on purpose: an undo, or a demotion that waits to be committed.
-                self.state.standing[address] = Standing(file, known.commit, at.path, False, claims)
+                self.state.standing[address] = HeadRule(file, known.commit, at.path, False, claims)
                 return
             brought = self._brought(address, file) or self.head
             self._point(at, file, brought)
@@ -564,9 +568,9 @@ class _Settling:
             claims = pending.claims
         elif not claims:
             claims = text.taken_over(at.memory, rule.text)
-        self.state.standing[address] = Standing(file, brought, at.path, True, claims)
+        self.state.standing[address] = HeadRule(file, brought, at.path, True, claims)
 
-    def _is_committed(self, pending: Waiting, rule: Rule) -> bool:
+    def _is_committed(self, pending: UncommittedRule, rule: FileRule) -> bool:
         """Whether HEAD says what the work tree's file says, so that nothing of it waits any more."""
         if pending.worktree != str(self.top):
             return True
@@ -577,7 +581,7 @@ class _Settling:
         said = [one.text for one in here if one.address == rule.address]
         return not said or text.meaning(said[0]) == text.meaning(rule.text)
 
-    def _point(self, at: Place, file: str, brought: str) -> None:
+    def _point(self, at: MemoryPlace, file: str, brought: str) -> None:
         scope = self.workspace.scope(at.scope)
         written = land(
             scope,
@@ -638,7 +642,7 @@ class _Settling:
             if text.mark(address) not in here:
                 del self.state.pending[address]
 
-    def _locate(self, address: str, rule: Rule) -> Place | None:
+    def _locate(self, address: str, rule: FileRule) -> MemoryPlace | None:
         """The memory that a rule was: by its name; after a rename the one that says the same.
 
         Whoever can push code can write any mark. Where this clone knows of no promotion, a name alone finds
@@ -657,15 +661,15 @@ class _Settling:
         alike = self._hot.get(text.meaning(rule.text), [])
         return alike[0] if len(alike) == 1 else None
 
-    def _fits(self, at: Place, rule: Rule) -> bool:
+    def _fits(self, at: MemoryPlace, rule: FileRule) -> bool:
         if at.scope != "project":
             return text.says_the_same(at.memory, rule.text)
         return bool(rule_file(at.memory)) or text.quotes(at.memory, rule.text)
 
     @cached_property
-    def _hot(self) -> dict[tuple[str, ...], list[Place]]:
+    def _hot(self) -> dict[tuple[str, ...], list[MemoryPlace]]:
         """The hot memories of all scopes by what their rules would say."""
-        found: dict[tuple[str, ...], list[Place]] = {}
+        found: dict[tuple[str, ...], list[MemoryPlace]] = {}
         for scope in self.workspace.scopes:
             tip = memory_commit(scope.repo, scope.ref)
             tree = scope.repo.commit(tip).tree if tip else None
@@ -674,7 +678,7 @@ class _Settling:
                     continue
                 for path, oid in hot_memories(scope.repo, tree, agent).items():
                     file = path.partition("/")[2]
-                    at = Place(scope.name, agent, file, parse_memory(file, scope.repo.blob(oid)))
+                    at = MemoryPlace(scope.name, agent, file, parse_memory(file, scope.repo.blob(oid)))
                     found.setdefault(text.meaning(text.rule_text(at.memory)), []).append(at)
         return found
 
@@ -686,6 +690,6 @@ class _Settling:
                 agent, _, file = path.partition("/")
                 if not file.startswith("archive/") or not is_promoted(path, data := scope.repo.blob(oid)):
                     continue
-                at = Place(scope.name, agent, file, parse_memory(file, data))
-                standing = Standing(rule_file(at.memory), "", at.path, here=False)
+                at = MemoryPlace(scope.name, agent, file, parse_memory(file, data))
+                standing = HeadRule(rule_file(at.memory), "", at.path, here=False)
                 self.state.standing.setdefault(at.address, standing)

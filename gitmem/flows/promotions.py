@@ -30,7 +30,15 @@ from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted, decode, iso, one_line
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
-from gitmem.flows.rule_files import DEFAULTS, EVERYWHERE, Place, chosen_file, place_at, place_of, read_state
+from gitmem.flows.rule_files import (
+    DEFAULTS,
+    EVERYWHERE,
+    MemoryPlace,
+    chosen_file,
+    place_at,
+    place_of,
+    read_state,
+)
 from gitmem.git.repository import MissingObject, Signature
 from gitmem.git.trees import list_files, read_paths
 from gitmem.ledger import proposals
@@ -58,7 +66,7 @@ _DISPUTED = "*(disputed "
 
 
 @dataclass(frozen=True)
-class Proposal:
+class PromotionProposal:
     """One memory that a dream would have as a rule.
 
     Attributes:
@@ -100,11 +108,11 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Offered:
+class OfferedPromotion:
     """A promotion that waits, with the memory that it is about."""
 
-    proposal: Proposal
-    at: Place
+    proposal: PromotionProposal
+    at: MemoryPlace
 
 
 def propose(
@@ -129,9 +137,9 @@ def propose(
     if room <= 0:
         return ()
     known = proposals.taken(suggestions_of(workspace))
-    made: list[tuple[Proposal, Place]] = []
+    made: list[tuple[PromotionProposal, MemoryPlace]] = []
     for at, recalls in _often(workspace, scope, asked):
-        one = Proposal(at.scope, at.agent, at.home, recalls, iso(edges.now))
+        one = PromotionProposal(at.scope, at.agent, at.home, recalls, iso(edges.now))
         if one.id not in known and not _is_buried(scope, one) and not _was_disputed(workspace, scope, at):
             made.append((one, at))
         if len(made) == room:
@@ -148,7 +156,7 @@ def propose(
     )
 
 
-def offered(workspace: Workspace) -> Iterator[Offered]:
+def offered(workspace: Workspace) -> Iterator[OfferedPromotion]:
     """The promotions that wait and still make sense: the memory is there, and no rule already."""
     family = suggestions_of(workspace)
     found = {one.id: one for one, why in _in_one_tree(workspace).items() if why is None}
@@ -167,10 +175,10 @@ def offered(workspace: Workspace) -> Iterator[Offered]:
     for one in sorted(found.values(), key=lambda one: (one.created, one.id)):
         at = place_of(workspace, f"{one.scope}/{one.agent}/{one.file}")
         if at is not None and not rule_file(at.memory) and at.address not in pending:
-            yield Offered(one, at)
+            yield OfferedPromotion(one, at)
 
 
-def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str], None]) -> str:
+def accept(workspace: Workspace, edges: Edges, one: OfferedPromotion, ask: Callable[[str], None]) -> str:
     """Promotes the memory, in the default file; returns what was done, for the person.
 
     Args:
@@ -196,7 +204,9 @@ def accept(workspace: Workspace, edges: Edges, one: Offered, ask: Callable[[str]
     return f"wrote the rule {at.address} into {planned.file}{how}"
 
 
-def reject(workspace: Workspace, edges: Edges, one: Offered, why: str, job: str = "") -> Written | None:
+def reject(
+    workspace: Workspace, edges: Edges, one: OfferedPromotion, why: str, job: str = ""
+) -> Written | None:
     """Remembers that the memory is to stay one; an undo of the commit lets the promotion wait again."""
     _give_refs(workspace, edges)
     written = _bury(workspace, edges, one.proposal, why, job)
@@ -204,12 +214,12 @@ def reject(workspace: Workspace, edges: Edges, one: Offered, why: str, job: str 
     return written
 
 
-def from_bytes(data: bytes) -> Proposal | None:
+def from_bytes(data: bytes) -> PromotionProposal | None:
     """Reads a record, which nobody vouches for; None where it is not of the form."""
     return _read(data)[0]
 
 
-def _read(data: bytes) -> tuple[Proposal | None, Any]:
+def _read(data: bytes) -> tuple[PromotionProposal | None, Any]:
     """The same, and why it was turned down, which records of before said."""
     with suppress(ValueError, RecursionError):
         value: Any = json.loads(data)
@@ -220,13 +230,13 @@ def _read(data: bytes) -> tuple[Proposal | None, Any]:
         if isinstance(recalls, int) and all(isinstance(word, str) and len(word) < 1_024 for word in words):
             scope, agent, file, created = map(str, words)
             datetime.fromisoformat(created)
-            one = Proposal(scope, agent, file, recalls, created)
+            one = PromotionProposal(scope, agent, file, recalls, created)
             formed = scope in SCOPES and is_agent_folder(agent) and is_memory_file(file)
             return (one if formed and value.get("id") == one.id else None), value.get("rejected")
     return None, None
 
 
-def _make(workspace: Workspace, one: Proposal, at: Place, file: str, who: Signature) -> bool:
+def _make(workspace: Workspace, one: PromotionProposal, at: MemoryPlace, file: str, who: Signature) -> bool:
     """Makes the commits of a promotion and its ref; False where the memory changed meanwhile."""
     from gitmem.flows.promote import to_rule  # as above
 
@@ -252,7 +262,9 @@ def _make(workspace: Workspace, one: Proposal, at: Place, file: str, who: Signat
     )
 
 
-def _bury(workspace: Workspace, edges: Edges, one: Proposal, why: str, job: str = "") -> Written | None:
+def _bury(
+    workspace: Workspace, edges: Edges, one: PromotionProposal, why: str, job: str = ""
+) -> Written | None:
     from gitmem.flows.suggestions import TurnedDown, bury  # a look decides nothing
 
     name = f"{one.agent}/{one.file.removesuffix('.md')}"
@@ -260,18 +272,18 @@ def _bury(workspace: Workspace, edges: Edges, one: Proposal, why: str, job: str 
     return bury(workspace, edges, one.scope, [row], why, job, "promotion")
 
 
-def _is_buried(scope: Scope, one: Proposal) -> bool:
+def _is_buried(scope: Scope, one: PromotionProposal) -> bool:
     tip = read_tip(scope.repo, scope.ref)
     path = f"{one.agent}/{tombstone.FILE}"
     stones = tombstone.parse(decode(read_paths(scope.repo, tip.tree, {path}).get(path, b"")))
     return tombstone.matches(stones, one.key)
 
 
-def _in_one_tree(workspace: Workspace) -> Mapping[Proposal, str | None]:
+def _in_one_tree(workspace: Workspace) -> Mapping[PromotionProposal, str | None]:
     """What stands in the tree of before, to why it was turned down; None where it waits."""
     repo = workspace.private
     tip = repo.ref(review_ref(workspace))
-    found: dict[Proposal, str | None] = {}
+    found: dict[PromotionProposal, str | None] = {}
     for path, oid in list_files(repo, repo.commit(tip).tree, FOLDER).items() if tip else ():
         one, why = _read(repo.blob(oid))
         if one is not None and path == _path(one):
@@ -296,11 +308,13 @@ def _give_refs(workspace: Workspace, edges: Edges) -> None:
     leave_tree(workspace, map(_path, found), "Give each promotion a ref of its own")
 
 
-def _path(one: Proposal) -> str:
+def _path(one: PromotionProposal) -> str:
     return f"{FOLDER}/{one.id}.json"
 
 
-def _often(workspace: Workspace, scope: Scope, asked: Iterable[Recalled]) -> Iterator[tuple[Place, int]]:
+def _often(
+    workspace: Workspace, scope: Scope, asked: Iterable[Recalled]
+) -> Iterator[tuple[MemoryPlace, int]]:
     """Memories that were shown for many questions and may become rules, the most asked-for first."""
     counts = Counter(hot_path(one.path) or one.path for one in dict.fromkeys(asked))
     pending = read_state(workspace.state).pending
@@ -319,7 +333,7 @@ def _often(workspace: Workspace, scope: Scope, asked: Iterable[Recalled]) -> Ite
             yield at, count
 
 
-def _was_disputed(workspace: Workspace, scope: Scope, at: Place) -> bool:
+def _was_disputed(workspace: Workspace, scope: Scope, at: MemoryPlace) -> bool:
     """Whether a version of a memory ever held a dispute mark; where nobody can tell, it counts as one."""
     hot = f"{at.agent}/{at.home}"
     paths = [hot, *([away] if (away := archived_path(hot)) else [])]

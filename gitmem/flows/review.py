@@ -207,7 +207,7 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
     Raises:
         UsageError: none or several begin so.
     """
-    from gitmem.flows.document_branch import Waiting
+    from gitmem.flows.document_branch import WaitingDocument
     from gitmem.flows.review_dream import Told, find_rejected, tell, tell_rejected
     from gitmem.flows.review_items import ITEMS
     from gitmem.ledger.dreams import Dream, open_dreams
@@ -219,7 +219,7 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
             told = tell_rejected(rejected, whole=whole)
             return Told(told.lines, item.as_value() | told.value)
     item = find_item(workspace, edges, id)
-    if isinstance(item.subject, Waiting):
+    if isinstance(item.subject, WaitingDocument):
         from gitmem.flows.document_branch import tell as tell_document
 
         lines, value = tell_document(workspace, item.subject)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gitmem.core.change import Change
     from gitmem.core.claim import Claim
     from gitmem.flows.disputes import Dispute
-    from gitmem.flows.document_branch import Waiting
-    from gitmem.flows.promotions import Offered
+    from gitmem.flows.document_branch import WaitingDocument
+    from gitmem.flows.promotions import OfferedPromotion
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.dreams import Dream
     from gitmem.ledger.imports import Import, Row
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
     from gitmem.ledger.working_copy import Saved
 
     Subject = (
-        Dream | Inbox | Held | Suggestion | Dispute | Standing | Waiting | Offered | ForeignPurge | Import
+        Dream
+        | Inbox
+        | Held
+        | Suggestion
+        | Dispute
+        | Standing
+        | WaitingDocument
+        | OfferedPromotion
+        | ForeignPurge
+        | Import
     )
 
 TITLE, FIELD = 160, 400
@@ -334,7 +343,7 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
     return found
 
 
-def document_item(one: Waiting) -> Item:
+def document_item(one: WaitingDocument) -> Item:
     """A change to a living document, without its text: that is read where it is asked for."""
     from gitmem.flows.document_branch import title, value  # a list of what waits shows no difference
 
@@ -373,7 +382,7 @@ def _imported(number: int, row: Row) -> dict[str, Any]:
     }
 
 
-def promotion_item(one: Offered) -> Item:
+def promotion_item(one: OfferedPromotion) -> Item:
     """A memory that a dream would have as a rule."""
     from gitmem.flows.rule_text import rule_text  # a count of what waits shows no text
 

@@ -27,7 +27,16 @@ from gitmem.core.names import hot_path, is_agent_folder
 from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted
 from gitmem.flows.context import Edges
-from gitmem.flows.rule_text import CLOSE, OddMarks, Rule, is_worded_anew, mark, parse, says_the_same, unsaid
+from gitmem.flows.rule_text import (
+    CLOSE,
+    FileRule,
+    OddMarks,
+    is_worded_anew,
+    mark,
+    parse,
+    says_the_same,
+    unsaid,
+)
 from gitmem.git.command import peek
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Repository
@@ -61,7 +70,7 @@ EVERYWHERE = "user"
 
 
 @dataclass(frozen=True)
-class Place:
+class MemoryPlace:
     """Where a memory stands.
 
     Attributes:
@@ -99,15 +108,15 @@ class Place:
         return rule_file(self.memory) == file and (not self.is_hot or self.scope == EVERYWHERE)
 
 
-def place_at(repo: Repository, tree: str, scope: str, agent: str, file: str) -> Place | None:
+def place_at(repo: Repository, tree: str, scope: str, agent: str, file: str) -> MemoryPlace | None:
     """The memory that a tree has under a file's name, hot or archived; None where it has none."""
     from gitmem.ledger.paging import standing
 
     found = standing(repo, tree, agent, file)
-    return Place(scope, agent, found[0], parse_memory(found[0], found[1])) if found else None
+    return MemoryPlace(scope, agent, found[0], parse_memory(found[0], found[1])) if found else None
 
 
-def place_of(workspace: Workspace, path: str) -> Place | None:
+def place_of(workspace: Workspace, path: str) -> MemoryPlace | None:
     """The memory that stands at `scope/agent/file` now, hot or archived; None where none does."""
     from gitmem.ledger.land import memory_commit
 
@@ -121,7 +130,7 @@ def place_of(workspace: Workspace, path: str) -> Place | None:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class UncommittedRule:
     """A rule that was written into a file, or taken out of it, and is not committed yet.
 
     Attributes:
@@ -136,7 +145,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Standing:
+class HeadRule:
     """A rule that HEAD had when the worker last looked.
 
     Attributes:
@@ -155,7 +164,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class State:
+class RuleState:
     """All that is noted, keyed by a rule's address.
 
     Attributes:
@@ -163,9 +172,9 @@ class State:
         unknown: addresses of rules that name no memory here.
     """
 
-    pending: dict[str, Waiting] = field(default_factory=dict)
-    leaving: dict[str, Waiting] = field(default_factory=dict)
-    standing: dict[str, Standing] = field(default_factory=dict)
+    pending: dict[str, UncommittedRule] = field(default_factory=dict)
+    leaving: dict[str, UncommittedRule] = field(default_factory=dict)
+    standing: dict[str, HeadRule] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
 
@@ -175,12 +184,12 @@ class State:
         return frozenset(one.file for some in (self.pending, self.standing) for one in some.values())
 
     @property
-    def by_memory(self) -> dict[str, Standing]:
+    def by_memory(self) -> dict[str, HeadRule]:
         """Memories (`scope/agent/file stem`) to the rule that the last look found."""
         return {one.memory.removesuffix(".md"): one for one in self.standing.values() if one.here}
 
 
-def read_state(folder: Path) -> State:
+def read_state(folder: Path) -> RuleState:
     """What was noted; nothing of it where the file is missing or damaged: one small file is read.
 
     Args:
@@ -188,12 +197,12 @@ def read_state(folder: Path) -> State:
     """
     value = read_json(folder / RECORD, RECORD_BYTES)
     if not isinstance(value, dict) or value.get("version") != VERSION:
-        return State()
-    return State(
+        return RuleState()
+    return RuleState(
         _waiting(value.get("pending")),
         _waiting(value.get("leaving")),
         {
-            address: Standing(
+            address: HeadRule(
                 one["file"],
                 one["commit"],
                 one["memory"],
@@ -216,7 +225,7 @@ def ruled_files(folder: Path, scope: str, agent: str) -> frozenset[str]:
 
 
 @contextmanager
-def changing(workspace: Workspace) -> Iterator[State]:
+def changing(workspace: Workspace) -> Iterator[RuleState]:
     """Gives the state to be changed, and writes it where it was; one process at a time.
 
     Raises:
@@ -232,7 +241,7 @@ def changing(workspace: Workspace) -> Iterator[State]:
             replace_file(workspace.state / RECORD, after, 0o600)
 
 
-def _as_bytes(state: State) -> bytes:
+def _as_bytes(state: RuleState) -> bytes:
     value = {
         "version": VERSION,
         "pending": {address: asdict(one) for address, one in state.pending.items()},
@@ -244,9 +253,9 @@ def _as_bytes(state: State) -> bytes:
     return (json.dumps(value, indent=1) + "\n").encode("ascii")
 
 
-def _waiting(value: Any) -> dict[str, Waiting]:
+def _waiting(value: Any) -> dict[str, UncommittedRule]:
     return {
-        address: Waiting(one["file"], one["worktree"], _texts(one.get("claims")))
+        address: UncommittedRule(one["file"], one["worktree"], _texts(one.get("claims")))
         for address, one in _rows(value, "file", "worktree")
     }
 
@@ -267,7 +276,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Became:
+class PromotedMemory:
     """What became of a memory that points to a rule.
 
     Attributes:
@@ -299,7 +308,7 @@ class InHead:
 
     def __init__(self, workspace: Workspace, seconds: float = PROMPT_SECONDS) -> None:
         self._workspace, self._seconds = workspace, seconds
-        self._rules: dict[str, tuple[Rule, ...]] = {}
+        self._rules: dict[str, tuple[FileRule, ...]] = {}
         self._taken: dict[str, tuple[str, ...]] | None = None
 
     def stands(self, path: str, memory: Memory, scope: str) -> str:
@@ -320,7 +329,7 @@ class InHead:
             self._taken = {one.memory.removesuffix(".md"): one.claims for one in rows}
         return unsaid(memory, self._taken.get(address, ()))
 
-    def rule(self, address: str, memory: Memory) -> Rule | None:
+    def rule(self, address: str, memory: Memory) -> FileRule | None:
         """The rule that a memory points to; None where it points nowhere, or HEAD's file has it not.
 
         Args:
@@ -335,14 +344,14 @@ class InHead:
         named = [rule for rule in rules if rule.address == address]
         return next(iter(named or [rule for rule in rules if says_the_same(memory, rule.text)]), None)
 
-    def _read(self, file: str) -> tuple[Rule, ...]:
+    def _read(self, file: str) -> tuple[FileRule, ...]:
         try:
             return parse(blob_at(self._workspace, "HEAD", file, self._seconds).decode("utf-8")).rules
         except (UnicodeDecodeError, OddMarks):
             return ()
 
 
-def became(workspace: Workspace, address: str, memory: Memory) -> Became | None:
+def became(workspace: Workspace, address: str, memory: Memory) -> PromotedMemory | None:
     """What became of a memory that points to a rule; None for one that does not.
 
     Args:
@@ -359,7 +368,7 @@ def became(workspace: Workspace, address: str, memory: Memory) -> Became | None:
         commit = newest_change(workspace, rule.address, file, "HEAD")
     more = head.unsaid(address, memory) if rule is not None else ()
     edited = rule is not None and is_worded_anew(memory, rule.text, more)
-    return Became(file, commit, rule.text if rule else None, edited, len(more))
+    return PromotedMemory(file, commit, rule.text if rule else None, edited, len(more))
 
 
 def blob_at(workspace: Workspace, commit: str, file: str, seconds: float = SECONDS) -> bytes:

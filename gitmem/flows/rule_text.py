@@ -54,7 +54,7 @@ class OddMarks(UsageError):
 
 
 @dataclass(frozen=True)
-class Rule:
+class FileRule:
     """One rule as it stands in a file.
 
     Attributes:
@@ -78,7 +78,7 @@ class Parsed:
         section: offsets of the section, its marks with their line ends included; None where it has none.
     """
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FileRule, ...] = ()
     section: tuple[int, int] | None = None
 
 
@@ -107,7 +107,7 @@ def parse(text: str) -> Parsed:
     Raises:
         OddMarks: marks are unbalanced, nested, doubled, or not of the form.
     """
-    rules: dict[str, Rule] = {}
+    rules: dict[str, FileRule] = {}
     section: tuple[int, int] | None = None
     begun: _Mark | None = None
     opened: _Mark | None = None
@@ -122,7 +122,7 @@ def parse(text: str) -> Parsed:
             if opened is None:
                 raise _odd(one, "no rule begins before it")
             inner = text[opened.end : one.start].replace("\r\n", "\n").removesuffix("\n")
-            rules[opened.address] = Rule(opened.address, inner, opened.start, one.end)
+            rules[opened.address] = FileRule(opened.address, inner, opened.start, one.end)
             opened = None
         elif opened is not None:
             raise _odd(one, f"the rule of line {opened.line} is not closed")
@@ -222,7 +222,7 @@ def _without_section(text: str, start: int, end: int) -> str:
     return before.removesuffix(newline).removesuffix(newline) + after
 
 
-def _within(rule: Rule, section: tuple[int, int]) -> bool:
+def _within(rule: FileRule, section: tuple[int, int]) -> bool:
     return section[0] <= rule.start < section[1]
 
 

@@ -16,7 +16,7 @@ from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
-    from gitmem.flows.rule_files import Became, Standing
+    from gitmem.flows.rule_files import HeadRule, PromotedMemory
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Shown:
     found: Found
     taught: int
     hidden: bool
-    became: Became | None = None
+    became: PromotedMemory | None = None
 
     @property
     def readable(self) -> tuple[Memory, dict[str, tuple[str, ...]]]:
@@ -73,7 +73,7 @@ def show(
     return Shown(replace(found, memory=parse(found.file, kept)), taught, True, became)
 
 
-def became_rule(workspace: Workspace, found: Found) -> Became | None:
+def became_rule(workspace: Workspace, found: Found) -> PromotedMemory | None:
     """What became of a memory that points to a rule; None for one that does not."""
     from gitmem.flows.rule_files import became  # few memories were promoted
 
@@ -81,7 +81,7 @@ def became_rule(workspace: Workspace, found: Found) -> Became | None:
     return became(workspace, f"{found.scope}/{home.removesuffix('.md')}", found.memory)
 
 
-def rule_value(one: Became) -> dict[str, object]:
+def rule_value(one: PromotedMemory) -> dict[str, object]:
     """The same as a value for programs; `rule` is null where HEAD does not have it."""
     return {
         "file": sound(one.file),
@@ -113,7 +113,7 @@ def as_value(shown: Shown) -> dict[str, object]:
     }
 
 
-def listed_value(header: Listed, rule: Standing | None = None, branch: str = "") -> dict[str, object]:
+def listed_value(header: Listed, rule: HeadRule | None = None, branch: str = "") -> dict[str, object]:
     """One memory of a list as a value for programs; `taught` is null where unknown.
 
     Args:

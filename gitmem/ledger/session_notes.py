@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 
 @dataclass(frozen=True)
-class Kept:
+class SessionNotes:
     """The notes of one session.
 
     Attributes:
@@ -73,7 +73,7 @@ def path_of(session: str) -> str:
     return f"{FOLDER}/{session if is_plain(session) else f'x-{hashed}'}.md"
 
 
-def notes_of(repo: Repository, tip: str | None, session: str) -> Kept | None:
+def notes_of(repo: Repository, tip: str | None, session: str) -> SessionNotes | None:
     """The notes of a session as of a commit; None where it has none.
 
     Raises:
@@ -87,7 +87,7 @@ def notes_of(repo: Repository, tip: str | None, session: str) -> Kept | None:
     return _kept(repo.commit(touch.commit if touch else tip), path, decode(data))
 
 
-def all_notes(repo: Repository, tip: str | None) -> tuple[Kept, ...]:
+def all_notes(repo: Repository, tip: str | None) -> tuple[SessionNotes, ...]:
     """What notes there are as of a commit, without their text, the oldest first.
 
     Raises:
@@ -190,9 +190,9 @@ def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
     return end
 
 
-def _kept(made: Commit, path: str, text: str = "") -> Kept:
+def _kept(made: Commit, path: str, text: str = "") -> SessionNotes:
     told = parse_trailers(made.message)
     name = path.removeprefix(f"{FOLDER}/").removesuffix(".md")
     # A commit that took in another's work, or purged, says nothing of the session.
     session = told.session if told.session and path_of(told.session) == path else name
-    return Kept(session, made.author.time, made.oid, told, text)
+    return SessionNotes(session, made.author.time, made.oid, told, text)

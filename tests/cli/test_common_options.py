@@ -10,7 +10,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.cli import app
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
-from gitmem.flows.promotions import Proposal
+from gitmem.flows.promotions import PromotionProposal
 from gitmem.ledger.proposals import make, suggestions_of
 
 __all__ = ["ground"]
@@ -149,7 +149,7 @@ def test_a_shell_completes_the_address_of_a_memory_in_a_folder(taught: Ground) -
 
 
 def test_a_shell_completes_whatever_waits_for_a_decision(taught: Ground) -> None:
-    one = Proposal("project", "reviewer", "ports.md", 5, "2026-11-20T10:00:00Z")
+    one = PromotionProposal("project", "reviewer", "ports.md", 5, "2026-11-20T10:00:00Z")
     family, who = suggestions_of(taught.workspace), taught.workspace.author(taught.now)
     make(family, one.id, {}, {}, one.to_bytes(), "Make it a rule", Provenance(), "", who)
     assert completed(taught, "gitmem review accept p") == [one.id]

@@ -11,7 +11,7 @@ import pytest
 from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
 from gitmem.flows.context import workspace_at
-from gitmem.flows.documents import Request, Updated, keep_documents, update
+from gitmem.flows.documents import Updated, UpdateRequest, keep_documents, update
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
 
@@ -97,7 +97,7 @@ class Ground:
         return [f"{what}: {why}" for what, why in self.tally.skipped] + self.tally.log
 
     def update(self, engine: Writer, *paths: str, all: bool = False, dry_run: bool = False) -> Updated:
-        request = Request(paths or None, all)
+        request = UpdateRequest(paths or None, all)
         return update(self.workspace, real_edges(self.repo), lambda: engine, request, dry_run=dry_run)
 
     def untouched(self) -> tuple[str, str, bytes]:

@@ -12,7 +12,7 @@ from promotion_ground import HOT, POINTER, QUESTIONS, machine, recalled, without
 from gitmem.core.names import archived_path
 from gitmem.core.trailers import Provenance
 from gitmem.flows.last_recalls import record_of
-from gitmem.flows.promotions import Proposal, from_bytes
+from gitmem.flows.promotions import PromotionProposal, from_bytes
 from gitmem.git.repository import Signature
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger import proposals
@@ -219,7 +219,7 @@ def test_what_another_version_turned_down_stays_turned_down(machine: Machine, sc
     """Its reason was in the private repository alone, and goes nowhere else."""
     if scope == "project":
         machine.learn("no-mocks", "Use the real database.", scope=scope)
-    one = Proposal(scope, "main", "no-mocks.md", 5, "2026-11-20T10:00:00Z")
+    one = PromotionProposal(scope, "main", "no-mocks.md", 5, "2026-11-20T10:00:00Z")
     before = json.dumps(json.loads(one.to_bytes()) | {"rejected": "it is mine"})
     put(machine, before, one.id)
     path = record_of(machine.workspace.scope(scope))
