@@ -252,7 +252,7 @@ def test_it_goes_with_a_purged_memory_and_with_its_text(machine: Machine) -> Non
 def test_status_counts_it_and_uninstall_says_where_it_stays(machine: Machine) -> None:
     recalled(machine, *QUESTIONS)
     dream(machine)
-    assert "1 waiting for you" in machine.run("status").out
+    assert "waits for you: local/main/no-mocks as a rule" in machine.run("status").out
     (ref,) = refs(machine)
     said = machine.run("uninstall", "-y")
     assert f"a proposal: {ref} in {machine.private}" in said.out + said.err
