@@ -13,6 +13,9 @@ from gitmem.cli.context import At, Context, DryRun, Json, Quiet, ScopeOption, Ye
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+"""Variables that say that there is a screen, or which browser is wanted."""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the verb."""
@@ -103,11 +106,18 @@ def _serve(run: Context, port: int, at: str, *, open_it: bool) -> None:
             run.out.data(page.url)
         sys.stdout.flush()
         run.out.say("for this machine alone; the address is a key to it. Ctrl-C ends it")
-        if open_it:
-            import webbrowser  # it looks for browsers
-
-            webbrowser.open(page.link)
+        if open_it and not _opened(run, page.link):
+            run.out.say("no browser could be started here: open the address in yours")
         with suppress(KeyboardInterrupt):
             page.serve_forever()
     finally:
         page.stop()
+
+
+def _opened(run: Context, link: str) -> bool:
+    """Starts a browser that has a window; one that would take the terminal is not wanted."""
+    if sys.platform != "darwin" and not any(run.edges.environ.get(name) for name in SCREENS):
+        return False
+    import webbrowser  # it looks for browsers
+
+    return webbrowser.open(link)

@@ -422,10 +422,13 @@ def test_the_address_is_printed_and_a_browser_is_given_the_link(
     plain: Path, gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("webbrowser.open", lambda link: not opened.append(link))
+    monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr("gitmem.view.server.Page.serve_forever", lambda self: None)
     said = gitmem("view")
     value = gitmem("view", "--json", "--no-open").json
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/\n", said.out)
     assert len(opened) == 1 and "/open/" in opened[0] and said.out.strip() not in opened[0]
+    monkeypatch.delenv("DISPLAY")
+    assert "no browser could be started" in gitmem("view").err and len(opened) == 1
     assert value["url"].startswith(f"http://127.0.0.1:{value['port']}/")
