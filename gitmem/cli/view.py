@@ -69,6 +69,8 @@ def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> N
         f", {counted(made.changes, 'change')} with their authors, {counted(made.waiting, 'proposal')}"
     )
     out.say(f"would carry {carries}" if dry_run else f"carries {carries}")
+    if not made.memories:
+        out.say("another scope is carried where it is named: --scope project, local or user")
     if not dry_run:
         if scope != "project":
             out.ask(f"{scope} memory is private. Write it into a file that can be handed on?")

@@ -211,7 +211,12 @@ def in_child(
             import pytest
 
             plain = ["-o", "addopts=", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=line"]
-            plain += ["-W", "ignore::pytest.PytestAssertRewriteWarning", "-m", "not long and not client and not browser"]
+            plain += [
+                "-W",
+                "ignore::pytest.PytestAssertRewriteWarning",
+                "-m",
+                "not long and not client and not browser",
+            ]
             code = int(pytest.main([*plain, *args], plugins=[plugin]))
             after()
         except BaseException:
