@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gitmem.cli.output import Output
 from gitmem.cli.words import day, iso
 from gitmem.core.text import counted
-from gitmem.dream.cards import by_kind, summary_lines, worth
+from gitmem.dream.cards import KINDS, by_kind, kind_of, summary_lines, worth
 from gitmem.dream.schedule import Gate
 from gitmem.flows.dream import DreamOutcome, DreamStatus
 from gitmem.flows.dream_process import Killed, Running
 from gitmem.flows.review_dream import worth_value
+from gitmem.ledger.dreams import DreamCommit
 
 NOTES_SHOWN = 5
 """Of each kind."""
+
+CHANGES_SHOWN = 5
+"""Of each kind; the walk and `review show` have all."""
 
 
 def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
@@ -32,15 +36,19 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
         out.data(f"{one.scope}: would propose {number}")
     else:
         out.data(f"{one.scope}: dream {one.id} proposes {number}")
-    for n, change in enumerate(plan.changes, start=1):
-        out.data(f"  {n}. {change.subject}")
+    for line in summary_lines(plan.commits):
+        out.data(line)
+    for line in _changes(out, plan.commits):
+        out.data(line)
     _notes(out, plan.notes)
     for line in plan.log:
         out.say(f"  {line}")
-    for line in summary_lines(plan.commits):
-        out.data(line)
     if one.id:
+        questions = [change.n for change in plan.commits if kind_of(change) == "question"]
         out.say(f"review: git mem review show {one.id}")
+        if questions:
+            one_of_them = f"git mem review accept {one.id} {questions[0]}"
+            out.say(f"settle: {one_of_them} --same|--newer|--older|--different, or git mem review -i")
         out.say(f"undo: git mem review reject {one.id} -m WHY")
 
 
@@ -48,6 +56,22 @@ def how_to_force(out: Output, outcomes: Sequence[DreamOutcome]) -> None:
     """What to do where only gates hold that a person may pass."""
     if any(one.gate and one.gate.name not in ("lock", "client") for one in outcomes):
         out.say("dream all the same: git mem dream --force")
+
+
+def _changes(out: Output, changes: Sequence[DreamCommit]) -> Iterator[str]:
+    """A line a change, each kind by itself, so that what is frequent does not hide what is not."""
+    kinds: dict[str, list[DreamCommit]] = {}
+    for change in changes:
+        kinds.setdefault(kind_of(change), []).append(change)
+    for kind in sorted(kinds, key=list(KINDS).index):
+        group = kinds[kind]
+        # One more takes the line that says so.
+        few = group if len(group) <= CHANGES_SHOWN + 1 else group[:CHANGES_SHOWN]
+        for change in few:
+            out_of = {"question": "yellow"}.get(kind, "green")
+            yield f"  {out.paint(f'{change.n}.', out_of)} {change.subject}"
+        if len(few) < len(group):
+            yield f"  … and {counted(len(group) - len(few), *KINDS[kind])} more"
 
 
 def _notes(out: Output, notes: Sequence[str]) -> None:
@@ -58,7 +82,7 @@ def _notes(out: Output, notes: Sequence[str]) -> None:
         for note in group[:NOTES_SHOWN]:
             out.say(f"  - {note}")
         if len(group) > NOTES_SHOWN:
-            out.say(f"  - {kind}: … and more of these (--json has all)")
+            out.say(f"  - {kind}: … and {len(group) - NOTES_SHOWN} more of these (--json has all)")
 
 
 def _by_kind(notes: Sequence[str]) -> dict[str, list[str]]:

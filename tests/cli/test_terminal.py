@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from cli_ground import HOUR, Ground, ground, memory
 
-from gitmem.cli.app import SUMMARIES
+from gitmem.cli.app import SUMMARIES, load_verb
 from gitmem.cli.output import fitted
 
 __all__ = ["ground"]
@@ -167,3 +167,17 @@ def test_colours_stay_where_a_person_reads(full: Ground) -> None:
     assert "\x1b[" not in at_terminal(full, 80, "log", environ={"NO_COLOR": "1"})[0]
     assert "\x1b[33m" in full.run("--color", "always", "log").out
     assert "\x1b[" not in full.run("log").out
+
+
+def test_n_is_a_dry_run_where_a_verb_writes_and_a_number_where_it_lists() -> None:
+    """One rule in all verbs, git's own: `git clean -n`, `git log -n 5`."""
+    found = {}
+    for verb in SUMMARIES:
+        command = load_verb(verb)
+        for name, each in ((verb, command), *getattr(command, "commands", {}).items()):
+            for option in each.params:
+                if "-n" in option.opts:
+                    found[f"{verb} {name}"] = next(word for word in option.opts if word.startswith("--"))
+    assert set(found.values()) == {"--dry-run", "--max-count"}
+    counted = {name.split()[0] for name, option in found.items() if option == "--max-count"}
+    assert counted == {"log", "jobs", "session"}

@@ -245,7 +245,7 @@ def test_of_each_kind_of_note_some_are_shown(gitmem, ground: Ground) -> None:  #
     links = " ".join(f"[[nothing-{n}]]" for n in range(7))
     ground.put(notes(links=("Where to look", f"See {links}."), soon=("A date", "It broke recently.")))
     said = gitmem("dream", "-n", "--force", "--scope", "project").err
-    assert said.count("- link: [[") == 5 and "link: … and more of these" in said
+    assert said.count("- link: [[") == 5 and "link: … and 2 more of these" in said
 
 
 def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
