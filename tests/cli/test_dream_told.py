@@ -1,4 +1,4 @@
-"""What `git mem dream` prints: the sum first, each kind by itself, and the command that settles a question."""
+"""What `git mem dream` prints: the sum first, kind by kind, and the command that settles a question."""
 
 from __future__ import annotations
 

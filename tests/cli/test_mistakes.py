@@ -19,6 +19,8 @@ MISTAKES = [
     ("search port", 2, "There is no verb 'search'", "Did you mean: git mem recall"),
     ("ls", 2, "There is no verb 'ls'", "Did you mean: git mem list"),
     ("revert", 2, "There is no verb 'revert'", "Did you mean: git mem undo"),
+    ("merge ports", 2, "Missing argument 'FROM'", "See: git mem merge -h"),
+    ("merge ports ports", 2, "is one memory", "Name two: git mem merge INTO FROM"),
     ("push", 2, "There is no verb 'push'", "Did you mean: git mem sync"),
     ("accept s-1", 2, "There is no verb 'accept'", "Did you mean: git mem review accept"),
     ("config extract off", 2, "There is no verb 'config'", "Did you mean: git mem help settings"),
