@@ -38,11 +38,10 @@ from gitmem.core.claim import (
 )
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, NAME_CHARS
 from gitmem.core.memory import parse as parse_memory
+from gitmem.core.names import INDEX as INDEX
 from gitmem.core.names import slugify
 from gitmem.core.sequence import contested, merge_keys
 from gitmem.values import dataclass
-
-INDEX = "MEMORY.md"
 
 _BULLET = re.compile(r"\s{0,3}[-*+]\s+")
 _LINK = re.compile(r"\[[^\[\]]*\]\((?:<([^<>\n]*)>|([^()<>\s]+))\)")
@@ -467,8 +466,8 @@ def _merged_unit(versions: Sequence[Unit | None], mark: str) -> Unit:
     changed = [unit for unit in sides if base is None or _bare(unit) != _bare(base)]
     chosen = min(changed or sides, key=lambda unit: (_bare(unit), unit.text))
     if not mark:
-        old = _mark_of(base) if base else ""
-        marks = {_mark_of(unit) for unit in sides if base is None or _mark_of(unit) != old}
+        old = dispute_of(base.text) if base else ""
+        marks = {dispute_of(unit.text) for unit in sides if base is None or dispute_of(unit.text) != old}
         mark = max(marks, default=old)
     gap = _merged_gap(base.gap if base else None, *(unit.gap for unit in sides))
     return replace(_marked(chosen, mark), gap=gap)
@@ -482,13 +481,9 @@ def _bare(unit: Unit) -> str:
     return with_dispute(unit.text.rstrip("\r\n"), "")
 
 
-def _mark_of(unit: Unit) -> str:
-    return dispute_of(unit.text)
-
-
 def _marked(unit: Unit, mark: str) -> Unit:
     """The unit with this dispute mark; as it is where a mark would make something else of the line."""
-    if _mark_of(unit) == mark:
+    if dispute_of(unit.text) == mark:
         return unit
     text = with_dispute(unit.text.rstrip("\r\n"), mark)
     if mark and text.count("\n") > unit.text.rstrip("\r\n").count("\n"):
@@ -560,7 +555,7 @@ def settled(text: str, mark: str, keep: Collection[int], now: Mapping[str, bytes
 
 def _dispute(unit: Unit, now: Mapping[str, bytes]) -> str:
     """The mark of a line that is written by hand; none of one that is nothing but a mark."""
-    mark = _mark_of(unit)
+    mark = dispute_of(unit.text)
     if not mark or dispute_of(_bare(unit)):
         return ""
     return "" if unit.target in now and _is_own(unit, (now[unit.target],)) else mark
@@ -603,7 +598,7 @@ def without_twins(
         if key in gone:
             _drop(kept, found.unit)
         else:
-            kept.append(_marked(found.unit, marks.get(key, _mark_of(found.unit))))
+            kept.append(_marked(found.unit, marks.get(key, dispute_of(found.unit.text))))
     return _render(kept)
 
 
