@@ -336,7 +336,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     if not text.strip():
         return
     if scope.name == "user":
-        from gitmem.flows.rule_files import ruled_files  # a prompt shows no index
+        from gitmem.ledger.rule_record import ruled_files  # a prompt shows no index
 
         # What is a rule here stays in the index of all projects, and only there.
         text = index.without_files(text, ruled_files(workspace.state, scope.name, MAIN), alone=True)

@@ -14,12 +14,12 @@ from gitmem.core.errors import GitmemError
 from gitmem.core.names import INDEX, file_address
 from gitmem.core.text import counted, one_line
 from gitmem.flows.code_reach import unmerged
-from gitmem.flows.rule_files import read_state
 from gitmem.flows.show import listed_value
 from gitmem.git.objects import MISSING_HINT
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.lookup import Listed, bare_indexes, headers
+from gitmem.ledger.rule_record import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,8 @@ from gitmem.cli.completing import memory_names
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.words import sound
 from gitmem.flows import promote as promotion
-from gitmem.flows.promote import Promotion, PromotionResult, plan, text_of, told_of
+from gitmem.flows.promote import Promotion, PromotionResult, plan
+from gitmem.flows.rule_files import text_of, told_of
 from gitmem.flows.undo import forget_decided
 from gitmem.ledger.lookup import find
 

@@ -13,12 +13,12 @@ from gitmem.flows.extract.plan import judge
 from gitmem.flows.extract.rules import rules_of
 from gitmem.flows.extract.run import Context
 from gitmem.flows.pause import intervals, said_in_pause, unheard
-from gitmem.flows.rule_files import read_state
 from gitmem.flows.rule_text import spoken
 from gitmem.flows.save import copies_of
 from gitmem.ledger.apply import Judged
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.knowledge import known_at
+from gitmem.ledger.rule_record import read_state
 from gitmem.ledger.workspace import ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Session

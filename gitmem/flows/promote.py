@@ -7,53 +7,35 @@ it; once HEAD has it no more, the memory comes back, in every clone.
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.core.memory import Memory
 from gitmem.core.memory import parse as parse_memory
 from gitmem.core.names import archived_path, is_agent_folder
 from gitmem.core.pointer import is_promoted, pointers, rule_file, with_pointer, without_pointer
 from gitmem.core.text import one_line
-from gitmem.core.trailers import Fate, Provenance, subject_line
-from gitmem.core.trailers import one_line as on_one_line
+from gitmem.core.trailers import Fate, Provenance
 from gitmem.flows import rule_files as files
 from gitmem.flows import rule_text as text
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.rule_files import (
-    EVERYWHERE,
-    HeadRule,
-    MemoryPlace,
-    RuleState,
-    UncommittedRule,
-    changing,
-    place_at,
-    place_of,
-)
+from gitmem.flows.rule_files import EVERYWHERE, MemoryPlace, place_at, place_of, propose, title_of
 from gitmem.flows.rule_text import FileRule, OddMarks
 from gitmem.flows.save import copies_of
 from gitmem.git.command import peek
 from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.blame import blame_memory
-from gitmem.ledger.files import replace_file
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories
+from gitmem.ledger.rule_record import RECORD, HeadRule, RuleState, UncommittedRule, changing, read_state
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import refused_claims
-
-MESSAGE = "promotion.txt"
 
 Rules = Mapping[str, tuple[str, FileRule]]
 """Address to the file that has the rule, and the rule."""
@@ -120,7 +102,7 @@ def plan(workspace: Workspace, edges: Edges, found: Found | MemoryPlace, to: str
     at, memory = MemoryPlace(found.scope, found.agent, found.file, found.memory), found.memory
     if any(claim.dispute for claim in memory.claims):
         raise UsageError(f"{memory.name} is disputed", "Settle it first: git mem review")
-    state = files.read_state(workspace.state)
+    state = read_state(workspace.state)
     other = _file_of(state, at)
     if to or not other:
         file = files.chosen_file(workspace, edges, to)
@@ -181,7 +163,7 @@ def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = 
         UsageError: the memory is no rule, or the file's marks are odd.
     """
     at = MemoryPlace(found.scope, found.agent, found.file, found.memory)
-    file = _file_of(files.read_state(workspace.state), at)
+    file = _file_of(read_state(workspace.state), at)
     if not file:
         raise UsageError(f"{found.memory.name} is no rule", "See which are: git mem list -a")
     before = files.read_here(workspace, file)
@@ -248,126 +230,6 @@ def _in_head(workspace: Workspace, at: MemoryPlace, file: str) -> bool:
         return _rule_of(said, at, file) is not None
     except UsageError:
         return False
-
-
-@dataclass(frozen=True)
-class RuleMessage:
-    """What the proposed message says of one rule.
-
-    Attributes:
-        title: a subject line for it, not cut.
-        said: lines below it.
-        trailers: lines at the end of the message.
-    """
-
-    title: str
-    said: tuple[str, ...] = ()
-    trailers: tuple[str, ...] = ()
-
-
-def title_of(verb: str, memory: Memory) -> str:
-    """A subject line for one memory, not cut.
-
-    Args:
-        verb: `Add` or `Take out`.
-    """
-    return f"{verb} the rule {memory.name}: {on_one_line(memory.description) or memory.name}"
-
-
-def told_of(workspace: Workspace, at: MemoryPlace, verb: str) -> RuleMessage:
-    """What the message says of a memory: who taught it, when, in which session, where it is kept."""
-    scope = workspace.scope(at.scope)
-    tip = scope.repo.ref(scope.ref) or ""
-    said = [at.address]
-    if at.scope == "project":  # where a private one is kept is nobody else's business
-        said[0] += f", kept by gitmem in {scope.ref} at {tip[:12]}"
-    trailers = [f"Gitmem-Memory: {on_one_line(at.address)}"]
-    blamed = blame_memory(scope.repo, tip, f"{at.agent}/{at.file}") if tip else ()
-    told = next((o.told[0] for one in blamed if not one.description for o in one.origins if o.told), None)
-    if told is not None:
-        when = f" on {datetime.fromtimestamp(told.time, UTC):%Y-%m-%d}" if told.time is not None else ""
-        who, session = on_one_line(told.author.partition(" <")[0]), on_one_line(told.provenance.session)
-        said.append(f"taught by {who}{when}{f' in session {session}' if session else ''}")
-        trailers += _trailers(told.provenance)
-    return RuleMessage(title_of(verb, at.memory), tuple(said), tuple(trailers))
-
-
-def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path | None, str]:
-    """Writes the message for all that waits in the present work tree.
-
-    Returns:
-        The message's file and the command that commits it; None and empty where nothing waits.
-    """
-    top = str(files.top_of(workspace))
-    waits = [
-        (verb, address, one.file)
-        for verb, rows in (("Add", state.pending), ("Take out", state.leaving))
-        for address, one in sorted(rows.items())
-        if one.worktree == top
-    ]
-    path = workspace.state / MESSAGE
-    if not waits:
-        path.unlink(missing_ok=True)
-        return None, ""
-    told = []
-    for verb, address, _ in waits:
-        at = place_of(workspace, f"{address}.md")
-        bare = RuleMessage(f"{verb} the rule {address.rpartition('/')[2]}")
-        told.append((verb, told_of(workspace, at, verb) if at else bare))
-    replace_file(path, text_of(told).encode("utf-8", "replace"), 0o600)
-    return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
-
-
-def text_of(told: Sequence[tuple[str, RuleMessage]]) -> str:
-    """The message: a subject, what each rule was, and trailers.
-
-    Args:
-        told: `Add` or `Take out`, and what is told of the rule.
-    """
-    ones = [one for _, one in told]
-    if len(ones) == 1:
-        subject = subject_line(ones[0].title)
-    else:
-        counts = Counter(verb for verb, _ in told)
-        named = " and ".join(f"{verb.lower()} {count}" for verb, count in counts.items())
-        subject = f"{named.capitalize()} rules learned while working"
-    parts = [subject]
-    for one in ones:
-        title = _plain(one.title)
-        parts.append("\n".join([*([title] if title != subject else []), *map(_plain, one.said)]))
-    trailers = dict.fromkeys(_plain(line) for one in ones for line in one.trailers)
-    return "\n\n".join([*parts, "\n".join(trailers)]).rstrip("\n") + "\n"
-
-
-def _trailers(told: Provenance) -> list[str]:
-    found = {
-        "Session": told.session,
-        "Messages": "..".join(told.messages) if told.messages else "",
-        "Code-Commit": told.code_commit,
-    }
-    return [f"Gitmem-{key}: {on_one_line(value)}" for key, value in found.items() if value]
-
-
-def _plain(line: str) -> str:
-    """One line that git's clean-up keeps and that no hook takes for something to do."""
-    said = on_one_line(line)
-    lead = said.partition(":")[0].strip().lower()
-    return f"- {said}" if said.startswith("#") or lead in ("remember", "forget") else said
-
-
-def _command(workspace: Workspace, edges: Edges, changed: list[str], message: Path) -> str:
-    """What the person types, from the folder that they are in."""
-    top, here = files.top_of(workspace), edges.cwd
-    outside = [] if edges.person_in in (None, here) else ["-C", str(here)]
-    paths = [os.path.relpath(top / file, here) for file in changed]
-    said = os.path.relpath(message, here) if message.is_relative_to(top) else str(message)
-    fresh = [
-        path for path, file in zip(paths, changed, strict=True) if not files.is_tracked(workspace, file)
-    ]
-    commands = [["git", *outside, "commit", "-eF", said, "--", *paths]]
-    if fresh:
-        commands.insert(0, ["git", *outside, "add", "--", *fresh])
-    return " && ".join(shlex.join(words) for words in commands)
 
 
 def to_rule(repo: Repository, tip: Tip, at: MemoryPlace, rules_in: str, code_commit: str) -> Write | None:
@@ -469,8 +331,8 @@ def settle(
     top, head = files.top_of(workspace), workspace.code_head()
     if not head:
         return ()
-    state = files.read_state(workspace.state)
-    new = not (workspace.state / files.RECORD).exists()
+    state = read_state(workspace.state)
+    new = not (workspace.state / RECORD).exists()
     seen = state.seen.get(str(top), "")
     # All files are searched only where a Markdown file changed.
     search = seen != head and (not seen or files.markdown_changed(workspace, seen, head))

@@ -37,13 +37,13 @@ from gitmem.flows.rule_files import (
     chosen_file,
     place_at,
     place_of,
-    read_state,
 )
 from gitmem.git.repository import MissingObject, Signature
 from gitmem.git.trees import list_files, read_paths
 from gitmem.ledger import proposals
 from gitmem.ledger.land import ROOT_SIGNATURE, Written, memory_commit, read_tip
 from gitmem.ledger.proposals import suggestions_of
+from gitmem.ledger.rule_record import read_state
 from gitmem.ledger.suggestions import leave_tree, review_ref, settle
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 

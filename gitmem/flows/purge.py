@@ -14,8 +14,7 @@ from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.purge import Purge, unfit
 from gitmem.flows.context import Edges
 from gitmem.flows.memory_trees import keep_up
-from gitmem.flows.promote import propose
-from gitmem.flows.rule_files import changing
+from gitmem.flows.rule_files import propose
 from gitmem.flows.save import save_all
 from gitmem.git.locks import writer_lock
 from gitmem.git.remote import Patience
@@ -31,6 +30,7 @@ from gitmem.ledger.push_plan import refuse_secrets
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.rewrite import put_back_commit
+from gitmem.ledger.rule_record import changing
 from gitmem.ledger.scrub import erase_left_over, is_unsettled, settle_carried, stands_in
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 

@@ -1,23 +1,20 @@
-"""The files of the code that hold rules: which may, what they say here and in HEAD, what is under way.
+"""The files of the code that hold rules: which may, what they say here and in HEAD, what to commit.
 
-The last is noted in `gitmem/promotions.json`, which can be lost: `pending` waits for the person's commit;
-`leaving` was taken out and waits for it, too; `standing` is what the last look at HEAD found, so that a
-rule that goes, and a memory that somebody brought back on purpose, are told from those that were never
-there. Without the file, HEAD is read anew.
-
+The message that is proposed for rules that were written, or taken out, is `gitmem/promotion.txt`.
 Hooks that an agent waits for load this: what they do not need is imported where it is used.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from gitmem.core.claim import Claim
 from gitmem.core.errors import RepositoryError, UsageError
@@ -26,6 +23,7 @@ from gitmem.core.memory import parse as parse_memory
 from gitmem.core.names import hot_path, is_agent_folder
 from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted
+from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.flows.context import Edges
 from gitmem.flows.rule_text import (
     CLOSE,
@@ -38,15 +36,10 @@ from gitmem.flows.rule_text import (
     unsaid,
 )
 from gitmem.git.command import peek
-from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Repository
-from gitmem.ledger.files import linked, read_json, read_regular, read_theirs, replace_file
+from gitmem.ledger.files import linked, read_regular, read_theirs, replace_file
+from gitmem.ledger.rule_record import RuleState, read_state
 from gitmem.ledger.workspace import LIVE_FOLDERS, SCOPES, Workspace
-
-RECORD = "promotions.json"
-RECORD_BYTES = 1024 * 1024
-VERSION = 1
-MOST = 2_000
 
 LARGEST = 262_144
 """Bytes of an instruction file: agents read a fraction of that."""
@@ -54,6 +47,7 @@ LARGEST = 262_144
 SUFFIXES = ("md", "mdc", "markdown")
 DEFAULTS = ("CLAUDE.md", "AGENTS.md")
 SNAPSHOTS = "agent-memory-snapshots"
+MESSAGE = "promotion.txt"
 
 PROMPT_SECONDS = 0.2
 """What a prompt may wait for one file of HEAD."""
@@ -127,152 +121,6 @@ def place_of(workspace: Workspace, path: str) -> MemoryPlace | None:
     scope = workspace.scope(name)
     tip = memory_commit(scope.repo, scope.ref)
     return place_at(scope.repo, scope.repo.commit(tip).tree, name, agent, file) if tip else None
-
-
-@dataclass(frozen=True)
-class UncommittedRule:
-    """A rule that was written into a file, or taken out of it, and is not committed yet.
-
-    Attributes:
-        file: from the top of the work tree.
-        worktree: its top.
-        claims: ids of the claims that the rule takes over; none of one that was taken out.
-    """
-
-    file: str
-    worktree: str
-    claims: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class HeadRule:
-    """A rule that HEAD had when the worker last looked.
-
-    Attributes:
-        commit: the code commit that brought it.
-        memory: `scope/agent/file` of the memory, as it is called now.
-        here: whether the newest HEAD that was looked at had it, and the memory points to it; else it stands
-            on another branch, or somebody brought the memory back on purpose.
-        claims: ids of the claims that the rule took over: what the memory was taught since is recalled.
-    """
-
-    file: str
-    commit: str
-    memory: str
-    here: bool = True
-    claims: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class RuleState:
-    """All that is noted, keyed by a rule's address.
-
-    Attributes:
-        seen: work tree to the commit that it stood on at the last look.
-        unknown: addresses of rules that name no memory here.
-    """
-
-    pending: dict[str, UncommittedRule] = field(default_factory=dict)
-    leaving: dict[str, UncommittedRule] = field(default_factory=dict)
-    standing: dict[str, HeadRule] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)
-    unknown: set[str] = field(default_factory=set)
-
-    @property
-    def files(self) -> frozenset[str]:
-        """Files that have a rule, or are to have one."""
-        return frozenset(one.file for some in (self.pending, self.standing) for one in some.values())
-
-    @property
-    def by_memory(self) -> dict[str, HeadRule]:
-        """Memories (`scope/agent/file stem`) to the rule that the last look found."""
-        return {one.memory.removesuffix(".md"): one for one in self.standing.values() if one.here}
-
-
-def read_state(folder: Path) -> RuleState:
-    """What was noted; nothing of it where the file is missing or damaged: one small file is read.
-
-    Args:
-        folder: `<common git dir>/gitmem`.
-    """
-    value = read_json(folder / RECORD, RECORD_BYTES)
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        return RuleState()
-    return RuleState(
-        _waiting(value.get("pending")),
-        _waiting(value.get("leaving")),
-        {
-            address: HeadRule(
-                one["file"],
-                one["commit"],
-                one["memory"],
-                one.get("here") is True,
-                _texts(one.get("claims")),
-            )
-            for address, one in _rows(value.get("standing"), "file", "commit", "memory")
-        },
-        {key: text for key, text in _items(value.get("seen")) if isinstance(text, str)},
-        set(_texts(value.get("unknown"))),
-    )
-
-
-def ruled_files(folder: Path, scope: str, agent: str) -> frozenset[str]:
-    """Files of an agent whose rule stood in HEAD at the last look."""
-    prefix = f"{scope}/{agent}/"
-    standing = read_state(folder).standing.values()
-    paths = [one.memory for one in standing if one.here and one.memory.startswith(prefix)]
-    return frozenset(path.removeprefix(prefix) for path in paths)
-
-
-@contextmanager
-def changing(workspace: Workspace) -> Iterator[RuleState]:
-    """Gives the state to be changed, and writes it where it was; one process at a time.
-
-    Raises:
-        RepositoryError: another one takes too long.
-        OSError: it cannot be written.
-    """
-    with writer_lock(workspace.state, "promotions", timeout=30.0):
-        state = read_state(workspace.state)
-        before = _as_bytes(state)
-        yield state
-        after = _as_bytes(state)
-        if after != before:
-            replace_file(workspace.state / RECORD, after, 0o600)
-
-
-def _as_bytes(state: RuleState) -> bytes:
-    value = {
-        "version": VERSION,
-        "pending": {address: asdict(one) for address, one in state.pending.items()},
-        "leaving": {address: asdict(one) for address, one in state.leaving.items()},
-        "standing": {address: asdict(one) for address, one in sorted(state.standing.items())[:MOST]},
-        "seen": state.seen,
-        "unknown": sorted(state.unknown)[:MOST],
-    }
-    return (json.dumps(value, indent=1) + "\n").encode("ascii")
-
-
-def _waiting(value: Any) -> dict[str, UncommittedRule]:
-    return {
-        address: UncommittedRule(one["file"], one["worktree"], _texts(one.get("claims")))
-        for address, one in _rows(value, "file", "worktree")
-    }
-
-
-def _rows(value: Any, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Entries of decoded JSON that are objects and have a text under each of some keys."""
-    for address, one in _items(value):
-        if isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys):
-            yield address, one
-
-
-def _items(value: Any) -> Iterable[tuple[str, Any]]:
-    return value.items() if isinstance(value, dict) else ()
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 @dataclass(frozen=True)
@@ -580,3 +428,123 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+@dataclass(frozen=True)
+class RuleMessage:
+    """What the proposed message says of one rule.
+
+    Attributes:
+        title: a subject line for it, not cut.
+        said: lines below it.
+        trailers: lines at the end of the message.
+    """
+
+    title: str
+    said: tuple[str, ...] = ()
+    trailers: tuple[str, ...] = ()
+
+
+def title_of(verb: str, memory: Memory) -> str:
+    """A subject line for one memory, not cut.
+
+    Args:
+        verb: `Add` or `Take out`.
+    """
+    return f"{verb} the rule {memory.name}: {one_line(memory.description) or memory.name}"
+
+
+def told_of(workspace: Workspace, at: MemoryPlace, verb: str) -> RuleMessage:
+    """What the message says of a memory: who taught it, when, in which session, where it is kept."""
+    from gitmem.ledger.blame import blame_memory
+
+    scope = workspace.scope(at.scope)
+    tip = scope.repo.ref(scope.ref) or ""
+    said = [at.address]
+    if at.scope == "project":  # where a private one is kept is nobody else's business
+        said[0] += f", kept by gitmem in {scope.ref} at {tip[:12]}"
+    trailers = [f"Gitmem-Memory: {one_line(at.address)}"]
+    blamed = blame_memory(scope.repo, tip, f"{at.agent}/{at.file}") if tip else ()
+    told = next((o.told[0] for one in blamed if not one.description for o in one.origins if o.told), None)
+    if told is not None:
+        when = f" on {datetime.fromtimestamp(told.time, UTC):%Y-%m-%d}" if told.time is not None else ""
+        who, session = one_line(told.author.partition(" <")[0]), one_line(told.provenance.session)
+        said.append(f"taught by {who}{when}{f' in session {session}' if session else ''}")
+        trailers += _trailers(told.provenance)
+    return RuleMessage(title_of(verb, at.memory), tuple(said), tuple(trailers))
+
+
+def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path | None, str]:
+    """Writes the message for all that waits in the present work tree.
+
+    Returns:
+        The message's file and the command that commits it; None and empty where nothing waits.
+    """
+    top = str(top_of(workspace))
+    waits = [
+        (verb, address, one.file)
+        for verb, rows in (("Add", state.pending), ("Take out", state.leaving))
+        for address, one in sorted(rows.items())
+        if one.worktree == top
+    ]
+    path = workspace.state / MESSAGE
+    if not waits:
+        path.unlink(missing_ok=True)
+        return None, ""
+    told = []
+    for verb, address, _ in waits:
+        at = place_of(workspace, f"{address}.md")
+        bare = RuleMessage(f"{verb} the rule {address.rpartition('/')[2]}")
+        told.append((verb, told_of(workspace, at, verb) if at else bare))
+    replace_file(path, text_of(told).encode("utf-8", "replace"), 0o600)
+    return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
+
+
+def text_of(told: Sequence[tuple[str, RuleMessage]]) -> str:
+    """The message: a subject, what each rule was, and trailers.
+
+    Args:
+        told: `Add` or `Take out`, and what is told of the rule.
+    """
+    ones = [one for _, one in told]
+    if len(ones) == 1:
+        subject = subject_line(ones[0].title)
+    else:
+        counts = Counter(verb for verb, _ in told)
+        named = " and ".join(f"{verb.lower()} {count}" for verb, count in counts.items())
+        subject = f"{named.capitalize()} rules learned while working"
+    parts = [subject]
+    for one in ones:
+        title = _plain(one.title)
+        parts.append("\n".join([*([title] if title != subject else []), *map(_plain, one.said)]))
+    trailers = dict.fromkeys(_plain(line) for one in ones for line in one.trailers)
+    return "\n\n".join([*parts, "\n".join(trailers)]).rstrip("\n") + "\n"
+
+
+def _trailers(told: Provenance) -> list[str]:
+    found = {
+        "Session": told.session,
+        "Messages": "..".join(told.messages) if told.messages else "",
+        "Code-Commit": told.code_commit,
+    }
+    return [f"Gitmem-{key}: {one_line(value)}" for key, value in found.items() if value]
+
+
+def _plain(line: str) -> str:
+    """One line that git's clean-up keeps and that no hook takes for something to do."""
+    said = one_line(line)
+    lead = said.partition(":")[0].strip().lower()
+    return f"- {said}" if said.startswith("#") or lead in ("remember", "forget") else said
+
+
+def _command(workspace: Workspace, edges: Edges, changed: list[str], message: Path) -> str:
+    """What the person types, from the folder that they are in."""
+    top, here = top_of(workspace), edges.cwd
+    outside = [] if edges.person_in in (None, here) else ["-C", str(here)]
+    paths = [os.path.relpath(top / file, here) for file in changed]
+    said = os.path.relpath(message, here) if message.is_relative_to(top) else str(message)
+    fresh = [path for path, file in zip(paths, changed, strict=True) if not is_tracked(workspace, file)]
+    commands = [["git", *outside, "commit", "-eF", said, "--", *paths]]
+    if fresh:
+        commands.insert(0, ["git", *outside, "add", "--", *fresh])
+    return " && ".join(shlex.join(words) for words in commands)

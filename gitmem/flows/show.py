@@ -16,7 +16,8 @@ from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
-    from gitmem.flows.rule_files import HeadRule, PromotedMemory
+    from gitmem.flows.rule_files import PromotedMemory
+    from gitmem.ledger.rule_record import HeadRule
 
 
 @dataclass(frozen=True)

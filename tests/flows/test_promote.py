@@ -12,7 +12,7 @@ from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, w
 from gitmem.app import jobs
 from gitmem.app.session_context import session_start, user_prompt
 from gitmem.app.spool import Job
-from gitmem.flows.promote import MESSAGE
+from gitmem.flows.rule_files import MESSAGE
 
 __all__ = ["machine"]
 
