@@ -48,7 +48,7 @@ def outcome(out: Output, one: DreamOutcome, dry_run: bool) -> None:
         out.say(f"review: git mem review show {one.id}")
         if questions:
             one_of_them = f"git mem review accept {one.id} {questions[0]}"
-            out.say(f"settle: {one_of_them} --same|--newer|--older|--different, or git mem review -i")
+            out.say(f"settle: {one_of_them} --same|--newer|--older|--different, or git mem review settle")
         out.say(f"undo: git mem review reject {one.id} -m WHY")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from shutil import get_terminal_size
 from types import TracebackType
 
+from gitmem.core.text import cells
 from gitmem.flows.exit import line
 
 NARROWEST = 20
@@ -14,8 +16,6 @@ NARROWEST = 20
 
 PATIENCE = 1.0
 """Seconds after which somebody who watches wants to know."""
-
-_CLEAR = "\r\x1b[K"
 
 DOING = {
     "init": "setting up, and taking in what agents wrote before",
@@ -52,9 +52,10 @@ class Progress:
     """One line on stderr that tells the present step, gone when the work is done."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._on = sys.stderr.isatty() and not quiet
+        dumb = os.environ.get("TERM") == "dumb"
+        self._on = sys.stderr.isatty() and not quiet and not dumb
         self._timer: threading.Timer | None = None
-        self._shown = False
+        self._shown = 0
         self._lock = threading.Lock()
 
     def __call__(self, step: str) -> None:
@@ -83,9 +84,9 @@ class Progress:
         self._stop()
         with self._lock:
             if self._shown:
-                sys.stderr.write(_CLEAR)
+                sys.stderr.write(self._wiped())
                 sys.stderr.flush()
-                self._shown = False
+                self._shown = 0
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -97,9 +98,14 @@ class Progress:
         with self._lock:
             # A line that is broken would not go away again.
             columns = max(NARROWEST, get_terminal_size().columns)
-            sys.stderr.write(f"{_CLEAR}{line(step, columns - 3)} …")
+            text = f"{line(step, columns - 4)} …"
+            sys.stderr.write(self._wiped() + text)
             sys.stderr.flush()
-            self._shown = True
+            self._shown = cells(text)
+
+    def _wiped(self) -> str:
+        """Takes away what stands in the line, without a sequence that only some terminals know."""
+        return f"\r{' ' * self._shown}\r" if self._shown else ""
 
 
 _begun: list[Progress] = []

@@ -82,6 +82,7 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
     app.command()(accept)
     app.command()(reject)
+    app.command()(settle)
     app.command()(edit)
     app.command(name="open")(open_)
 
@@ -154,6 +155,18 @@ def show(
         return
     for line in run.out.claims(told.lines):
         run.out.data(line)
+
+
+def settle(ctx: typer.Context, dry_run: DryRun = False) -> None:
+    """Walks through what stands against each other: disputes, and questions of dreams; one key for each.
+
+    It is git mem review -i without all that asks for a yes or no alone.
+    """
+    from gitmem.cli.keys import terminal_keys
+    from gitmem.cli.review_walk import is_contrary, walk
+
+    dry = dry_run or _given(ctx, "dry_run")
+    walk(context(ctx), partial(terminal_keys, BY_ID), dry_run=dry, only=is_contrary)
 
 
 def accept(

@@ -93,6 +93,11 @@ class Step:
         return "".join(map(str, range(1, versions + 1))) + offered
 
 
+def is_contrary(step: Step) -> bool:
+    """Whether two texts stand against each other, of which a person says what holds."""
+    return step.item.kind == "dispute" or step.asks
+
+
 def steps(items: tuple[Item, ...]) -> list[Step]:
     """What there is to decide, in the order of the queue; what has no id is settled where it stands."""
     found: list[Step] = []
@@ -316,11 +321,14 @@ def choices(found: list[Step], said: dict[tuple[str, int], Choice]) -> tuple[Cho
     )
 
 
-def walk(run: Context, keys: Callable[[], Keys], *, dry_run: bool) -> None:
+def walk(
+    run: Context, keys: Callable[[], Keys], *, dry_run: bool, only: Callable[[Step], bool] | None = None
+) -> None:
     """Walks through the queue, then carries out what was decided, as one batch.
 
     Args:
         keys: gives what keys are read from; it is asked for before anything is shown.
+        only: which steps are walked through; all of them otherwise.
 
     Raises:
         UsageError: there is no terminal.
@@ -328,8 +336,8 @@ def walk(run: Context, keys: Callable[[], Keys], *, dry_run: bool) -> None:
     """
     pressed = keys()
     items = queue(run.workspace, run.edges)
-    found = steps(items)
-    elsewhere = sum(not item.id for item in items)
+    found = [step for step in steps(items) if only is None or only(step)]
+    elsewhere = 0 if only else sum(not item.id for item in items)
     if found:
         walked = Walk(run, found, pressed)
         decided = _walked(run, walked)

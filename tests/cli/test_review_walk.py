@@ -21,7 +21,7 @@ from ran import Ran
 from waiting_ground import KEY, let_wait
 
 from gitmem.cli.output import Output
-from gitmem.cli.review_walk import walk
+from gitmem.cli.review_walk import is_contrary, walk
 from gitmem.cli.run import make_context
 from gitmem.core.text import wrapped
 from gitmem.core.trailers import Provenance
@@ -98,6 +98,20 @@ def test_quitting_carries_out_what_was_decided_and_an_interrupt_does_not(ground:
     assert waiting(ground) == {"ports", "lint"}
     press(ground, "aq")
     assert len(waiting(ground)) == 1
+
+
+def test_only_what_stands_against_each_other_is_settled(ground: Ground) -> None:
+    """Suggestions and proved changes of a dream wait for another day."""
+    let_wait(ground, "ports")
+    ground.learn({"reviewer/meeting.md": memory("meeting", DISPUTED)}, told=BY_HAND)
+    ground.tick()
+    ground.capture.readouterr()
+    context = make_context(ground.repo, Output(colour="never"))
+    walk(context, lambda: iter("1").__next__, dry_run=False, only=is_contrary)
+    said = ground.capture.readouterr()
+    assert "[1/1]" in said.out and "On Fridays." not in ground.tree()["reviewer/meeting.md"]
+    assert waiting(ground) == {"ports"}
+    assert "This needs a terminal" in ground.run("review", "settle", code=2).err
 
 
 def test_a_dry_run_tells_what_the_keys_would_do(ground: Ground) -> None:
