@@ -32,7 +32,8 @@ class Place:
     def tag(self) -> str:
         """Names the state of refs, recalls and settings; folders of agents are not looked at."""
         space = self.workspace
-        parts = [*(space.code.refs(family) for family in FAMILIES), space.private.refs("refs/"), self.at]
+        refs = [*(space.code.refs(family) for family in FAMILIES), space.private.refs("refs/")]
+        parts = [refs, space.code_head(), self.at]
         files = [record_of(scope) for scope in space.scopes]
         files += [space.layout.common_dir / "config", space.layout.git_dir / "HEAD"]
         times = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from gitmem.core.change import Change
@@ -45,6 +46,8 @@ def decisions(place: Place, given: Given) -> dict[str, Any]:
     asked = given.get("decisions")
     if not isinstance(asked, list) or not 0 < len(asked) <= MOST:
         raise UsageError("Nothing was decided")
+    if not all(isinstance(one, dict) for one in asked):
+        raise UsageError("A decision names what it is on")
     stale: dict[str, None] = {}
     wanted: list[Choice] = []
     edited: dict[str, Change] = {}
@@ -56,9 +59,7 @@ def decisions(place: Place, given: Given) -> dict[str, Any]:
             continue
         choice = _choice(one)
         if isinstance(found.subject, Dream):
-            choice = Choice(
-                id, choice.verdict, choice.numbers, choice.why, found.subject.tip, choice.answer
-            )
+            choice = replace(choice, at=found.subject.tip)
         words = one.get("edited")
         if isinstance(found.subject, Suggestion) and isinstance(words, str):
             change = worded(found.subject, words.encode("utf-8", "replace"))
@@ -84,16 +85,19 @@ def decisions(place: Place, given: Given) -> dict[str, Any]:
 def _choice(one: Given) -> Choice:
     verdict, answer = _text(one, "verdict"), _text(one, "answer")
     numbers = one.get("numbers", [])
-    if verdict not in ("accept", "reject") or not isinstance(numbers, list):
+    if verdict not in ("accept", "reject"):
         raise UsageError("A decision is accept or reject")
+    # No number at all means the whole: what is none must not come to that.
+    if not isinstance(numbers, list) or not all(type(one) is int and 0 < one <= MOST for one in numbers):
+        raise UsageError("The numbers of a decision are none")
     if answer == "different":
         verdict, answer, why = "reject", "", DIFFERENT
     else:
         why = _text(one, "why")
     if answer and answer not in ANSWERS:
         raise UsageError(f"{answer} is no answer", "same, newer, older or different")
-    some = tuple(number for number in numbers if isinstance(number, int) and 0 < number <= MOST)
-    return Choice(_text(one, "id"), cast(Verdict, verdict), some, why, answer=cast(Any, answer or None))
+    id, given = _text(one, "id"), cast(Any, answer or None)
+    return Choice(id, cast(Verdict, verdict), tuple(numbers), why, answer=given)
 
 
 def edited_dream(place: Place, given: Given) -> dict[str, Any]:

@@ -291,6 +291,15 @@ class TestWriting:
         said = gitmem("show", "deploy-day").out
         assert item["claims"][0] in said and item["claims"][1] not in said
 
+    @pytest.mark.parametrize("numbers", ["1", ["1"], [0], [-1], [True], [None], {"1": 1}])
+    def test_numbers_that_are_none_never_stand_for_the_whole(self, full: Path, numbers: object) -> None:
+        with served(full) as client:
+            item = next(one for one in client.read("review")["items"] if one["kind"] == "dream")
+            choice = {"id": item["id"], "version": item["version"], "verdict": "reject", "numbers": numbers}
+            client.send("decide", {"decisions": [choice]}, 400)
+            client.send("decide", {"decisions": [item["id"]]}, 400)
+            assert item["id"] in {one["id"] for one in client.read("review")["items"]}
+
     def test_what_waits_no_more_is_said(self, full: Path) -> None:
         with served(full) as client:
             choice = {"id": "s-nothing", "version": "x", "verdict": "accept"}

@@ -28,7 +28,11 @@ export async function review(view) {
   for (const one of dreams) whole.set(one.id, await read("item", { id: one.id }));
   const before = steps[here]?.key;
   steps = items.flatMap(stepsOf);
-  for (const key of [...decided.keys()]) if (!steps.some((one) => one.key === key)) decided.delete(key);
+  const there = new Set(steps.map((one) => one.key));
+  const stale = [...decided.keys()].filter((key) => !there.has(key));
+  stale.forEach((key) => decided.delete(key));
+  if (stale.length)
+    say(`${counted(stale.length, "decision")} dropped: what was decided on changed since`, { wrong: true });
   trail = trail.filter((keys) => keys.every((key) => decided.has(key)));
   here = Math.max(
     0,
@@ -240,7 +244,7 @@ export function press(key, view) {
   else if (step.item.kind === "dispute") return settle(key, step, view);
   else if (key === "a" && step.item.kind !== "document") note([step], { verdict: "accept" }, view);
   else if (key === "A" && BULK.includes(step.item.kind)) all(step, view);
-  else if (key === "r" && !REJECTED.includes(step.item.kind)) note([step], { verdict: "reject" }, view);
+  else if (key === "r" && !REJECTED.includes(step.item.kind)) note(together(step), { verdict: "reject" }, view);
   else if (key === "R" && !REJECTED.includes(step.item.kind)) reason(step, view);
   else return false;
   return true;
@@ -268,8 +272,11 @@ function all(step, view) {
 
 async function reason(step, view) {
   const why = await ask("Why is it turned down?", { text: "", yes: "Reject", label: "Why" });
-  if (why !== null) note([step], { verdict: "reject", why }, view);
+  if (why !== null) note(together(step), { verdict: "reject", why }, view);
 }
+
+const together = (step) =>
+  step.item.kind === "inbox" ? steps.filter((one) => one.item.id === step.item.id) : [step];
 
 function back(view) {
   const keys = trail.pop();
@@ -282,36 +289,49 @@ function back(view) {
 }
 
 async function edit(step, view) {
-  const { files } = await read("laid", { id: step.item.id, n: step.number || "" });
-  const file = files.find((one) => one.editable);
-  if (!file) {
-    say("Something of it cannot be shown as it is", {
-      notes: [`Edit it in your editor: git mem review edit ${step.item.id}`],
-      wrong: true,
+  const { item } = step;
+  const { files } = await read("laid", { id: item.id, n: step.number || "" });
+  const plain = files.filter((one) => one.editable);
+  if (!plain.length) {
+    const notes = [`Edit it in your editor: git mem review edit ${item.id}`];
+    say("Something of it cannot be shown as it is", { notes, wrong: true });
+    return;
+  }
+  if (item.kind === "suggestion") {
+    const text = decided.get(step.key)?.edited ?? plain[0].content;
+    const edited = await ask(`Edit ${plain[0].path}`, { text, yes: "Keep", mono: true });
+    if (edited !== null && edited !== plain[0].content) note([step], { verdict: "accept", edited }, view);
+    return;
+  }
+  let { version } = item;
+  for (const { path, content } of plain) {
+    const words = await ask(`Edit ${path}`, { text: content, yes: "Keep", mono: true });
+    if (words === null || words === content) continue;
+    const why = await ask("Why, should a claim go by it?", { text: "", yes: "Keep", label: "Why" });
+    const now = await send("edit-dream", {
+      id: item.id,
+      version,
+      n: step.number,
+      path,
+      content: words,
+      why: why ?? "",
     });
-    return;
+    kept(item.id, version, now.version);
+    version = now.version;
+    say("the dream has your words now");
   }
-  const content = await ask(`Edit ${file.path}`, {
-    text: decided.get(step.key)?.edited ?? file.content,
-    yes: "Keep",
-    mono: true,
-  });
-  if (content === null || content === file.content) return;
-  if (step.item.kind === "suggestion") {
-    note([step], { verdict: "accept", edited: content }, view);
-    return;
-  }
-  const why = await ask("Why, should a claim go by it?", { text: "", yes: "Keep", label: "Why" });
-  await send("edit-dream", {
-    id: step.item.id,
-    version: step.item.version,
-    n: step.number,
-    path: file.path,
-    content,
-    why: why ?? "",
-  });
-  say("the dream has your words now");
   await view.refresh();
+}
+
+// What was decided on other changes of a dream holds after the person edited one.
+function kept(id, before, after) {
+  for (const [key, said] of [...decided]) {
+    if (!key.startsWith(`${id}:`) || !key.endsWith(`:${before}`)) continue;
+    const same = `${key.slice(0, -before.length)}${after}`;
+    decided.delete(key);
+    decided.set(same, said);
+    trail = trail.map((keys) => keys.map((one) => (one === key ? same : one)));
+  }
 }
 
 const sayings = () =>
@@ -320,13 +340,24 @@ const sayings = () =>
     .map((one) => ({
       id: one.item.id,
       version: one.item.version,
-      numbers: one.numbered ? [one.number] : [],
+      numbers: one.numbered && !isWhole(one, decided.get(one.key)) ? [one.number] : [],
       ...decided.get(one.key),
     }));
 
+// A teammate's branch is turned down whole, or not at all.
+const isWhole = (step, said) => step.item.kind === "inbox" && said.verdict === "reject";
+
+let carrying = false;
+
 async function carry(view, said = sayings(), agreed = false) {
-  if (!said.length) return;
-  const done = await send("decide", { decisions: said, agreed });
+  if (!said.length || (carrying && !agreed)) return;
+  carrying = true;
+  let done;
+  try {
+    done = await send("decide", { decisions: said, agreed });
+  } finally {
+    carrying = false;
+  }
   const waits = agreed ? [] : done.failed.filter((one) => one.kind === "consent");
   if (
     waits.length &&
