@@ -569,8 +569,7 @@ def without_twins(
     Args:
         merged: the index as such merges left it; what was written since stands as its writer wants it.
         sides: the index as the merged commits have it; where one has both lines, so it stays.
-        bases: the index as it was before the sides went apart. Lines by hand are against one another where
-            they stand in the place of one that was there; what two people added is for both to read.
+        bases: the index before the sides went apart: what took no line's place is against no other.
     """
     left = frozenset().union(*(_keyed(parse(one)) for one in merged))
     units = _keyed(parse(text))
@@ -581,8 +580,8 @@ def without_twins(
     gone = _twins(put, subject, own, known)
     # What one side moved stands in both places: no unit stands more often than on some side.
     gone |= {key for key, found in put.items() if found.ordinal and not any(key in side for side in known)}
-    before = (found for base in bases for key, found in _keyed(parse(base)).items() if key not in units)
-    replaced = {about for found in before for about in (found.unit.subject, found.unit.target)}
+    before = (one.unit for base in bases for key, one in _keyed(parse(base)).items() if key not in units)
+    replaced = {about for unit in before for about in (unit.subject, unit.target)}
     against: dict[str, list[str]] = {}
     for key, found in put.items():
         if subject[key] and subject[key] in replaced and key not in own and not found.ordinal:

@@ -18,6 +18,7 @@ from gitmem.core.memory import create
 from gitmem.dream.run import check
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.pairs import Judgement, why_asked
 
 SLOTS: dict[str, tuple[str, ...]] = {
     "who": ("Ann", "Ben", "Cleo"),
@@ -403,3 +404,67 @@ def test_a_line_stays_with_the_list_behind_it() -> None:
 def test_members_of_a_series_are_left_alone(one: str, other: str) -> None:
     made = OfflineEngine().consolidate(ConsolidateInput(tree(one, other, said="The importer rewrite")))
     assert made.changes == ()
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        # It comes on top of what was said.
+        "`backup` of billing carries decided invoices, too: an `undo` on another machine brings them back.",
+        # Each is about a case of its own.
+        "`backup` of billing carries what was decided on one machine when a clerk signs in at night.",
+    ],
+)
+def test_what_comes_on_top_or_is_about_another_case_is_not_offered_in_the_place_of_the_earlier_one(
+    later: str,
+) -> None:
+    earlier = (
+        "`backup` of billing carries what was decided on one machine off the queue when disks are full."
+    )
+    assert dreamt(tree(earlier, later), (2, 9)) == ["question"]
+
+
+def test_claims_that_alone_name_a_thing_of_the_code_are_asked_about() -> None:
+    """However little else they share: `dedupingInterval` is no word that two people use by chance."""
+    both = (
+        "`dedupingInterval: 30000` has any call within half a minute answered from memory.",
+        "Fetching is done (dedupingInterval:30s, revalidateOnFocus:false).",
+    )
+    assert dreamt(tree(*both), (2, 9)) == ["question"]
+    assert dreamt(tree(*both, "Ann set dedupingInterval in spring."), (2, 9, 16)) == []
+    assert why_asked(Judgement("ask"), *both) == "they differ in the number 30000 / 30s"
+    spoken = why_asked(
+        Judgement("ask"), "Cache rows with `packRows` alone.", "`packRows` writes the cache."
+    )
+    assert spoken == "both speak of Cache, packRows"
+
+
+LONG = "Uploads of billing retry three times with a growing pause before they are given up."
+
+
+@pytest.mark.parametrize(
+    ("headings", "found"),
+    [
+        (("", "## Workers"), True),
+        (("## Uploads of billing", "## Workers"), True),
+        (("## Importer", "## Workers"), False),
+    ],
+)
+def test_what_stands_under_two_headings_is_said_once_where_it_says_what_it_is_about(
+    headings: tuple[str, str], found: bool
+) -> None:
+    body = "\n\n".join(filter(None, (headings[0], LONG, headings[1], "Ben owns the workers.", LONG)))
+    assert (dreamt(tree(body), (0,)) == ["merge"]) == found
+
+
+def test_a_memory_that_says_no_more_than_the_description_of_another_goes_into_it() -> None:
+    """And one that stands under the same description is about the same thing, whatever it is called."""
+    files = {
+        "main/retries.md": create(
+            "retries", LONG, "project", "Ann wrote them in spring.", "retries.md"
+        ).render(),
+        "main/note-3.md": create("note-3", LONG, "project", LONG.rstrip(".") + "!", "note-3.md").render(),
+    }
+    (change,) = OfflineEngine().consolidate(ConsolidateInput(files)).changes
+    check(files, (change,))
+    assert change.kind == "merge" and change.edits["main/note-3.md"] is None

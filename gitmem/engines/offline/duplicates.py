@@ -89,11 +89,11 @@ MANY = 20
 
 
 def _sharing_a_sentence(memories: list[Memory]) -> dict[str, set[str]]:
-    """Memory to those that have a sentence of it, or a claim."""
+    """Memory to those that have a sentence of it, or a claim, their descriptions among them."""
     having: dict[object, list[str]] = {}
     for memory in memories:
-        said_there = {claim.key for claim in memory.parsed.claims}
-        for key in said_there.union(*(said(claim.text).sentences for claim in memory.parsed.claims)):
+        said_there = {claim.key for claim in memory.claims}
+        for key in said_there.union(*(said(claim.text).sentences for claim in memory.claims)):
             having.setdefault(key, []).append(memory.path)
     found: dict[str, set[str]] = {}
     for paths in having.values():
@@ -128,7 +128,7 @@ def _repeat(work: Work, path: str) -> bool:
         for first in near:
             other = claims[first]
             same = holds(other, claim) and (other.key != claim.key or first < number)
-            if not same or heading(claims, first) != heading(claims, number) or led_in(claims, first):
+            if not same or led_in(claims, first) or not _under_one(claims, first, number):
                 continue
             changed = without(memory, [number])
             if changed is None:
@@ -146,6 +146,13 @@ def _repeat(work: Work, path: str) -> bool:
     return False
 
 
+def _under_one(claims: tuple[Claim, ...], first: int, again: int) -> bool:
+    """Whether both stand under one heading, or the first says itself what its heading says."""
+    here, there = heading(claims, first), heading(claims, again)
+    spelled_out = facts.about(here) <= facts.about(claims[first].key)
+    return here == there or (claims[first].key == claims[again].key and spelled_out)
+
+
 def _whole(work: Work, titles: Titles, path: str, into: str) -> bool:
     """Takes out a memory all of whose claims another one holds."""
     memory, target = work.memories[path], work.memories[into]
@@ -154,21 +161,24 @@ def _whole(work: Work, titles: Titles, path: str, into: str) -> bool:
     fates: list[Fate] = []
     pairs: list[tuple[int, int]] = []
     moved: list[tuple[int, list[Claim]]] = []
+    hook, summed_up = description_claim(target.description), list[int]()
     for number, claim in enumerate(memory.parsed.claims):
         found = _holder(work, into, claim)
         if found >= 0:
             other = target.parsed.claims[found]
             fates.append(Fate("merged", reference(path, claim), reference(into, other), _WHOLE))
             pairs.append((number, found))
+        elif hook is not None and said(claim.text).plain and holds(hook, claim):
+            fates.append(Fate("merged", reference(path, claim), reference(into, hook), _WHOLE))
+            summed_up.append(number)
         elif is_tagged(claim) and pairs:
             moved.append((pairs[-1][1], [replace(claim, ordinal=0)]))
         else:
             return False
-    if not any(said(memory.parsed.claims[number].text).plain for number, _ in pairs):
+    held = [*summed_up, *(number for number, _ in pairs)]
+    if not any(said(memory.parsed.claims[number].text).plain for number in held):
         return False
-    if not same_context(
-        titles, memory, target, [number for number, _ in pairs], [found for _, found in pairs]
-    ):
+    if not same_context(titles, memory, target, held, [found for _, found in pairs]):
         return False
     changed: Memory | None = target
     for position, claims in reversed(moved):

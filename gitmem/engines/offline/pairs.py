@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -21,9 +21,10 @@ from typing import Literal
 
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
-from gitmem.core.facts import about, lacking, names
+from gitmem.core.facts import about, lacking, stem, words_of
 from gitmem.core.memory import Memory
 from gitmem.engines.engine import Compared
+from gitmem.engines.offline.difference import TURNS, WHERE, Words, difference
 from gitmem.engines.offline.links import LINK, links, slug
 from gitmem.engines.offline.similar import (
     NEGATED,
@@ -32,8 +33,6 @@ from gitmem.engines.offline.similar import (
     RESTRICTIONS,
     Titles,
     anchored,
-    form,
-    forms,
     heading,
     holds,
     said,
@@ -52,8 +51,6 @@ NEAREST = 6
 # Several of these may well be said in one list.
 _LISTED = frozenset({"name", "path", "URL"})
 
-
-Words = tuple[str, ...]
 
 Kind = Literal["same", "amends", "ask", "apart"]
 
@@ -82,9 +79,6 @@ class Judgement:
 
 APART = Judgement("apart")
 
-Weight = Callable[[str], float]
-"""How much it tells of two texts that both have a word (its stem): 1 where no third one has it."""
-
 
 # Names begin where words do: sought from every letter, one long word would take a time that is its square.
 _NAMED = re.compile(
@@ -95,16 +89,39 @@ _NAMED = re.compile(
 @lru_cache(maxsize=65_536)
 def gist(text: str) -> frozenset[str]:
     """What a statement is about: the stems of its telling words, and the names of code in it as written."""
-    names_in_it = {match.group().casefold().rstrip(".-_") for match in _NAMED.finditer(text)}
-    return about(text) | names_in_it
+    return about(text) | _code_names(text)
+
+
+def _code_names(text: str) -> frozenset[str]:
+    """The names of code in a statement, long numbers and marks like `#45`, as `gist` has them."""
+    return frozenset(match.group().casefold().rstrip(".-_") for match in _NAMED.finditer(text))
+
+
+@dataclass(frozen=True)
+class Weight:
+    """How much it tells of two texts that both have a word (its stem): near 1 where few others have it.
+
+    Attributes:
+        texts: how many there are.
+        found: how many of them have a word.
+    """
+
+    texts: int
+    found: Mapping[str, int]
+
+    def __call__(self, word: str) -> float:
+        """The weight of a word, up to 1."""
+        return math.log(2 + self.texts / self.found.get(word, 1)) / math.log(2 + self.texts)
+
+    def binds(self, word: str) -> bool:
+        """Whether two texts have a word and no third one."""
+        return self.found.get(word, 0) == 2
 
 
 def weight_of(texts: Iterable[str]) -> Weight:
     """The weight of words by how many of these texts have them."""
     known = list(texts)
-    found = Counter(word for text in known for word in gist(text))
-    rarest = math.log(2 + len(known))
-    return lambda word: math.log(2 + len(known) / found.get(word, 1)) / rarest
+    return Weight(len(known), Counter(word for text in known for word in gist(text)))
 
 
 @dataclass(frozen=True)
@@ -202,6 +219,8 @@ _AMENDING = re.compile(
     r"|actually|update[sd]?|as of)\b",
     re.IGNORECASE,
 )
+_TOO = re.compile(r"\b(?:too|also|as well|besides|in addition|additionally)\b", re.IGNORECASE)
+_CASE = re.compile(r"\b(?:if|when|where|while|unless|until|whenever)\b([^.,;:\n]*)", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|when|where|unless|until)\b[^.,;:()\n]*", re.IGNORECASE)
 _OPENS = re.compile(r"\W{0,4}(?:`(?P<code>[^`\n]+)`|(?P<name>[A-Z]\w*[a-z][A-Z]\w*|\w+_\w+|[a-z]\w*\d+\b))")
 _FILE = re.compile(r"(?<![\w/.~-])[~.@]{0,2}/?(?:[\w.@{}*-]+/)+[\w.@{}*-]*|(?<=\s)/[\w.@{}*-]+")
@@ -209,11 +228,14 @@ POINTER_CHARS = 400
 """Of a claim's beginning that are looked at: a row of dashes would take a time that is its square."""
 
 _POINTER = re.compile(
-    r"see\b\W*(?:\[[^\]\n]*\]\(|\[\[|[\w./-]+\.\w{1,4}\b)"
+    r"(?P<see>see\b\W*(?:\[[^\]\n]*\]\(|\[\[|[\w./-]+\.\w{1,4}\b))"
     r"|\W*(?:\[[^\]\n]*\]\([^)\n]*\)|\[\[[^\]\n]*\]\]|[\w./-]+\.(?:md|rst|txt|adoc)\b)\W*?(?:\s[-–—]+\s|$)",
     re.IGNORECASE,
 )
 """The beginning of a claim that only says where to read on."""
+
+TOLD = 3
+"""Telling words that a claim has behind where to read on which says what is there."""
 
 _SERIAL = re.compile(
     r"\b(?P<label>iter(?:ation)?|phase|step|part|stage|week|sprint|round|issue|pr|mr|task|item|section"
@@ -241,7 +263,9 @@ def judge(
     covers = common / sum(map(weight, mine)), common / sum(map(weight, other))
     least = (first, second) if covers[0] >= covers[1] else (second, first)
     much = common * max(covers)
-    if common < ASKED and max(covers) < 1 and not any(named):
+    shared_names = _code_names(first) & _code_names(second)
+    bound = any(weight.binds(name) for name in shared_names if not name.isdecimal())
+    if common < ASKED and max(covers) < 1 and not any(named) and not bound:
         return APART
     for source, target in ((first, second), (second, first)):
         if max(covers) > MOSTLY and says(target, source):
@@ -261,7 +285,8 @@ def judge(
         why = "the later one says that it holds no more"
         return Judgement("amends", why, second_later, shared=much, sure=much >= SURELY)
     # What has the same words and is not the same, or differs in one, may well be against the other.
-    alone = certain and not kind and min(covers) < NEARLY
+    apart = _adds((first, second)[earlier], (first, second)[later]) or _other_case(first, second)
+    alone = certain and not kind and min(covers) < NEARLY and not apart
     likely = common >= LIKELY and max(covers) >= LIKELY_OF and not _against(*least)
     sure = much >= SURELY and not _of_other_things(first, second)
     lost = _lost((first, second)[earlier], (first, second)[later])
@@ -272,7 +297,10 @@ def judge(
     for at, linked in ((0, 1), (1, 0)):
         if named[at] and _SUPERSEDES.search((first, second)[at]) and covers[linked] >= NAMED:
             return Judgement("ask", "it says that it supersedes some of that memory", bool(at))
-    if common < ASKED or max(covers) < ASKED_OF or (not kind and _of_other_things(first, second)):
+    # A name of the code that these two alone have says that both may speak of it, whatever else they say.
+    if not bound and (common < ASKED or max(covers) < ASKED_OF):
+        return APART
+    if not kind and _of_other_things(first, second):
         return APART
     enough = common >= AT_ONCE_WORDS and much >= AT_ONCE
     enough |= min(covers) >= AT_ONCE_OF or (any(takes_back) and max(covers) >= TAKES_BACK_OF)
@@ -282,12 +310,43 @@ def judge(
     return Judgement("ask", why, second_later, kind, much)
 
 
+def _adds(earlier: str, later: str) -> bool:
+    """Whether the later statement begins by saying that it comes on top: it amends none."""
+    return bool(_TOO.search(split_sentences(later)[0])) and not _TOO.search(earlier)
+
+
+def _other_case(first: str, second: str) -> bool:
+    """Whether each statement names a case that it is about, and the two cases share no telling word."""
+    cases = [frozenset[str]().union(*map(gist, _CASE.findall(text))) for text in (first, second)]
+    return bool(cases[0] and cases[1]) and not cases[0] & cases[1]
+
+
 def why_asked(judgement: Judgement, first: str, second: str) -> str:
     """Why a question is asked of two statements, in words for a person."""
     if judgement.why:
         return judgement.why
-    missing = lacking(first, second) or lacking(second, first)
-    return f"they differ in {missing[0]}" if missing else "they use the same words"
+    missing = lacking(first, second), lacking(second, first)
+    figures = [next((one for one in some if one.startswith("the number ")), "") for some in missing]
+    if all(figures):
+        return f"they differ in {figures[0]} / {figures[1].removeprefix('the number ')}"
+    if "a negation" in (*missing[0], *missing[1]):
+        return "they differ in a negation"
+    return f"both speak of {spoken}" if (spoken := _shared(first, second)) else "they use the same words"
+
+
+SHOWN = 3
+"""Words that two statements share and that are named to a person."""
+
+
+def _shared(first: str, second: str) -> str:
+    """The longest words that tell and that two statements share, as the first has them, in its order."""
+    both = gist(first) & gist(second)
+    named_there = dict.fromkeys(match.group() for match in _NAMED.finditer(first))
+    found = [name for name in named_there if name.casefold().rstrip(".-_") in both]
+    found += [word for word in dict.fromkeys(words_of(first)) if stem(word.casefold()) in both]
+    kept = [word for word in found if not any(word != other and word in other for other in found)]
+    longest = sorted(dict.fromkeys(kept), key=lambda word: (-len(word), word))[:SHOWN]
+    return ", ".join(sorted(longest, key=first.index))
 
 
 def _against(contained: str, other: str) -> bool:
@@ -329,7 +388,7 @@ def _files(text: str) -> list[str]:
 
 def _scope(words: Words) -> frozenset[str]:
     """What narrows where a statement holds: `in staging`, `on Windows`."""
-    return frozenset(word for before, word in pairwise(words) if before in _WHERE and word in QUALIFIERS)
+    return frozenset(word for before, word in pairwise(words) if before in WHERE and word in QUALIFIERS)
 
 
 def _in_other_order(one: Words, other: Words) -> bool:
@@ -363,7 +422,7 @@ def says(target: str, source: str) -> bool:
     if not all(word in rest for word in mine):
         return False
     added = Counter(other) - Counter(mine)
-    return not added.keys() & (RESTRICTIONS | NEGATED | QUALIFIERS | _TURNS)
+    return not added.keys() & (RESTRICTIONS | NEGATED | QUALIFIERS | TURNS)
 
 
 def in_series(first: str, second: str) -> bool:
@@ -376,7 +435,13 @@ def in_series(first: str, second: str) -> bool:
 
 def _telling(word: str) -> bool:
     """Whether a word is more than a joint between others."""
-    return word in _TURNS or word == NOT or not word.isalpha() or bool(about(word))
+    return word in TURNS or word == NOT or not word.isalpha() or bool(about(word))
+
+
+def _is_pointer(text: str) -> bool:
+    """Whether a claim only says where to read on, and not what is there."""
+    match = _POINTER.match(text[:POINTER_CHARS])
+    return match is not None and (not match["see"] or len(about(text[match.end() :])) < TOLD)
 
 
 def find_pairs(
@@ -393,7 +458,7 @@ def find_pairs(
         _Place(memory, number)
         for memory in memories
         for number, claim in enumerate(memory.parsed.claims)
-        if about(LINK.sub(" ", claim.key)) and not _POINTER.match(claim.key[:POINTER_CHARS])
+        if about(LINK.sub(" ", claim.key)) and not _is_pointer(claim.key)
     ]
     weight = weight_of(place.claim.key for place in known)
     fresh = None if compared is None else compared.changed
@@ -580,117 +645,3 @@ def _of_two_things(one: _Place, other: _Place) -> bool:
     )
     mine, theirs = about(one.claim.key), about(other.claim.key)
     return bool(here & mine - theirs - there) and bool(there & theirs - mine - here)
-
-
-_MODALS = forms("must may might can could should shall will would need have")
-_QUANTIFIERS = forms("all each every some any most many few several both either neither none half only one")
-_DIRECTIONS = forms(
-    "before after from to into onto over under above below until since on off up down in out first"
-    " last left right max min maximum minimum more less fewer with without enable disable allow"
-    " forbid open close opt upstream downstream primary replica always sometimes often rarely"
-    " increase decrease < > ≤ ≥ + = ≠ → ←"
-)
-_UNITS = forms(
-    "nanosecond microsecond millisecond second minute hour day week month year quarter ns ms s min"
-    " h d byte kb mb gb tb kib mib gib tib bit percent % pixel px em rem meter metre km mile gram kg"
-    " dollar euro cent $ € req rps request thread process line character"
-)
-_MONTHS = forms(
-    "january february march april may june july august september october november december jan feb"
-    " mar apr jun jul aug sep oct nov dec"
-)
-_CONDITIONS = forms("when whenever if unless until while once except provided during after before only")
-# A number behind one of these is a part of a name.
-_LABELS = forms(
-    "phase step part stage week sprint round issue pr task item chapter section level layer tier"
-    " milestone option variant case rule week day"
-)
-_WHERE = forms("in on for under with within during")
-_TURNS = _MODALS | _QUANTIFIERS | _CONDITIONS | (_DIRECTIONS - forms("in on up out over down"))
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_COMPOUND = re.compile(r"[a-z]+(?:-[a-z]+)+")
-_WORD = re.compile(r"[^\W\d_]+")
-_NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)\s?(\D*)")
-
-
-def difference(one: Words, other: Words, texts: tuple[str, str]) -> tuple[str, str]:
-    """Says in what two sentences differ.
-
-    Args:
-        one, other: their words, in order.
-        texts: the claims that they stand in, as written.
-
-    Returns:
-        Kind (`number`, `negation`, `name`, `path`, `URL`, `unit`, `direction`, `quantifier`, `modal`,
-        `date`, `condition`) and the two words; both empty where it is none of these, or more than one.
-    """
-    if one == other:
-        return "", ""
-    if len(one) == len(other):
-        places = [at for at in range(len(one)) if one[at] != other[at]]
-        if len(places) == 1:
-            at = places[0]
-            kind = _kind(one[at], other[at], (*one[at - 1 : at], *one[at + 1 : at + 2]), texts)
-            said = (_shown(word, text) for word, text in zip((one[at], other[at]), texts, strict=True))
-            return kind, " / ".join(said) if kind else ""
-        moved = any(one[at:] + one[:at] == other for at in range(len(one)))
-        return (
-            ("direction", "the order of words") if sorted(one) == sorted(other) and not moved else ("", "")
-        )
-    short, long = sorted((one, other), key=len)
-    at = next((at for at, word in enumerate(short) if word != long[at]), len(short))
-    extra = long[at : at + len(long) - len(short)]
-    if short[at:] != long[at + len(extra) :]:
-        return "", ""
-    if extra == (NOT,):
-        return "negation", "said in one and not in the other"
-    if len(extra) == 1 and extra[0] in _MODALS:
-        return "modal", extra[0]
-    if len(extra) == 1 and extra[0] in _QUANTIFIERS:
-        return "quantifier", extra[0]
-    if extra[0] in _CONDITIONS and (at == 0 or at == len(short)):
-        return "condition", " ".join(_shown(word, texts[long is other]) for word in extra)
-    return "", ""
-
-
-def _kind(one: str, other: str, around: Words, texts: tuple[str, str]) -> str:
-    pair = {one, other}
-    if all(_DAY.fullmatch(word) for word in pair):
-        return "date"
-    if all("://" in word for word in pair):
-        return "URL"
-    if pair <= _MODALS:
-        return "modal"
-    if pair & _QUANTIFIERS and pair <= _QUANTIFIERS | {"1", "2", NOT}:
-        return "quantifier"
-    numbers = [_NUMBER.fullmatch(word) for word in (one, other)]
-    if all(numbers):
-        if around[:1] and around[0] in _LABELS:
-            return ""
-        if numbers[0] and numbers[1] and numbers[0][1] == numbers[1][1]:
-            return "unit"
-        return "date" if set(around) & _MONTHS else "number"
-    if NOT in pair:
-        return "negation"
-    if pair <= _UNITS:
-        return "unit"
-    if pair <= _DIRECTIONS:
-        return "direction"
-    if any("/" in word for word in pair):
-        return "path"
-    return (
-        "name" if all(_is_name(word, text) for word, text in zip((one, other), texts, strict=True)) else ""
-    )
-
-
-def _is_name(word: str, text: str) -> bool:
-    if not word.isalpha():
-        return _COMPOUND.fullmatch(word) is None and any(map(str.isalnum, word))
-    return word != word.lower() or word in {form(name) for name in names(text)}
-
-
-def _shown(word: str, text: str) -> str:
-    """A word as a text has it: its form alone reads like a slip of the pen."""
-    if word == NOT:
-        return "not"
-    return next((said for said in _WORD.findall(text) if form(said.lower()) == word), word)

@@ -315,9 +315,9 @@ def same_context(
 ) -> bool:
     """Whether claims mean the same in both memories.
 
-    So it is where neither name nor description of one holds a word that is foreign to the other; where the
-    claims themselves say most of what their description says; or where they name a thing that both titles
-    name, and nothing in either title narrows it.
+    So it is where one description stands in both; where neither name nor description of one holds a word
+    that is foreign to the other; where the claims themselves say most of what their description says; or
+    where they name a thing that both titles name, and nothing in either title narrows it.
 
     Args:
         mine, theirs: positions of the claims in the bodies.
@@ -331,6 +331,8 @@ def same_context(
     foreign = [_foreign(here, there) - spoken for here, there, _ in pairs]
     if any(words & QUALIFIERS for words in foreign):
         return False
+    if memory.description and sequence(memory.description) == sequence(target.description):
+        return True
     if all(_speaks_for_itself(*pair, words) for pair, words in zip(pairs, foreign, strict=True)):
         return True
     narrowed = any(_narrowed(here, words) for (here, _, _), words in zip(pairs, foreign, strict=True))
