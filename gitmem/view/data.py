@@ -228,10 +228,19 @@ def _cards(place: Place, item: Item) -> list[dict[str, Any]]:
         one = item.subject
         cards = inbox_cards(place.workspace.code, one.base, one.tip, one.proposals)
         return [card_value(card) for card in cards]
+    if item.kind == "import":
+        return [
+            _card(f"{one['path']}: {one['description']}", [_side("+", one["body"])])
+            | {"n": one["n"], "reason": sound(f"from {one['source']}")}
+            for one in item.value["memories"]
+        ]
     if item.kind == "dispute":
-        sides = [{"mark": "=", "text": text, "notes": []} for text in item.value["claims"]]
-        return [_card(item.title, sides)]
+        return [_card(item.title, [_side("=", text) for text in item.value["claims"]])]
     return []
+
+
+def _side(mark: str, text: str) -> dict[str, Any]:
+    return {"mark": mark, "text": sound(text), "notes": []}
 
 
 def _suggestion_card(item: Item, one: Any) -> dict[str, Any]:
@@ -242,11 +251,7 @@ def _suggestion_card(item: Item, one: Any) -> dict[str, Any]:
     come = [claim.text for claim in said_anew(change) if claim.text != change.description]
     if change.op == "delete":
         gone, come = [*gone, *come], []
-    sides = [
-        {"mark": mark, "text": sound(text), "notes": []}
-        for mark, texts in (("-", gone), ("+", come))
-        for text in texts
-    ]
+    sides = [_side(mark, text) for mark, texts in (("-", gone), ("+", come)) for text in texts]
     return _card(item.title, sides) | {
         "reason": sound(change.reason),
         "session": sound(change.origin.session),

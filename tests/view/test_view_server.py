@@ -283,6 +283,24 @@ class TestWriting:
         assert not done["failed"], done
         assert len(done["decided"]) == len({json.dumps(one["verdict"]) for one in choices})
 
+    def test_of_an_import_one_memory_is_taken(self, plain: Path, tmp_path: Path, gitmem) -> None:
+        for name in ("first", "second"):
+            (tmp_path / "notes").mkdir(exist_ok=True)
+            text = f"---\ntitle: {name}\npermalink: notes/{name}\n---\n\nThe {name} note says so.\n"
+            (tmp_path / f"notes/{name}.md").write_text(text)
+        gitmem("import", tmp_path / "notes")
+        with served(plain) as client:
+            item = next(one for one in client.read("review")["items"] if one["kind"] == "import")
+            assert [card["n"] for card in item["cards"]] == [1, 2]
+            said = item["cards"][0]["sides"][0]["text"]
+            choice = {"id": item["id"], "version": item["version"], "verdict": "accept", "numbers": [1]}
+            assert not client.send("decide", {"decisions": [choice]})["failed"]
+            rows = client.read("memories")["rows"]
+            one = client.read(
+                "memory", name=next(row["address"] for row in rows if row["scope"] == "local")
+            )
+        assert said.strip() in one["memory"]["content"] and len(rows) == 2
+
     def test_a_dispute_is_settled_by_the_claim_that_stands(self, full: Path, gitmem) -> None:
         with served(full) as client:
             item = next(one for one in client.read("review")["items"] if one["kind"] == "dispute")

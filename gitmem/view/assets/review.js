@@ -58,7 +58,8 @@ function stepsOf(item) {
     const open = new Map(told.changes.filter((one) => !one.decided).map((one) => [one.n, one]));
     return told.cards.filter((card) => open.has(card.n)).map((card) => made(card, card.n, open.get(card.n)));
   }
-  if (item.kind === "inbox" && !item.closed) return item.cards.map((card) => made(card, card.n, null));
+  if (["inbox", "import"].includes(item.kind) && !item.closed)
+    return item.cards.map((card) => made(card, card.n, null));
   return [made(item.cards[0] ?? null, 0, null)];
 }
 
@@ -152,6 +153,7 @@ function shown(step, view) {
         line === "proved" ? "proved: no claim is lost but those named here" : line,
       ),
     ),
+    item.kind === "dream" ? unproved(whole.get(item.id)) : null,
     fixed ? null : keys(step, view),
     said
       ? el(
@@ -161,6 +163,22 @@ function shown(step, view) {
         )
       : null,
   );
+}
+
+// What the proof says nothing about, and what the dream leaves to a person.
+function unproved(dream) {
+  const told = dream.proof.unchecked.map((one) => `${one.path}: ${one.message}`);
+  const left = dream.summary.split("\n").filter(Boolean);
+  const part = (title, lines) =>
+    lines.length
+      ? el(
+          "details",
+          { class: "note" },
+          el("summary", {}, `${title} (${lines.length})`),
+          lines.map((line) => el("p", {}, line)),
+        )
+      : null;
+  return [part("Not looked into", told), part("What else the dream says", left)];
 }
 
 function keys(step, view) {
