@@ -37,8 +37,7 @@ from gitmem.ledger.files import CATALOG
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Selection, select
 from gitmem.search.index import Catalog, Place
-from gitmem.search.query import Candidate, search
-from gitmem.search.recall import Source, gather
+from gitmem.search.query import Candidate, Source, gather, search
 from gitmem.search.text import Fields, read_memory
 from gitmem.search.words import terms
 

@@ -17,7 +17,6 @@ from gitmem.ledger import session_files
 from gitmem.ledger.files import read_json
 from gitmem.search.query import Candidate
 
-FOLDER = "picked"
 _BYTES = 256 * 1024
 _TEXTS = ("ref", "agent", "path", "blob")
 
@@ -36,12 +35,12 @@ def keep(state: Path, session: str, chosen: Sequence[Candidate]) -> None:
     rows = [
         {key: value for key, value in asdict(one).items() if key in (*_TEXTS, "time")} for one in chosen
     ]
-    session_files.write(state / FOLDER / session, json.dumps(rows[:RECALLED]).encode("ascii"))
+    session_files.write(state / session_files.CHOSEN / session, json.dumps(rows[:RECALLED]).encode("ascii"))
 
 
 def take(state: Path, session: str) -> tuple[Candidate, ...]:
     """Gives the choice that waits for a session, once."""
-    rows = read_json(state / FOLDER / session, _BYTES)
+    rows = read_json(state / session_files.CHOSEN / session, _BYTES)
     drop(state, session)
     return tuple(_candidates(rows if isinstance(rows, list) else []))
 
@@ -49,7 +48,7 @@ def take(state: Path, session: str) -> tuple[Candidate, ...]:
 def drop(state: Path, session: str) -> None:
     """Forgets the choice that waits."""
     with suppress(OSError):
-        (state / FOLDER / session).unlink(missing_ok=True)
+        (state / session_files.CHOSEN / session).unlink(missing_ok=True)
 
 
 def _candidates(rows: Iterable[Any]) -> Iterable[Candidate]:

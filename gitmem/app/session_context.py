@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.app import prompt_choice as picked
 from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PROMPT_CONTEXT_CHARS
 from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
-from gitmem.flows.recall import MODELS, TELLING, ask, configured
+from gitmem.flows.recall import MODELS, TELLING, configured, prompted
 from gitmem.ledger import session_files
 from gitmem.ledger.files import COMMITS, log
 from gitmem.ledger.workspace import MAIN, Scope, Workspace
-from gitmem.search.gate import PROMPT
 
 if TYPE_CHECKING:
     from gitmem.app.spool import Job
+    from gitmem.search.query import Candidate
     from gitmem.search.recall import Recall
 
 FORGETFUL = frozenset({"startup", "clear", "compact"})
@@ -66,11 +65,13 @@ def session_start(payload: Mapping[str, Any], *, loaded: bool = True) -> str:
         compaction or at a resumption the session's notes; empty where there is nothing to say, or trouble.
     """
     try:
+        from gitmem.app import prompt_choice
+
         workspace, _ = _here(payload)
         if payload.get("source") in FORGETFUL:
             session = session_files.session_of(payload)
             session_files.forget(workspace.state, session)
-            picked.drop(workspace.private_state, session)
+            prompt_choice.drop(workspace.private_state, session)
         return _start(workspace, payload, loaded)
     except _ORDINARY as error:
         return _nothing(payload, "session start", error)
@@ -104,22 +105,21 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 if len(prompt) <= 2 * ASKED_CHARS
                 else f"{prompt[:ASKED_CHARS]}\n{prompt[-ASKED_CHARS:]}"
             )
-            answer = ask(
+            answer = prompted(
                 workspace,
                 edges,
                 asked,
                 shown=frozenset(seen),
-                first=picked.take(workspace.private_state, session),
+                first=_chosen_before(workspace, session),
                 tools=partial(_tools, payload),
                 prefer=_agent(payload),
-                gate=PROMPT,
             )
-            memories, named = _memories(answer) if answer.items else ("", [])
+            memories, named = _memories(answer) if answer else ("", [])
             commits, more = _commits(workspace, asked, seen)
             if memories or commits:
                 shown = [*named, *more]
                 session_files.remember(workspace.state, session, [*seen, *shown])
-            if memories and leave is not None:
+            if answer and memories and leave is not None:
                 from gitmem.flows import last_recalls
 
                 last_recalls.keep(workspace, edges, answer)
@@ -145,6 +145,15 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
         return text
     except _ORDINARY as error:
         return _nothing(payload, "prompt", error)
+
+
+def _chosen_before(workspace: Workspace, session: str) -> Sequence[Candidate]:
+    """What a model chose for the prompt before this one."""
+    if not (workspace.private_state / session_files.CHOSEN / session).is_file():
+        return ()
+    from gitmem.app import prompt_choice  # few let a model choose
+
+    return prompt_choice.take(workspace.private_state, session)
 
 
 def _memories(answer: Recall) -> tuple[str, list[str]]:
@@ -346,10 +355,10 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
 def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
     """An index of the project without memories that were taught on code which is not here."""
     from gitmem.core import index
+    from gitmem.core.limits import PROMPT_SECONDS
     from gitmem.core.text import decode, encode
     from gitmem.flows.code_reach import unmerged
     from gitmem.ledger.lookup import headers  # a prompt shows no index
-    from gitmem.search.recall import PROMPT_SECONDS
 
     listed = headers(workspace, "project", MAIN, missed={})
     away = {one.file for one in unmerged(workspace, listed, PROMPT_SECONDS)}

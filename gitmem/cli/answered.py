@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.run import Context
 from gitmem.core.errors import UsageError
-from gitmem.core.limits import RECALLED
+from gitmem.core.limits import PATIENT_SECONDS, RECALLED
 from gitmem.core.text import one_line
 from gitmem.flows import last_recalls
 from gitmem.flows.recall import ask
@@ -18,7 +18,7 @@ from gitmem.ledger.files import COMMITS
 from gitmem.search.display import KNOWN_CHARS, told_by
 from gitmem.search.display import as_json as as_value
 from gitmem.search.gate import Left
-from gitmem.search.recall import PATIENT_SECONDS, Recall, RecallItem
+from gitmem.search.recall import Recall, RecallItem
 
 if TYPE_CHECKING:
     from gitmem.flows.code_commits import ToldCommit

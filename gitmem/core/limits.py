@@ -88,3 +88,10 @@ def size_problem(kind: str, size: int) -> str | None:
     """
     limit = MEMORY_BYTES if kind == "memory" else OTHER_BYTES
     return f"is larger than {limit:,} bytes" if size > limit else None
+
+
+PROMPT_SECONDS = 0.3
+"""What a prompt may wait for the code, in all."""
+
+PATIENT_SECONDS = 3.0
+"""The same for a person who asks."""

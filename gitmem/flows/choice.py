@@ -17,8 +17,7 @@ from gitmem.flows.context import Edges
 from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Left, Selection
-from gitmem.search.query import Candidate
-from gitmem.search.recall import Source
+from gitmem.search.query import Candidate, Source
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Engine

@@ -19,7 +19,7 @@ from gitmem.search.reach import BOUND
 
 if TYPE_CHECKING:
     from gitmem.ledger.lookup import Listed
-    from gitmem.search.recall import Source
+    from gitmem.search.query import Source
 
 LISTED_SECONDS = 3.0
 """What a person who lists memories may wait for the code's history."""

@@ -16,7 +16,6 @@ from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.ledger.files import read_regular
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
-from gitmem.transcripts.claude_home import auto_memory_dir, claude_config_dir, read_settings
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -64,8 +63,9 @@ class Edges:
 
     @property
     def config(self) -> Path:
-        """Claude Code's own folder."""
-        return claude_config_dir(self.environ, self.home)
+        """Claude Code's own folder, as `claude_home` finds it, which a prompt's hook does not load."""
+        given = self.environ.get("CLAUDE_CONFIG_DIR", "")
+        return Path(given) if given else self.home / ".claude"
 
 
 def _catalog(state: Path) -> MemoryCatalog:
@@ -88,8 +88,13 @@ def workspace_at(edges: Edges) -> Workspace:
         )
     root = workspace.layout.common_dir
     root = (root.parent if root.name == ".git" else root).resolve()
-    auto = auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
-    opened = Workspace(around, workspace.layout, workspace.settings, auto)
+
+    def auto_memory() -> Path | None:
+        from gitmem.transcripts.claude_home import auto_memory_dir, read_settings
+
+        return auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
+
+    opened = Workspace(around, workspace.layout, workspace.settings, auto_memory)
     configure(lambda: opened.allowed, edges.data)
     return opened
 

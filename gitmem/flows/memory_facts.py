@@ -23,8 +23,8 @@ from gitmem.git.trees import changed_files
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.land import root_name
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
-from gitmem.search.query import Candidate
-from gitmem.search.recall import About, Source
+from gitmem.search.query import Candidate, Source
+from gitmem.search.recall import About
 
 REQUIRED = "requireSigned"
 """Setting: what of shared memory came in a commit without a good signature is told of."""

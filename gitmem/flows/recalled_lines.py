@@ -15,8 +15,8 @@ from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import without_secrets
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.index import Catalog
-from gitmem.search.query import Candidate
-from gitmem.search.recall import NotShown, Opened, Source
+from gitmem.search.query import Candidate, Source
+from gitmem.search.recall import NotShown, Opened
 
 BROUGHT_SECONDS = 0.3
 

@@ -10,13 +10,13 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git import objects
 from gitmem.git.command import GitCommand, Layout, Result, failure
-from gitmem.git.history import Walks
-from gitmem.git.object_store import STREAMED, CommandObjects, ObjectStore
 from gitmem.git.objects import Kinds
 from gitmem.git.repository import (
     Commit,
@@ -28,6 +28,11 @@ from gitmem.git.repository import (
     Step,
     Touch,
 )
+
+# A prompt's hook looks at refs alone, and loads nothing that reads objects or walks history.
+if TYPE_CHECKING:
+    from gitmem.git.history import Walks
+    from gitmem.git.object_store import ObjectStore
 
 KEPT_BYTES = 16 * 1024**2
 """Bytes of commits and trees that a repository holds on to."""
@@ -52,8 +57,8 @@ class GitRepository:
         self._git = git
         self._where = where
         self._hex_length = 64 if where.object_format == "sha256" else 40
-        self.store = store or CommandObjects(git, where.git_dir, self._hex_length)
-        self._walks = Walks(git, where.git_dir, self._hex_length)
+        if store is not None:
+            self.store = store
         self._kinds = Kinds(self._read)
         self._unwritten = _Unwritten()
         # What was asked of git and never changes. Of ten commits and trees that a merge reads, it has read
@@ -62,6 +67,19 @@ class GitRepository:
         self._kept_bytes = 0
         self._relations: dict[tuple[str, str, str], Result] = {}
         self._sizes: dict[str, int] = {}
+
+    @cached_property
+    def store(self) -> ObjectStore:
+        """What reads and writes its objects."""
+        from gitmem.git.object_store import CommandObjects
+
+        return CommandObjects(self._git, self._where.git_dir, self._hex_length)
+
+    @cached_property
+    def _walks(self) -> Walks:
+        from gitmem.git.history import Walks
+
+        return Walks(self._git, self._where.git_dir, self._hex_length)
 
     @property
     def git_dir(self) -> Path:
@@ -178,6 +196,8 @@ class GitRepository:
         return self._read(oid, "blob")
 
     def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        from gitmem.git.object_store import STREAMED
+
         unwritten = self._unwritten.objects or {}
         for start in range(0, len(oids), STREAMED):
             some = oids[start : start + STREAMED]
@@ -318,7 +338,8 @@ class GitRepository:
         )
 
     def close(self) -> None:
-        self.store.close()
+        if "store" in vars(self):
+            self.store.close()
 
 
 def _symbolic(name: str, link: str) -> RepositoryError:

@@ -23,6 +23,9 @@ AT_ACTION = "told-at-action"
 REMINDERS = "reminders"
 """Folder of what agents are to be told of (`reminders`), looked for before that is loaded."""
 
+CHOSEN = "picked"
+"""Folder of what a model chose for the prompt before (`app.prompt_choice`)."""
+
 SHOWN_KEPT = 500
 """Memories that a session is remembered to have seen: a hundred prompts' worth."""
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.names import agent_folder_name, agent_name
 from gitmem.git.command import GitCommand, Layout, Worktree, config_get, layout, worktrees
 from gitmem.git.open import create_bare, open_known, open_repository
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
-from gitmem.ledger.record import read_record, record_key
 from gitmem.ledger.settings import Settings, read_settings
 from gitmem.values import dataclass
 
@@ -100,6 +98,8 @@ class LiveDirectory:
     @property
     def key(self) -> str:
         """Name of its record and lock."""
+        from gitmem.ledger.record import record_key  # a prompt's hook looks at no live directory
+
         return record_key(self.path)
 
 
@@ -126,13 +126,17 @@ class Workspace:
     """The memory of one code repository, opened lazily."""
 
     def __init__(
-        self, around: Surroundings, where: Layout, settings: Settings, auto_memory: Path | None = None
+        self,
+        around: Surroundings,
+        where: Layout,
+        settings: Settings,
+        auto_memory: Callable[[], Path | None] = lambda: None,
     ) -> None:
         self.around = around
         self.git = around.git
         self.layout = where
         self.settings = settings
-        self._auto_memory = auto_memory
+        self._find_auto_memory = auto_memory
         self._listed: dict[tuple[Path, tuple[str, ...]], frozenset[str]] = {}
 
     @property
@@ -146,6 +150,11 @@ class Workspace:
         return self.layout.common_dir / "gitmem"
 
     @cached_property
+    def _auto_memory(self) -> Path | None:
+        """The client's own memory folder, whosever it is: looked for once, and by who needs it."""
+        return self._find_auto_memory()
+
+    @cached_property
     def auto_memory(self) -> Path | None:
         """The client's own memory folder; None where there is none, or it is another repository's."""
         return None if self.taken_by else self._auto_memory
@@ -155,6 +164,8 @@ class Workspace:
         """The repository whose memory stands in the folder that the client uses for this one, too."""
         if self._auto_memory is None:
             return None
+        from gitmem.ledger.record import read_record, record_key
+
         record = read_record(self.private_state, record_key(self._auto_memory))
         home = Path(record.home) if record is not None and record.home else self.layout.common_dir
         return home if home != self.layout.common_dir and (home / "gitmem").is_dir() else None
@@ -351,6 +362,8 @@ class Workspace:
             return None
         if agent == MAIN and self.auto_memory is not None and (self.auto_memory / "team").is_dir():
             return self._team()
+        from gitmem.core.names import agent_folder_name
+
         try:
             folder = agent_folder_name(agent)
         except UsageError:
@@ -384,6 +397,8 @@ class Workspace:
     def _agents(self, scope: Scope, parent: Path, anchor: Path) -> Iterator[LiveDirectory]:
         if not parent.is_dir() or linked(anchor, parent):
             return
+        from gitmem.core.names import agent_name
+
         for path in sorted(parent.iterdir()):
             if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
                 try:
@@ -419,7 +434,7 @@ def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = N
         RepositoryError: there is no repository, or it may not be used.
     """
     where = layout(around.git, cwd)
-    return Workspace(around, where, read_settings(around.git, cwd), auto_memory)
+    return Workspace(around, where, read_settings(around.git, cwd), lambda: auto_memory)
 
 
 def make_project_id(workspace: Workspace, besides: str = "") -> str:

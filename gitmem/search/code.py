@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from gitmem.core.errors import GitmemError
+from gitmem.core.limits import PATIENT_SECONDS
 from gitmem.core.references import Finding, FindingKind, Named
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import is_own_folder, keep_newest, read_json, write_atomically
 from gitmem.search.code_reader import CodeReader, upwards
-from gitmem.search.recall import PATIENT_SECONDS
 
 TRIES = 3
 """Looks at one HEAD that run out of time, before what they did not learn is left alone."""

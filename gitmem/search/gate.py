@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Sequence, Set
 from typing import Literal
 
-from gitmem.search.duplicates import headed_alike
 from gitmem.search.query import Candidate
 from gitmem.search.words import tells
 from gitmem.values import dataclass
@@ -227,7 +226,11 @@ def select(
         else:
             kept[candidate.blob] = candidate
             chosen.append(candidate)
-    return Selection(headed_alike(chosen), tuple(left))
+    if len(chosen) > 1:
+        from gitmem.search.duplicates import headed_alike  # most prompts call nothing up
+
+        chosen = list(headed_alike(chosen))
+    return Selection(tuple(chosen), tuple(left))
 
 
 def explains(candidate: Candidate, tools: Set[str]) -> bool:

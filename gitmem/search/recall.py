@@ -8,132 +8,27 @@ from contextlib import suppress
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from gitmem.core.errors import RepositoryError
-from gitmem.core.limits import CANDIDATES, RECALLED, RECALLED_BYTES, RECALLED_LINES
+from gitmem.core.limits import RECALLED, RECALLED_BYTES, RECALLED_LINES
 from gitmem.git.repository import MissingObject
 from gitmem.search.duplicates import AMENDS, ASKED_CHARS, amends
 from gitmem.search.gate import TOLD_IN_BODY, Left, Selection, Why, background, likeness, select
-from gitmem.search.query import Candidate, search
-from gitmem.search.text import Read, read_memory
+from gitmem.search.query import Candidate, Source, search
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.core.references import Code, Finding
-    from gitmem.git.repository import Repository
-    from gitmem.search.index import Catalog
 
 DAY = 86_400
 
 NEAREST = 3
 """Memories that are named where none fits."""
 
-PROMPT_SECONDS = 0.3
-"""What a prompt may wait for the code, in all."""
-
-PATIENT_SECONDS = 3.0
-"""The same for a person who asks."""
-
 MOST_AMENDED = 2
 """Memories that later ones are sought for: the first, which are told whole."""
 
 MOST_LATER = 20
 """Candidates that are looked at for what amends one."""
-
-MOST_RAISED = 5.0
-"""Factor by which scores are raised at most: among three memories rarity tells next to nothing."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """One repository to recall from.
-
-    Attributes:
-        scopes: full ref name to scope (`user`, `project`, `local`).
-        at: ref to commit, to answer as of then; a ref that is not named here answers from its tip.
-    """
-
-    repo: Repository
-    catalog: Catalog
-    scopes: Mapping[str, str]
-    at: Mapping[str, str] = field(default_factory=dict)
-
-
-def gather(
-    query: str,
-    sources: Sequence[Source],
-    agents: Collection[str] | None = None,
-    limit: int = CANDIDATES,
-    read: Read = read_memory,
-    now: int | None = None,
-) -> tuple[tuple[Source, Candidate], ...]:
-    """Finds candidates in every source.
-
-    Args:
-        agents: name spaces that apply; None for all.
-        limit: candidates at most, over all sources.
-        read: parser of memory files, for what is not indexed yet.
-        now: epoch seconds, from which times that the question names are counted; None names none.
-
-    Returns:
-        Candidates with their source, best first. A source whose index another process is just writing
-        answers from an older state.
-    """
-    found: list[list[tuple[Source, Candidate]]] = []
-    for source in sources:
-        for ref in source.scopes:
-            if ref in source.at:
-                source.catalog.lay_out(source.repo, ref, source.at[ref], read)
-            else:
-                # A ref that cannot be read takes nothing from what the index knows of it and of others.
-                with suppress(RepositoryError):
-                    source.catalog.bring_up_to_date(source.repo, ref, _tip(source, ref), read)
-        hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at, now)
-        found.append([(source, hit) for hit in hits])
-    pairs = _on_one_scale(found)
-    pairs.sort(key=lambda pair: (-pair[1].score, pair[0].scopes[pair[1].ref], pair[1].path))
-    return tuple(pairs[:limit])
-
-
-def _tip(source: Source, ref: str) -> str | None:
-    """Where a memory ref stands; what the index describes was looked at when it came there.
-
-    Nearly every prompt finds it so: then no object is opened, and no git runs for it.
-
-    Raises:
-        RepositoryError: it cannot be read, or is no memory.
-    """
-    tip = source.repo.ref(ref)
-    if tip is None or tip == source.catalog.tip(ref):
-        return tip
-    from gitmem.ledger.land import memory_commit
-
-    return memory_commit(source.repo, ref)
-
-
-def _on_one_scale(found: Sequence[Sequence[tuple[Source, Candidate]]]) -> list[tuple[Source, Candidate]]:
-    """Makes scores of several repositories comparable.
-
-    A word is rarer among thousands of memories than among three, and a score counts rarity: a full match in
-    a small repository would lie below a partial one in a large one.
-    """
-    worth = [max((_asked_worth(one) for _, one in pairs), default=0.0) for pairs in found]
-    most = max(worth, default=0.0)
-    scaled = []
-    for pairs, own in zip(found, worth, strict=True):
-        factor = min(MOST_RAISED, most / own) if own else 1.0
-        scaled += [(source, one if factor == 1.0 else _times(one, factor)) for source, one in pairs]
-    return scaled
-
-
-def _asked_worth(one: Candidate) -> float:
-    """The rarity of all that was asked, in the repository that a candidate is from."""
-    return one.parts.get("worth", 0.0)
-
-
-def _times(one: Candidate, factor: float) -> Candidate:
-    why = {name: share * factor for name, share in one.why.items()}
-    return replace(one, score=one.score * factor, why=why)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from gitmem.core.errors import EngineError
 from gitmem.flows import engines
 from gitmem.flows.pause import pause
 from gitmem.flows.recall import ask
+from gitmem.ledger import session_files
 from gitmem.ledger.job_record import read_runs
 
 __all__ = ["ground"]
@@ -90,7 +91,7 @@ def test_the_next_prompt_is_told_first_what_the_model_chose(ground: Ground, mode
     run = work(ground)
     assert (run["engine"], run["events"], run["skipped"]) == ("anthropic:scripted", ["select"], [])
     assert model.asked == [(ASKED, ["canary", "ports"])]
-    (kept,) = (ground.workspace.private_state / picked.FOLDER).iterdir()
+    (kept,) = (ground.workspace.private_state / session_files.CHOSEN).iterdir()
     assert "About" not in kept.read_text() and kept.stat().st_mode & 0o077 == 0
     text = prompt(ground, "and which port is taken?")
     assert text.index("Five percent") < text.index("Port 8080")
@@ -180,7 +181,7 @@ def test_recall_says_so_where_it_chose_offline_instead(ground: Ground, model: Sc
 
 
 def test_a_choice_that_was_tampered_with_is_no_choice(ground: Ground, model: Scripted) -> None:
-    folder = ground.workspace.private_state / picked.FOLDER
+    folder = ground.workspace.private_state / session_files.CHOSEN
     folder.mkdir(parents=True)
     for text in ("[1, {}, [], {'ref': 1}]", '[{"ref": "refs/heads/main"}]', "{", "[" * 9999):
         (folder / "s-1").write_text(text)

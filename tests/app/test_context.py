@@ -63,13 +63,13 @@ def test_of_a_long_prompt_the_beginning_and_the_end_are_searched_with(
     filled: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    real = context.ask
+    real = context.prompted
 
-    def ask(workspace: Workspace, edges: Edges, query: str, **more: Any) -> Recall:
+    def prompted(workspace: Workspace, edges: Edges, query: str, **more: Any) -> Recall | None:
         asked.append(query)
         return real(workspace, edges, query, **more)
 
-    monkeypatch.setattr(context, "ask", ask)
+    monkeypatch.setattr(context, "prompted", prompted)
     log = "line of a log " * 50_000
     assert prompt(filled, f"Here is a log: {log} Which port is taken?")
     assert len(asked[0]) <= 2 * context.ASKED_CHARS + 1

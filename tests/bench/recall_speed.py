@@ -33,8 +33,8 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Entry, Repository, Signature
 from gitmem.ledger.land import root_commit
 from gitmem.search.index import Catalog, read_memory
-from gitmem.search.query import search
-from gitmem.search.recall import Source, gather, recall
+from gitmem.search.query import Source, gather, search
+from gitmem.search.recall import recall
 from gitmem.search.words import STOP
 
 REF = "refs/gitmem/project"
@@ -209,7 +209,7 @@ def cold(folder: Path) -> float:
     code = """
 import os, sys
 from pathlib import Path
-from gitmem.search.recall import Source, gather
+from gitmem.search.query import Source, gather
 from gitmem.search.recall import recall
 from gitmem.search.display import as_context
 from gitmem.search.index import Catalog

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.limits import PATIENT_SECONDS
 from gitmem.core.references import Named, named, statement
 from gitmem.git.command import GitCommand, peek
 from gitmem.search import code_reader
 from gitmem.search.code import TRIES, VERSION, CodeNow
-from gitmem.search.recall import PATIENT_SECONDS
 
 START = 1_760_000_000
 DAY = 86_400

@@ -18,7 +18,8 @@ from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.core.references import Code, Finding, FindingKind, Named
 from gitmem.search.display import as_context, as_json, excerpt, for_prompt
 from gitmem.search.index import Catalog
-from gitmem.search.recall import Recall, RecallItem, Source, age_note, capped, gather, later_ones, recall
+from gitmem.search.query import Source, gather
+from gitmem.search.recall import Recall, RecallItem, age_note, capped, later_ones, recall
 
 REF = "refs/gitmem/project"
 NOW = START + 12 * DAY

@@ -9,7 +9,8 @@ from memory_repository import DAY, START, MemoryRepository
 
 from gitmem.search.gate import PROMPT, QUESTION, Gate, select
 from gitmem.search.index import Catalog
-from gitmem.search.recall import Source, gather, recall
+from gitmem.search.query import Source, gather
+from gitmem.search.recall import recall
 
 REF = "refs/gitmem/project"
 

@@ -1,0 +1,228 @@
+"""What was chosen for a question is opened, held against the code, and becomes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import field, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gitmem.core.limits import PROMPT_SECONDS, RECALLED
+from gitmem.flows.context import Edges
+from gitmem.search.duplicates import said_by
+from gitmem.search.gate import REFERENCE, Selection, explains, warns
+from gitmem.search.query import Candidate, Source
+from gitmem.search.recall import (
+    Later,
+    NotShown,
+    Opened,
+    Recall,
+    later_ones,
+    opened_memory,
+    plain_place,
+    recall,
+)
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.core.memory import Memory
+    from gitmem.core.references import Finding, Named
+    from gitmem.flows.rule_files import InHead
+    from gitmem.git.repository import Repository
+    from gitmem.ledger.workspace import Workspace
+
+RULE = b"**Rule in:** ["
+"""What every memory that points to a rule holds (`memory.pointer`)."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an answer is made for.
+
+    Attributes:
+        shown: blobs that this session has seen already.
+        limit: memories at most.
+        agents: folders of the agents that count; None for all.
+        patience: seconds that a look at the code may take.
+        tools: names the tools in use: references that only explain one of them are left out.
+        asked: whether somebody asked: then a memory that became a rule answers, too.
+        amended: whether what amends a memory comes before it.
+    """
+
+    text: str
+    shown: Set[str] = frozenset()
+    limit: int = RECALLED
+    agents: Set[str] | None = None
+    patience: float = PROMPT_SECONDS
+    tools: Callable[[], Set[str]] = field(default=frozenset)
+    asked: bool = True
+    amended: bool = True
+
+
+def answered(
+    workspace: Workspace,
+    edges: Edges,
+    sources: Sequence[Source],
+    scopes: Mapping[str, str],
+    candidates: Sequence[Candidate],
+    chosen: Selection,
+    question: Question,
+) -> Recall:
+    """Opens what was chosen among candidates, and what amends it."""
+    held = {ref: source for source in sources for ref in source.scopes}
+    now, patience = int(edges.now), question.patience
+    selection, notes = divided(workspace, held, chosen, question.shown, patience)
+    known = _Known(workspace, sources, patience, notes)
+    later = None
+    if question.amended:
+        later = _merged(workspace, held, later_ones(sources, question.agents, now), patience)
+    return recall(
+        question.text,
+        candidates,
+        _Reader(workspace, held, question.tools, asked=question.asked),
+        now,
+        scopes,
+        question.shown,
+        question.limit,
+        known,
+        selection,
+        known.about,
+        later,
+    )
+
+
+_Notes = Mapping[tuple[str, str], str]
+"""What is to be said of memories for the code that they were taught on, by ref and path."""
+
+
+def divided(
+    workspace: Workspace,
+    held: Mapping[str, Source],
+    selection: Selection,
+    shown: Set[str],
+    patience: float,
+) -> tuple[Selection, _Notes]:
+    """A choice without what was taught on code that is not here, and what is to be said of the rest."""
+    if not selection.chosen:
+        return selection, {}
+    from gitmem.search.reach import BOUND
+
+    if not any(one.type in BOUND and not one.commit for one in selection.chosen):
+        return selection, {}
+    from gitmem.flows.code_reach import divide
+
+    return divide(workspace, held, selection, shown, patience)
+
+
+def _merged(workspace: Workspace, held: Mapping[str, Source], later: Later, patience: float) -> Later:
+    """The same, without what was taught on code that is not here: it amends nothing here."""
+
+    def here(one: Candidate, text: str) -> Sequence[Candidate]:
+        found = Selection(tuple(later(one, text)))
+        kept, _ = divided(workspace, held, found, frozenset(), patience)
+        blobs = {newer.blob for newer in found.chosen}
+        return [newer for newer in kept.chosen if newer.blob in blobs]
+
+    return here
+
+
+class _Known:
+    """Asks git about what is shown; loaded only where something is."""
+
+    def __init__(
+        self, workspace: Workspace, sources: Sequence[Source], patience: float, notes: _Notes
+    ) -> None:
+        self._workspace, self._sources, self._patience = workspace, sources, patience
+        self._notes = notes
+
+    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
+        """See `references.Code`."""
+        from gitmem.search.code import CodeNow
+
+        place = self._workspace
+        return CodeNow(place.git, place.top, place.layout.common_dir, place.state, self._patience).look(
+            asked
+        )
+
+    def about(self, shown: Sequence[Candidate]) -> Sequence[Sequence[str]]:
+        """See `recall.About`."""
+        from gitmem.flows.memory_facts import about_memories
+
+        facts = about_memories(self._workspace, self._sources)(shown)
+        notes = [self._notes.get((one.ref, one.path)) for one in shown]
+        return [[*([note] if note else ()), *known] for note, known in zip(notes, facts, strict=True)]
+
+
+class _Reader:
+    """Opens what was chosen; what then proves not to be worth showing is refused.
+
+    Args:
+        asked: whether somebody asked: then a memory that became a rule answers, too.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        held: Mapping[str, Source],
+        tools: Callable[[], Set[str]],
+        *,
+        asked: bool,
+    ) -> None:
+        self._workspace, self._held, self._tools, self._asked = workspace, held, cache(tools), asked
+        self._opened: list[tuple[Candidate, str]] = []
+        self._in_head: InHead | None = None
+
+    def __call__(self, candidate: Candidate) -> bytes | Opened:
+        source = self._held[candidate.ref]
+        data: bytes | Opened
+        if candidate.kind == "log":
+            from gitmem.flows.recalled_lines import opened  # most scopes keep no log
+
+            data = said = opened(self._workspace, source, candidate)
+        else:
+            from gitmem.core.memory import parse
+
+            data = _read(self._workspace, source.repo, candidate)
+            memory = parse(candidate.path, data)
+            said = opened_memory(memory)
+            if RULE in data and not candidate.commit and (file := self._rule_in(candidate, memory)):
+                if not self._asked:
+                    raise NotShown("promoted", file)
+                data = said = replace(
+                    said,
+                    known=(
+                        *said.known,
+                        f"now a rule in {plain_place(file)}",
+                    ),
+                )
+        shown = replace(candidate, name=said.name, description=said.description, type=said.type)
+        in_use = shown.type == REFERENCE and explains(shown, self._tools())
+        if in_use and not warns(f"{said.description}\n{said.body}"):
+            raise NotShown("in-use")
+        at = said_by(said.body, [body for _, body in self._opened])
+        if at is not None:
+            raise NotShown("duplicate", self._opened[at][0].path)
+        self._opened.append((candidate, said.body))
+        return data
+
+    def _rule_in(self, candidate: Candidate, memory: Memory) -> str:
+        """The instruction file of HEAD that says what a memory says, which the agent reads anyway."""
+        from gitmem.flows.rule_files import InHead  # few memories were promoted
+
+        self._in_head = self._in_head or InHead(self._workspace)
+        scope = self._held[candidate.ref].scopes[candidate.ref]
+        return self._in_head.stands(candidate.path, memory, scope)
+
+
+def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:
+    """A memory's content, without what holds a secret.
+
+    Everything of one's own was screened before it was stored; what others pushed was looked at by whoever
+    wrote next: loading the detector costs more than the rest of a recall.
+    """
+    data = repo.blob(candidate.blob)
+    if candidate.ref != workspace.scope("project").ref:
+        return data
+    from gitmem.ledger.taint import without_secrets
+
+    return without_secrets(workspace, candidate.path, data)
