@@ -179,12 +179,16 @@ def _markdown(one: Page, level: int) -> Iterator[str]:
 
 
 def _table(rows: Rows, head: str) -> list[str]:
-    cells = [f"| `{_cell(term)}` | {_escaped(_cell(told))} |" for term, told in rows]
+    # No reader of markdown agrees with the next on a bar inside of code inside of a table.
+    cells = [
+        f"| `{_cell(term).replace('|', '/')}` | {_escaped(_cell(told)).replace('|', '&#124;')} |"
+        for term, told in rows
+    ]
     return [f"| {head} | what |", "|---|---|", *cells]
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return " ".join(text.split())
 
 
 def _escaped(text: str) -> str:

@@ -103,7 +103,7 @@ def _values(name: str) -> str:
     choices = CHOICES.get(name, WORDS.get(name.lower(), ()))
     if not choices and default in ("true", "false"):
         choices = ("true", "false")
-    parts = [f"`{' | '.join(choices)}`"] if choices else []
+    parts = [f"`{one}`" for one in choices]
     parts += [f"default `{default}`"] if default else []
     return f"{', '.join(parts)}: " if parts else ""
 
