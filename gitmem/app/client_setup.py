@@ -93,11 +93,13 @@ def place_of(
     common = workspace.layout.common_dir
     place = tree_place(client, workspace.layout.worktree or common, common)
     folder, data = client.home(environ, workspace.around.home), workspace.around.data
+    own = own_place(client, folder, data, common)
+    # Where a home is a work tree, one file may be both; then it serves other repositories as well.
+    if place.path == own.path:
+        return own
     if not is_tracked(place, workspace.git):
         return place
-    if named or client in clients_of(data / "state", str(common)):
-        return own_place(client, folder, data, common)
-    return place
+    return own if named or client in clients_of(data / "state", str(common)) else place
 
 
 def carry_out_clients(workspace: Workspace, plans: Sequence[HookPlan], argv: Sequence[str]) -> None:
@@ -144,10 +146,13 @@ def plan_clients_removal(workspace: Workspace, argv: Sequence[str]) -> tuple[Hoo
     """
     common = workspace.layout.common_dir
     recorded = read_record(common / "gitmem")
+    shared = read_record(workspace.around.data / "state")
     found = []
     for tree in workspace.worktrees:
         for client in CLIENTS.values():
             place = tree_place(client, tree.path, common)
+            if str(place.path) in shared:  # of a home that is a work tree: others may use it, see below
+                continue
             try:
                 found.append(plan_removal(place, argv))
             except RepositoryError:

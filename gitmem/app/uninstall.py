@@ -21,6 +21,7 @@ from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
 from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
+from gitmem.git.locks import writer_lock
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
 from gitmem.ledger.files import linked
@@ -28,6 +29,9 @@ from gitmem.ledger.layout import blob_name
 from gitmem.ledger.record import read_record, write_record
 from gitmem.ledger.session_notes import FAMILY, ref_of
 from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, LiveDirectory, Workspace
+
+WORKER_SECONDS = 30.0
+"""How long a worker that is at it is waited for: most jobs take less."""
 
 NAMED = 5
 """Archived files of a folder that are named one by one; more are only counted."""
@@ -123,7 +127,11 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
 
 
 def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan) -> None:
-    """Removes gitmem's own entries from this repository; memory files and refs stay."""
+    """Removes gitmem's own entries from this repository; memory files and refs stay.
+
+    Raises:
+        Locked: a worker is still at it after a while; its hooks are gone, and the rest goes the next time.
+    """
     kept = _last_save(workspace, edges)
     # What that paged out is written out, too.
     plan = plan_uninstall(workspace)
@@ -141,22 +149,25 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
             oid = blob_name(data, live.scope.repo.hex_length)
             write_record(live.scope.state, live.key, replace(record, files={**record.files, name: oid}))
     take_out(workspace.layout.common_dir / "info" / "exclude", excludes(workspace), FENCE)
-    workspace.git.run(
-        ["config", "--local", "--remove-section", "gitmem"],
-        git_dir=workspace.layout.common_dir,
-        check=False,
-    )
-    for entry in plan.state.iterdir() if plan.state.is_dir() else ():
-        if entry.name in kept:
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
-        else:
-            entry.unlink(missing_ok=True)
-    with suppress(OSError):
-        file_of(workspace.around.data, workspace.layout.common_dir).unlink(missing_ok=True)
-    with suppress(OSError):
-        plan.state.rmdir()
+    # No hook starts a worker any more; one that is at it would write to the state that goes.
+    with writer_lock(plan.state, "worker", timeout=WORKER_SECONDS) as held:
+        workspace.git.run(
+            ["config", "--local", "--remove-section", "gitmem"],
+            git_dir=workspace.layout.common_dir,
+            check=False,
+        )
+        for entry in plan.state.iterdir():
+            if entry.name in kept or entry == held:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+        with suppress(OSError):
+            file_of(workspace.around.data, workspace.layout.common_dir).unlink(missing_ok=True)
+        held.unlink(missing_ok=True)
+        with suppress(OSError):
+            plan.state.rmdir()
 
 
 def _last_save(workspace: Workspace, edges: Edges) -> frozenset[str]:

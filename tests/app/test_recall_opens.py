@@ -169,6 +169,6 @@ def test_the_short_way_of_a_question_answers_as_the_parser_does(filled: Ground) 
         plain = filled.run("recall", *words)
         parsed = filled.run("--color", "auto", "recall", *words)
         assert (plain.out, plain.err) == (parsed.out, parsed.err)
-    assert filled.run("recall", "--jsn", "zebras", code=2).err.startswith("Usage: gitmem recall")
+    assert "No such option: --jsn" in filled.run("recall", "--jsn", "zebras", code=2).err
     assert filled.run("recall", code=2).err.startswith("Usage: gitmem recall")
     assert "--explain" in filled.run("recall", "-h").out

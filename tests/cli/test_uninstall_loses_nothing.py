@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli_ground import memory
+import pytest
+from cli_ground import Ground, ground, memory
 
 from gitmem.app.uninstall import UninstallPlan
+from gitmem.git.locks import writer_lock
 from gitmem.ledger.workspace import LiveDirectory, Scope
+
+__all__ = ["ground"]
 
 
 def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside(
@@ -65,3 +69,35 @@ def test_lines_of_a_persons_own_stay_hidden_byte_for_byte(gitmem, repo: Path) ->
     assert exclude.read_bytes().startswith(mine) and exclude.read_bytes() != mine
     gitmem("uninstall", "-y")
     assert exclude.read_bytes() == mine
+
+
+def test_a_worker_that_is_at_it_is_waited_for_and_leaves_nothing_behind(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would write its log and notes to the folder that has just gone."""
+    monkeypatch.setattr("gitmem.app.uninstall.WORKER_SECONDS", 0.1)
+    state = ground.workspace.state
+    with writer_lock(state, "worker"):
+        ran = ground.run("uninstall", "-y", code=3)
+        assert "worker.lock" in ran.err and "run it again" in ran.err
+    assert state.is_dir() and not (ground.repo / ".git/hooks/post-commit").exists()
+    ground.run("uninstall", "-y")
+    assert not state.exists()
+
+
+def test_a_hook_file_of_a_home_that_is_a_work_tree_stays_while_another_repository_uses_it(
+    gitmem, git, repo: Path, home: Path
+) -> None:
+    """There the file of the work tree is the person's own, for all repositories."""
+    hooks = home / ".codex" / "hooks.json"
+    git("init", "-q", home)
+    gitmem("init", "-y", "--client", "codex", cwd=home)
+    (repo / ".codex").mkdir()
+    (repo / ".codex" / "hooks.json").write_text("{}\n")
+    git("-C", repo, "add", ".codex")
+    git("-C", repo, "commit", "-qm", "hooks of the team")
+    gitmem("init", "-y", "--client", "codex")
+    gitmem("uninstall", "-y", cwd=home)
+    assert "gitmem" in hooks.read_text()
+    gitmem("uninstall", "-y")
+    assert not hooks.exists()
