@@ -467,8 +467,7 @@ def _merged_unit(versions: Sequence[Unit | None], mark: str) -> Unit:
     chosen = min(changed or sides, key=lambda unit: (_bare(unit), unit.text))
     if not mark:
         old = dispute_of(base.text) if base else ""
-        marks = {dispute_of(unit.text) for unit in sides if base is None or dispute_of(unit.text) != old}
-        mark = max(marks, default=old)
+        mark = max({dispute_of(unit.text) for unit in sides} - ({old} if base else set()), default=old)
     gap = _merged_gap(base.gap if base else None, *(unit.gap for unit in sides))
     return replace(_marked(chosen, mark), gap=gap)
 

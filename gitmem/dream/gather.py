@@ -101,6 +101,9 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         },
         agents=agents,
         waiting=keys_of(proposed),
+        pending=frozenset(
+            fate.source for change in proposed for fate in change.fates if fate.kind != "kept"
+        ),
         scope=scope.name,
         observed=(
             *disputes(marks, past),

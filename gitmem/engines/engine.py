@@ -191,6 +191,7 @@ class ConsolidateInput:
         authors: claim to who said it first, for those same claims.
         agents: folder names of those whose memories to consolidate; empty for all.
         waiting: keys (`account.reject_keys`) of proposals that wait for a person already.
+        pending: claims that would go by them: nothing else is asked of these meanwhile.
         scope: its name.
         observed: what was found out about these memories.
         renamed: name that links may use to the name of the memory that has it now, after a rename or a
@@ -214,6 +215,7 @@ class ConsolidateInput:
     authors: Mapping[str, str] = field(default_factory=dict)
     agents: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
+    pending: frozenset[str] = frozenset()
     scope: str = ""
     observed: tuple[Observation, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)

@@ -468,3 +468,39 @@ def test_a_memory_that_says_no_more_than_the_description_of_another_goes_into_it
     (change,) = OfflineEngine().consolidate(ConsolidateInput(files)).changes
     check(files, (change,))
     assert change.kind == "merge" and change.edits["main/note-3.md"] is None
+
+
+def test_where_two_claims_lead_says_nothing_of_what_they_say() -> None:
+    files = tree(
+        "Ship from the release branch on Fridays. See also [[nightly-export-of-billing-ledgers]].",
+        "Backups rest for thirty days. See also [[nightly-export-of-billing-ledgers]].",
+    )
+    assert dreamt(files, (2, 9)) == []
+
+
+def test_what_is_recorded_as_superseded_from_both_ends_is_no_question() -> None:
+    files = {
+        "main/old.md": create(
+            "old",
+            "How exports of billing went",
+            "project",
+            "Exports of billing go to Frankfurt.\n\nNote: the region was superseded by [[new-region]].",
+            "old.md",
+        ).render(),
+        "main/new-region.md": create(
+            "new-region",
+            "Where exports of billing go",
+            "project",
+            "Dublin it is.\n\nSupersedes the region of exports of billing in [[old]].",
+            "new-region.md",
+        ).render(),
+    }
+    made = OfflineEngine().consolidate(ConsolidateInput(files))
+    assert not any("superseded by" in change.reason for change in made.changes)
+
+
+def test_a_claim_that_waits_to_go_is_asked_about_once() -> None:
+    files = tree(*DRAFTS, said="How the publisher takes drafts of billing")
+    (change,) = OfflineEngine().consolidate(ConsolidateInput(files)).changes
+    gone = frozenset(fate.source for fate in change.fates)
+    assert not OfflineEngine().consolidate(ConsolidateInput(files, pending=gone)).changes

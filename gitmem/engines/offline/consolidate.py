@@ -89,7 +89,7 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
 
 def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     tell(Step("consolidate"))
-    work = Work(given.files, given.agents, given.waiting, given.allowance, given.most)
+    work = Work(given.files, given.agents, given.waiting, given.allowance, given.most, given.pending)
     _repair_all(work, given)
     tell(Step("consolidate", files=work.touched()))
     pairs: list[Pair] = []
@@ -131,7 +131,7 @@ def doubts(given: ConsolidateInput, most: int) -> tuple[Pair, ...]:
     Args:
         most: how many at most.
     """
-    work = Work(given.files, given.agents, given.waiting, None, 2 * most)
+    work = Work(given.files, given.agents, given.waiting, None, 2 * most, given.pending)
     found = [pair for agent in work.agents() for pair in find_pairs(work.hot(agent), given.said)]
     return tuple(relate(work, found, given.said, given.authors, asking=True))
 
@@ -147,7 +147,7 @@ def settle(given: ConsolidateInput, pairs: Sequence[Pair]) -> Consolidation:
     log: list[str] = []
     left: list[Pair] = [*pairs]
     for _ in range(ROUNDS):
-        work = Work(given.files, given.agents, given.waiting, given.allowance, given.most)
+        work = Work(given.files, given.agents, given.waiting, given.allowance, given.most, given.pending)
         made = relate(work, left, given.said, given.authors, asking=False)
         # What cannot be proposed so is asked as well.
         left = [one if one in made else _as_question(one) for one in left]

@@ -88,8 +88,12 @@ _NAMED = re.compile(
 
 @lru_cache(maxsize=65_536)
 def gist(text: str) -> frozenset[str]:
-    """What a statement is about: the stems of its telling words, and the names of code in it as written."""
-    return about(text) | _code_names(text)
+    """What a statement is about: the stems of its telling words, and the names of code in it as written.
+
+    Where it leads says nothing of what it says: two claims may well end in one `[[link]]`.
+    """
+    plain = LINK.sub(" ", text)
+    return about(plain) | _code_names(plain)
 
 
 def _code_names(text: str) -> frozenset[str]:
@@ -257,14 +261,16 @@ def judge(
     """
     mine, other = gist(first), gist(second)
     shared = mine & other
-    if not shared or in_series(first, second):
+    recorded = all(named) and all(map(_SUPERSEDES.search, (first, second)))
+    # What says here that it supersedes, and there that it is superseded, tells of one thing from both ends.
+    if not shared or recorded or in_series(first, second):
         return APART
     common = sum(map(weight, shared))
     covers = common / sum(map(weight, mine)), common / sum(map(weight, other))
     least = (first, second) if covers[0] >= covers[1] else (second, first)
     much = common * max(covers)
-    shared_names = _code_names(first) & _code_names(second)
-    bound = any(weight.binds(name) for name in shared_names if not name.isdecimal())
+    names_shared = shared & _code_names(first)
+    bound = any(weight.binds(name) for name in names_shared if not name.isdecimal())
     if common < ASKED and max(covers) < 1 and not any(named) and not bound:
         return APART
     for source, target in ((first, second), (second, first)):

@@ -32,8 +32,9 @@ class Work:
         waiting: frozenset[str] = frozenset(),
         allowance: int | None = None,
         most: int = MOST,
+        pending: frozenset[str] = frozenset(),
     ) -> None:
-        """Starts from a tree; no agents means all of them."""
+        """Starts from a tree; no agents means all of them, and what is pending would go already."""
         self.most = most
         # Repairs are many in an old memory, and must not keep what is worth more from a person.
         self.repairs = most // 4
@@ -55,7 +56,7 @@ class Work:
         self._linking: dict[str, set[str]] = {}
         for path, memory in self.memories.items():
             self._index_links(path, memory)
-        self._gone: set[str] = set()
+        self._gone: set[str] = set(pending)
         self._targets: set[str] = set()
         self.changes: list[DreamChange] = []
         self.notes: list[str] = []
