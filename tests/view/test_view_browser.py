@@ -54,11 +54,14 @@ class Browser:
         return found
 
     def until(self, true: Callable[[], Any], what: str) -> Any:
-        from selenium.common.exceptions import StaleElementReferenceException
+        from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
         from selenium.webdriver.support.ui import WebDriverWait
 
         waiting = WebDriverWait(self.driver, WAIT, 0.05, [StaleElementReferenceException])
-        return waiting.until(lambda _: true(), f"{what}; the page says: {self.text('body')[:600]}")
+        try:
+            return waiting.until(lambda _: true())
+        except TimeoutException:
+            raise AssertionError(f"{what}; the page says: {self.text('body')[:900]}") from None
 
     def text(self, selector: str) -> str:
         return self.run("return document.querySelector(arguments[0])?.innerText ?? ''", selector)

@@ -72,6 +72,7 @@ export async function time(view) {
     row?.setAttribute("aria-pressed", "true");
     await attempt(async () => {
       const found = await read("memory", { name: address, at });
+      if (chosen !== address) return; // another was chosen meanwhile
       const people = [...new Set(found.claims.map((line) => teacher(line).who))];
       put(
         pane,
