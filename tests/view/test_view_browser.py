@@ -284,6 +284,23 @@ class TestTime:
         browser.shows("brought back", "#toast")
         assert "nine minutes" in gitmem("show", "build-time").out
 
+    def test_it_opens_as_of_the_moment_that_was_asked_for(
+        self, browser: Browser, repo: Path, gitmem
+    ) -> None:
+        furnish(repo, gitmem)
+        first = [one for one in gitmem("log", "--json").json if one["scope"] == "project"][-1]["commit"]
+        with served(repo, first) as client:
+            browser.driver.get("about:blank")
+            browser.driver.get(client.page.url)
+            browser.shows("3 memories")
+            browser.click("Now", ".when-bar button")
+            browser.shows("6 memories")
+            learn(repo, {"reviewer/ports.md": memory("ports", "The server listens on 8080.")}, after=99_000)
+            browser.click("Map", "nav a")
+            browser.shows("Nothing can leave")
+            browser.click("Time", "nav a")
+            browser.shows("7 memories")
+
     def test_a_memory_is_found_by_its_words(self, browser: Browser, client: Client) -> None:
         browser.open(client.page.url, "time")
         browser.run("return document.querySelector('.time input[type=search]')").send_keys("rollback")

@@ -7,7 +7,7 @@ import { claims, meta, teacher, tint } from "./card.js";
 const ROWS = 100;
 const wide = matchMedia("(min-width: 60rem)"); // list and memory stand beside one another
 
-let at = "";
+let at = null; // what --at says, until the person moves
 let query = "";
 let chosen = "";
 
@@ -16,7 +16,7 @@ export async function time(view) {
     fixed ? { moments: [], tags: [] } : read("moments"),
     read("state"),
   ]);
-  if (!at && state.at && !fixed) at = state.at;
+  if (at === null) at = fixed ? "" : state.at;
   const order = [...moments].reverse();
   const told = el("output", { class: "moment", for: "slider" });
   const rows = el("ul", { class: "rows", "aria-label": "Memories" });
