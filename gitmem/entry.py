@@ -86,13 +86,13 @@ def _dispatch(argv: Sequence[str]) -> int:
 
         return worker.main(argv[1:], os.environ)
     if word == "merge-driver":
-        from gitmem.app import merge_driver
+        from gitmem.app import drivers
 
-        return merge_driver.main(argv[1:])
+        return drivers.merge(argv[1:])
     if word == "textconv":
-        from gitmem.app import textconv
+        from gitmem.app import drivers
 
-        return textconv.main(argv[1:])
+        return drivers.show(argv[1:])
     if list(argv) in (["--version"], ["version"]):
         sys.stdout.write(f"gitmem {__version__}\n")
         return 0

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+import subprocess
+import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.text import one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Ceilings, Meter, Today
 from gitmem.engines.choice import ENGINES, Choice, endpoint_problem
@@ -23,6 +31,67 @@ from gitmem.flows.engines import (
 )
 from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.workspace import Workspace
+
+QUESTION = "Answer with one word: ready."
+PATIENCE = 120.0
+"""Seconds."""
+
+_WORDS = ("-p", QUESTION, "--output-format", "json", "--no-session-persistence", "--max-turns", "1")
+_HINT = "Try it yourself: claude -p hello"
+
+
+def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIENCE) -> str:
+    """Asks one small question in an empty folder, in the environment that a fork gets.
+
+    Args:
+        patience: seconds until it counts as hanging.
+
+    Returns:
+        the model that answered; empty where it does not say.
+
+    Raises:
+        EngineError: it does not answer; the hint says what to do.
+    """
+    from gitmem.engines.claude_process import forget, scrubbed
+    from gitmem.engines.claude_proof import usage_of  # who only looks waits for neither
+
+    meter.allow()
+    environ, session = scrubbed(edges.environ), str(uuid4())
+    with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
+        try:
+            done = subprocess.run(
+                [program, *_WORDS, "--session-id", session],
+                cwd=folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=patience,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise EngineError(f"{program} did not answer within {patience:g} s", _HINT) from None
+        except OSError as error:
+            raise EngineError(f"{program} cannot be run: {error.strerror}", _HINT) from error
+        finally:
+            forget(edges.config, session, Path(folder).resolve())
+    answer = _answer(done.stdout)
+    models = answer.get("modelUsage")
+    model = str(next(iter(models), "")) if isinstance(models, Mapping) else ""
+    if isinstance(answer.get("usage"), Mapping):
+        meter.spent("test", model, usage_of(answer, 1))
+    if done.returncode or answer.get("is_error") or "result" not in answer:
+        said = answer.get("result") or done.stderr.decode("utf-8", "replace") or f"exit {done.returncode}"
+        raise EngineError(f"{program} does not answer: {one_line(str(said), 300)}", _HINT)
+    return model
+
+
+def _answer(printed: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(printed)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
 
 TEST_SECONDS = 300
 """A person waits for the answer to a test: long enough for a local server that loads its model first."""
@@ -166,8 +235,6 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
     counted = _Counted(meter_for(workspace, edges))
     began = time.monotonic()
     if chosen.engine == "claude-code":
-        from gitmem.app.claude_trip import ask_claude
-
         model = ask_claude(chosen.program, edges, counted)
         name = f"{chosen.engine}:{model}" if model else chosen.engine
     else:

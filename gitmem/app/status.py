@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.app.client_standing import ClientStanding, client_standings
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
-from gitmem.app.scope_status import ScopeStanding, scope_standing
 from gitmem.app.worker import failed_jobs, read_state
+from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
+from gitmem.core.names import INDEX, is_archived
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
@@ -16,11 +20,212 @@ from gitmem.flows.memory_trees import stale_trees
 from gitmem.flows.pause import Pause, current
 from gitmem.flows.save import look_all
 from gitmem.git.locks import is_alive
+from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.failures import Failure, resting
+from gitmem.ledger.holdings import keeps_logs, memories
+from gitmem.ledger.indexes import disputed_indexes
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.record import read_record
+from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.state import notice
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace
 from gitmem.values import dataclass
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """What a scope is measured against, as last seen: nobody is asked.
+
+    Attributes:
+        ref: the remote-tracking ref.
+        head: commit that it is at.
+        ahead: commits that are here alone; 0 where others decide and there is nothing to ask them for.
+        behind: commits that are there alone; likewise.
+    """
+
+    ref: str
+    head: str
+    ahead: int
+    behind: int
+
+
+@dataclass(frozen=True)
+class Over:
+    """A limit that is exceeded.
+
+    Attributes:
+        agent: the agent's folder.
+        what: `index lines`, `index bytes`, `hot memories` or `memory bytes`.
+        path: of the file, in the tree; the agent's folder for `hot memories`.
+        count: how many there are.
+        limit: how many there may be.
+    """
+
+    agent: str
+    what: str
+    path: str
+    count: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class ScopeStanding:
+    """One scope.
+
+    Attributes:
+        head: commit that its ref is at; empty where it has none yet.
+        hot: agent (folder name) to number of memories that are not archived.
+        archived: agent to number of memories that are.
+        unreadable: path to what a reader would stumble over.
+        over: limits that are exceeded.
+        disputed: path to blob of memories and indexes that may hold a disputed claim.
+        upstream: None where there is none, or nothing of it was ever seen.
+        logs: number of daily logs that are not archived.
+        bare: agents that have an index and no memory.
+        aside: path to why no folder shows that memory.
+    """
+
+    name: str
+    ref: str
+    head: str
+    hot: dict[str, int]
+    archived: dict[str, int]
+    unreadable: dict[str, str]
+    over: tuple[Over, ...]
+    disputed: dict[str, str]
+    upstream: Upstream | None
+    logs: int = 0
+    bare: tuple[str, ...] = ()
+    aside: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def memories(self) -> dict[str, int]:
+        """Agent to number of memories, archived ones included."""
+        agents = sorted({*self.hot, *self.archived})
+        return {agent: self.hot.get(agent, 0) + self.archived.get(agent, 0) for agent in agents}
+
+    def as_value(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "scope": self.name,
+            "ref": self.ref,
+            "head": self.head or None,
+            "memories": self.memories,
+            "hot": self.hot,
+            "archived": self.archived,
+            "logs": self.logs,
+            "index_only": list(self.bare),
+            "set_aside": self.aside,
+            "upstream": vars(self.upstream) if self.upstream else None,
+            "over": [vars(over) for over in self.over],
+            "unreadable": self.unreadable,
+        }
+
+
+def scope_standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
+    """Reads where a scope stands, as far as it can be; a memory that was ever read is not opened again."""
+    try:
+        return _standing(workspace, scope)
+    except RepositoryError as error:
+        return ScopeStanding(scope.name, scope.ref, "", {}, {}, {scope.ref: error.message}, (), {}, None)
+
+
+def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
+    head = memory_commit(scope.repo, scope.ref) or ""
+    hot: dict[str, int] = {}
+    archived: dict[str, int] = {}
+    unreadable: dict[str, str] = {}
+    over: list[Over] = []
+    disputed: dict[str, str] = {}
+    indexes: dict[str, bytes] = {}
+    aside: dict[str, str] = {}
+    known = memories(scope, head, checked=True, missed=unreadable) if head else {}
+    for agent, some in known.items():
+        for file, blob, said in some:
+            counts = archived if is_archived(file) else hot
+            counts[agent] = counts.get(agent, 0) + 1
+            if said is None:
+                unreadable[f"{agent}/{file}"] = "missing from the repository"
+                continue
+            if said.problems:
+                unreadable[f"{agent}/{file}"] = "; ".join(said.problems)
+            if said.size > MEMORY_BYTES:
+                over.append(Over(agent, "memory bytes", f"{agent}/{file}", said.size, MEMORY_BYTES))
+            if said.disputed:
+                disputed[f"{agent}/{file}"] = blob
+    over += [Over(a, "hot memories", a, n, HOT_MEMORIES) for a, n in hot.items() if n > HOT_MEMORIES]
+    if head:
+        tree = scope.repo.commit(head).tree
+        indexes = read_paths(scope.repo, tree, {f"{agent}/{INDEX}" for agent in known})
+        over += _large_indexes(indexes)
+        aside = standing_aside(scope.repo, tree)
+        disputed |= disputed_indexes(scope.repo, tree)
+    upstream = _upstream(workspace, scope, head)
+    logs = _logs(workspace, scope, head) if head else 0
+    found = ScopeStanding(
+        scope.name, scope.ref, head, hot, archived, unreadable, tuple(over), disputed, upstream, logs
+    )
+    speaking = {path.removesuffix(f"/{INDEX}") for path, data in indexes.items() if data.strip()}
+    return replace(found, bare=tuple(sorted(speaking - found.memories.keys())), aside=aside)
+
+
+def _logs(workspace: Workspace, scope: Scope, head: str) -> int:
+    if not keeps_logs(scope.repo, head):
+        return 0
+    from gitmem.ledger.daily_logs import logs  # most scopes keep no log
+
+    return sum(1 for _ in logs(workspace, scope.name, archived=False))
+
+
+def _large_indexes(indexes: Mapping[str, bytes]) -> Iterator[Over]:
+    """Indexes of which a client loads only a part."""
+    for path, data in sorted(indexes.items()):
+        agent = path.removesuffix(f"/{INDEX}")
+        lines = data.count(b"\n") + (data[-1:] not in (b"", b"\n"))
+        if lines > INDEX_LINES:
+            yield Over(agent, "index lines", path, lines, INDEX_LINES)
+        if len(data) > INDEX_BYTES:
+            yield Over(agent, "index bytes", path, len(data), INDEX_BYTES)
+
+
+def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
+    ref = _tracking(workspace, scope)
+    there = scope.repo.ref(ref) if ref else None
+    if not head or not ref or there is None:
+        return None
+    if workspace.sharing == "review":
+        from gitmem.core.account import speaks
+
+        trees = (scope.repo.commit(oid).tree for oid in (head, there))
+        if not any(map(speaks, changed_files(scope.repo, *trees))):
+            # Others are asked for claims alone: not for index lines, nor for how these came here.
+            return Upstream(ref, there, 0, 0)
+    words = ["rev-list", "--left-right", "--count", f"{head}...{there}", "--"]
+    done = workspace.git.run(words, git_dir=scope.repo.git_dir, check=False)
+    ahead, _, behind = done.text.partition("\t")
+    if done.returncode or not (ahead.isdigit() and behind.isdigit()):
+        return None
+    return Upstream(ref, there, int(ahead), int(behind))
+
+
+def _tracking(workspace: Workspace, scope: Scope) -> str:
+    """The ref that shows what the other side had when last seen; empty where there is no other side."""
+    if scope.name != "project":
+        url = workspace.settings.get("backup")
+        if not url:
+            return ""
+        from gitmem.ledger.backup import backup_remote  # few have one
+
+        return backup_remote(workspace, url).tracking(scope.ref)
+    if workspace.sharing == "off":
+        return ""
+    top = workspace.top
+    try:
+        return find_remote(workspace.git, top).tracking(SHARED_REF)
+    except RepositoryError:
+        return ""
+
 
 if TYPE_CHECKING:
     from gitmem.flows.review_items import Item

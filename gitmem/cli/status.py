@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.app.scope_status import ScopeStanding, Upstream
-from gitmem.app.status import Standing, standing
+from gitmem.app.status import ScopeStanding, Standing, Upstream, standing
 from gitmem.cli.context import Context, Json, context
 from gitmem.cli.words import aside_hint, day
 from gitmem.core.text import counted, one_line

@@ -189,7 +189,7 @@ def test_the_ancestor_of_a_criss_cross_is_merged_by_claims_too(branch: Path, arg
 def test_showing_a_memory_loads_nothing_heavy() -> None:
     """Git starts it for each side of each file that it shows."""
     probe = (
-        "import sys; from gitmem.app.textconv import shown;"
+        "import sys; from gitmem.app.drivers import shown;"
         f"shown('a.md', {MEMORY.format('a', 'One.').encode()!r});"
         "bad = {'pygit2', 'typer', 'psutil', 'yaml', 'gitmem.ledger'} & set(sys.modules);"
         "sys.exit(str(bad) if bad else 0)"

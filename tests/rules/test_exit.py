@@ -34,7 +34,7 @@ from hostile_set import (
 )
 
 import gitmem
-from gitmem.app import textconv
+from gitmem.app import drivers
 from gitmem.app.context import real_edges
 from gitmem.app.hooks import CLAUDE_JOBS, CONTEXTS, SAYS
 from gitmem.app.hooks import main as hook
@@ -379,7 +379,7 @@ def test_what_git_shows_of_a_memory_lets_nothing_out(
 ) -> None:
     path = hostile.root / name
     path.write_text(files()[name])
-    assert textconv.main([str(path)]) == 0
+    assert drivers.show([str(path)]) == 0
     sys.stdout.flush()
     out = capfdbinary.readouterr().out.decode()
     assert out and not leaks(out)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.app.merge_driver import main, merge_file
+from gitmem.app.drivers import merge as main
+from gitmem.app.drivers import merge_file
 from gitmem.core.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def test_git_merge_runs_it_without_a_conflict(repo: Path, git) -> None:
 def test_it_loads_no_git_library_and_no_command_line() -> None:
     """Git starts it once a file."""
     probe = (
-        "import sys; from gitmem.app.merge_driver import merge_file;"
+        "import sys; from gitmem.app.drivers import merge_file;"
         "merge_file('main/a.md', b'', b'One.', b'Two.');"
         "bad = {'pygit2', 'typer', 'psutil', 'gitmem.git.command'} & set(sys.modules);"
         "sys.exit(str(bad) if bad else 0)"
