@@ -52,6 +52,19 @@ def test_every_setting_that_the_program_reads_is_told() -> None:
     assert "extract" in found and {name.lower() for name in found - inner - of_clients} <= told
 
 
+def test_every_verb_that_a_hint_or_a_page_names_is_there() -> None:
+    """`git mem status -v` in a hint, `git mem sync` on a page: all can be typed, and help shows them."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    code = list((ROOT / "gitmem").rglob("*.py"))
+    named = {}
+    for path in (*pages, *code):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            spoken = re.findall(r"(?:`|\$ |: |hint: |\")git mem (?:-q )?([a-z]+(?:-[a-z]+)*)\b", line)
+            named |= dict.fromkeys(spoken, path)
+    assert len(named) > 30
+    assert {verb: path for verb, path in named.items() if verb not in SUMMARIES} == {}
+
+
 @pytest.fixture(scope="module")
 def said() -> str:
     """All strings of the program: literals that stand beside each other are joined."""

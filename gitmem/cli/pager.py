@@ -5,13 +5,14 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
-import signal
-import subprocess
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from gitmem.flows.context import Edges
-from gitmem.git.command import SAFE_VARIABLES, GitCommand
+if TYPE_CHECKING:
+    import subprocess
+
+    from gitmem.flows.context import Edges
 
 IN_USE = "GIT_PAGER_IN_USE"
 """Set by git, too (`git -p mem log`): standard output is a pipe, behind which a person reads."""
@@ -34,6 +35,10 @@ def start_pager(edges: Edges) -> None:
     """
     if not sys.stdout.isatty():
         return
+    import subprocess  # a recall that an agent waits for has no terminal
+
+    from gitmem.git.command import SAFE_VARIABLES, GitCommand
+
     git = GitCommand(edges.environ)
     wanted = {name: edges.environ[name] for name in CHOSEN if edges.environ.get(name) is not None}
     pager = git.run(["var", "GIT_PAGER"], cwd=edges.cwd, env=wanted, check=False).text.strip()
@@ -67,6 +72,8 @@ def start_pager(edges: Edges) -> None:
 
 def _wait(process: subprocess.Popen[bytes], both: bool) -> None:
     """Closes the pager's input and waits for the person; Ctrl-C is the pager's now."""
+    import signal
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream, number in ((sys.stdout, 1), *(((sys.stderr, 2),) if both else ())):

@@ -34,7 +34,7 @@ Id = Annotated[str, typer.Argument(help="Id of the item, or its beginning.", aut
 Words = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="ID [N]... [ID [N]...]...",
+        metavar="ID [N]...",
         help="Ids, or their beginnings; numbers after one stand for changes of that dream, memories of "
         "that inbox, or claims of that dispute.",
         show_default=False,
@@ -131,7 +131,8 @@ def review(
         run.out.json([item.as_value() for item in items])
         return
     for item in items:
-        run.out.data(f"{item.id or '-':10} {item.kind:10} {item.title}")
+        id = f"{item.id or '-':10}"
+        run.out.data(f"{run.out.paint(id, 'yellow')} {item.kind:10} {item.title}")
     if not items:
         run.out.say("nothing waits for you")
     elif any(item.id for item in items):
