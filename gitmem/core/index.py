@@ -125,10 +125,7 @@ def named(text: str) -> frozenset[str]:
 
 
 def entry(name: str, file: str, description: str) -> str:
-    """One index line of about 150 characters; what is not to be seen or not UTF-8 becomes U+FFFD.
-
-    An agent loads the index into every session: one odd description must not spoil it.
-    """
+    """One index line of some 150 characters; what cannot be seen there, or is not UTF-8, becomes U+FFFD."""
     title = _visible(name.replace("[", "(").replace("]", ")")) or "(no name)"
     hook = _visible(description)
     target = "".join(quote(c) if c in " ()<>[]#%" or not c.isprintable() else c for c in file)
