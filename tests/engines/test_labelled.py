@@ -1,7 +1,7 @@
-"""How right the offline engine is on statements labelled by hand: those it was fitted on, and those seen since.
+"""How right the offline engine is on labelled statements: those it was fitted on, and those seen since.
 
-Neither half is held out: labels of the second were mended as rules were written. What the engine does on data
-of others is measured by `gitmem bench extract` and `tests/bench/extract_weights.py`.
+Neither half is held out: labels of the second were mended as rules were written. What the engine does on
+data of others is measured by `gitmem bench extract` and `tests/bench/extract_weights.py`.
 """
 
 from __future__ import annotations
