@@ -59,7 +59,7 @@ tick() {
 
 # What was spooled is done before the next command is typed, as it is where a person types it.
 SETTLED = (
-    "settled() { for i in $(seq 400); do "
+    "settled() { for i in $(seq 1200); do "
     '[ -n "$(find .git/gitmem/spool -maxdepth 1 -type f 2>/dev/null)" ] || '
     "[ -e .git/gitmem/worker.json ] || "
     "break; sleep 0.05; done; }\n"

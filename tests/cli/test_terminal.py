@@ -10,13 +10,15 @@ import struct
 import sys
 import termios
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from cli_ground import HOUR, Ground, ground, memory
 
+from gitmem.cli import progress
 from gitmem.cli.app import SUMMARIES, load_verb
-from gitmem.cli.output import fitted
+from gitmem.cli.output import Output, fitted
 
 __all__ = ["ground"]
 
@@ -181,3 +183,54 @@ def test_n_is_a_dry_run_where_a_verb_writes_and_a_number_where_it_lists() -> Non
     assert set(found.values()) == {"--dry-run", "--max-count"}
     counted = {name.split()[0] for name, option in found.items() if option == "--max-count"}
     assert counted == {"log", "jobs", "session"}
+
+
+class Watched(StringIO):
+    """Standard error as a person watches it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_what_takes_a_while_is_told_and_taken_away_before_anything_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = Watched()
+    monkeypatch.setattr(sys, "stderr", seen)
+    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setenv("TERM", "xterm")
+    progress.begin("doctor", quiet=False)
+    (going,) = progress._begun
+    assert going._timer is not None
+    going._timer.join()
+    told = "looking at refs, objects and hooks …"
+    assert seen.getvalue() == told
+    Output().data("all is well")
+    assert seen.getvalue() == f"{told}\r{' ' * len(told)}\r" and capsys.readouterr().out == "all is well\n"
+    progress.begin("doctor", quiet=True)
+    progress.settle()
+    assert seen.getvalue().count(told) == 1
+
+
+def test_what_is_told_is_of_verbs_that_there_are() -> None:
+    assert set(progress.DOING) <= set(SUMMARIES)
+
+
+def test_an_interrupt_at_a_question_leaves_all_as_it_was(repo: Path) -> None:
+    before = sorted(path.name for path in (repo / ".git").rglob("*"))
+    seen = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(repo)
+        os.execve(sys.executable, [sys.executable, "-P", "-m", "gitmem", "init"], seen)
+    shown = b""
+    for piece in _read(terminal):
+        asked = b"[y/N]" in shown
+        shown += piece
+        if b"[y/N]" in shown and not asked:
+            os.write(terminal, b"\x03")
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(status) == 130, shown
+    assert b"Traceback" not in shown
+    assert sorted(path.name for path in (repo / ".git").rglob("*")) == before
