@@ -15,7 +15,7 @@ from gitmem.core.names import inbox_id
 from gitmem.flows.context import Edges
 from gitmem.flows.disputes import disputes
 from gitmem.git.repository import short_name
-from gitmem.ledger.files import read_json
+from gitmem.ledger.files import SNAPSHOTS, read_json
 from gitmem.ledger.proposals import dream_branches
 from gitmem.ledger.workspace import DOCS_REF, WAITING, Workspace
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gitmem.ledger.dreams import Dream
     from gitmem.ledger.working_copy import Saved
 
-SNAPSHOTS = "snapshots.json"
 SNAPSHOTS_BYTES = 65_536
 
 

@@ -8,9 +8,8 @@ from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
 from gitmem.flows.context import Edges
-from gitmem.flows.review import SNAPSHOTS
 from gitmem.flows.save import copies_of, save_all
-from gitmem.ledger.files import write_atomically
+from gitmem.ledger.files import SNAPSHOTS, write_atomically
 from gitmem.ledger.snapshot_intake import (
     How,
     Made,

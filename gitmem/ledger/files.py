@@ -20,6 +20,9 @@ LOG_BYTES = 128 * 1024
 CATALOG, COMMITS = "catalog.sqlite", "commits.sqlite"
 """Indexes in the folder of a repository's state, of memory and of the code's commits; derived."""
 
+SNAPSHOTS = "snapshots.json"
+"""File there that notes which snapshots hold what memory does not: a hook reads it."""
+
 WARNINGS = "at-action"
 """In the private state: what memory warns of at an action, kept ready in a file a clone; derived, too."""
 
