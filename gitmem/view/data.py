@@ -34,6 +34,9 @@ PAGE = 100
 
 MOST_ROWS = 100_000
 
+LISTS = 4
+"""Lists of memories that are kept, for the pages of each and for words that are typed."""
+
 MOMENTS = 2_000
 """The newest changes, which the slider goes through."""
 
@@ -139,10 +142,16 @@ def memories(place: Place, given: Given) -> dict[str, Any]:
 
 
 def _headers(place: Place, at: str | None) -> list[Listed]:
-    missed: dict[str, str] = {}
-    found = headers(place.workspace, at=at, archived=True, now=place.edges.now, missed=missed)
+    kept = place.lists.get((place.tag, at))
+    if kept is not None:
+        return kept
+    found = headers(place.workspace, at=at, archived=True, now=place.edges.now, missed={})
     mine = [one for one in found if one.scope in place.scopes]
-    return sorted(mine, key=lambda one: (-one.time, one.scope, one.agent, one.file))
+    mine.sort(key=lambda one: (-one.time, one.scope, one.agent, one.file))
+    if len(place.lists) >= LISTS:
+        place.lists.clear()
+    place.lists[place.tag, at] = mine
+    return mine
 
 
 def _said(one: Listed) -> str:

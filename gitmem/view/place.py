@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from gitmem.flows.context import Edges
 from gitmem.flows.last_recalls import record_of
+from gitmem.ledger.lookup import Listed
 from gitmem.ledger.workspace import SCOPES, Workspace
 
 FAMILIES = ("refs/gitmem/", "refs/heads/gitmem/", "refs/remotes/")
@@ -21,12 +22,14 @@ class Place:
     Attributes:
         at: the moment at which the page opens; empty for the present.
         scopes: what may be shown.
+        lists: lists of memories that were read before, by the state and the moment that they are of.
     """
 
     workspace: Workspace
     edges: Edges
     at: str = ""
     scopes: tuple[str, ...] = SCOPES
+    lists: dict[tuple[str, str | None], list[Listed]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def tag(self) -> str:

@@ -25,6 +25,7 @@ from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageError
 from gitmem.flows.context import by_command, initialised_at
 from gitmem.flows.exit import value
+from gitmem.ledger.lookup import Listed
 from gitmem.view import data, write
 from gitmem.view.place import Place
 
@@ -99,6 +100,7 @@ class Page(ThreadingHTTPServer):
         self._once = secrets.token_urlsafe(24)
         self.writing = threading.Lock()
         self._answers: dict[str, tuple[str, bytes]] = {}
+        self._lists: dict[tuple[str, str | None], list[Listed]] = {}
 
     @property
     def url(self) -> str:
@@ -127,7 +129,7 @@ class Page(ThreadingHTTPServer):
         edges = real_edges(self.folder)
         workspace = by_command(initialised_at(edges))
         try:
-            yield Place(workspace, edges, self.at)
+            yield Place(workspace, edges, self.at, lists=self._lists)
         finally:
             workspace.close()
 
