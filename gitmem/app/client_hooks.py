@@ -245,9 +245,14 @@ def is_tracked(place: Place, git: GitCommand) -> bool:
     return not git.run(words, cwd=place.anchor, check=False).returncode
 
 
+def record_path(state: Path) -> Path:
+    """The file of the record, below the state of a repository or the person's own."""
+    return state / RECORD
+
+
 def read_record(state: Path) -> dict[str, dict[str, Any]]:
     """What is remembered of hook files, by path; empty where nothing is, or it is damaged."""
-    record = _object(state / RECORD)
+    record = _object(record_path(state))
     if record is None:
         former = _object(state / FORMER) or {}
         return {
@@ -551,7 +556,7 @@ def _remember(plan: HookPlan, missing: int) -> None:
         # Another work tree still needs the line; whoever leaves last takes it out.
         for other in [one for one in record.values() if one.get("line") == place.line][:1]:
             other["excluded"] = True
-    path = place.state / RECORD
+    path = record_path(place.state)
     if record:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps(record, indent=2).encode(), 0o600)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gitmem.app.client_standing import ClientStanding, client_standings
+from gitmem import __version__
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.worker import failed_jobs, read_state
@@ -28,7 +30,7 @@ from gitmem.ledger.land import memory_commit
 from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.record import read_record
 from gitmem.ledger.remotes import find_remote
-from gitmem.ledger.state import notice
+from gitmem.ledger.state import Space, notice
 from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace
 from gitmem.values import dataclass
 
@@ -227,6 +229,14 @@ def _tracking(workspace: Workspace, scope: Scope) -> str:
         return ""
 
 
+LOOKED = Space("clients", 20)
+"""What was found of the clients, by work tree, and what it follows from."""
+
+LOOKED_SECONDS = 86_400
+"""How long that is believed: whether the code tracks a hook file shows in no file's time."""
+
+CLIENT_KEYS = ("client", "kind", "what", "remedy")
+
 if TYPE_CHECKING:
     from gitmem.flows.review_items import Item
     from gitmem.ledger.consent import ForeignPurge
@@ -262,7 +272,7 @@ class Standing:
     damaged: tuple[str, ...] = ()
     resting: tuple[Failure, ...] = ()
     hooks_lost: float | None = None
-    clients: tuple[ClientStanding, ...] = ()
+    clients: tuple[Mapping[str, str], ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
 
@@ -292,10 +302,7 @@ class Standing:
             ],
             "hooks": self.hooks,
             "hooks_lost": self.hooks_lost,
-            "clients": [
-                {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}
-                for one in self.clients
-            ],
+            "clients": [dict(one) for one in self.clients],
             "jobs": {"waiting": self.spooled, "failed": self.failed, "worker": self.worker},
             "review": len(self.waits),
             "outgoing": [
@@ -319,7 +326,7 @@ class Standing:
 
 
 def standing(workspace: Workspace, edges: Edges) -> Standing:
-    """Reads where memory stands; writes nothing."""
+    """Reads where memory stands; writes nothing but a note of what the clients' files said."""
     from gitmem.flows.review import queue
 
     scopes = tuple(scope_standing(workspace, scope) for scope in workspace.scopes)
@@ -371,8 +378,51 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
             if (name := notice(folder))
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
-        clients=client_standings(workspace, edges.environ, Launcher(workspace.around.data).argv),
+        clients=_clients(workspace, edges),
     )
+
+
+def _clients(workspace: Workspace, edges: Edges) -> tuple[Mapping[str, str], ...]:
+    """What keeps clients' hooks from running: as found last, while nothing changed that it follows from.
+
+    To look anew, each client's table, hook file, settings and program are read, and git is asked of each.
+    """
+    argv, environ = Launcher(workspace.around.data).argv, edges.environ
+    key = str(workspace.top)
+    asked = [__version__, *argv, environ.get("PATH", "")]
+    note = LOOKED.get(workspace.state, key)
+    with suppress(AttributeError, KeyError, TypeError):  # a note of another form is none
+        same = note["asked"] == asked and 0 <= edges.now - note["time"] < LOOKED_SECONDS
+        same = same and all(environ.get(name, "") == value for name, value in note["variables"].items())
+        if same and all(_mark(path) == mark for path, mark in note["files"].items()):
+            return tuple({name: str(one[name]) for name in CLIENT_KEYS} for one in note["found"])
+    from gitmem.app.client_standing import Looked, client_standings
+
+    looked = Looked()
+    standings = client_standings(workspace, environ, argv, looked=looked)
+    found = tuple(
+        {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}
+        for one in standings
+    )
+    if workspace.state.is_dir():
+        value = {
+            "asked": asked,
+            "time": edges.now,
+            "variables": {name: environ.get(name, "") for name in looked.variables if name},
+            "files": {str(path): _mark(str(path)) for path in looked.files},
+            "found": found,
+        }
+        LOOKED.put(workspace.state, key, value)
+    return found
+
+
+def _mark(path: str) -> list[int] | None:
+    """What changes with a file; None where there is none."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return [found.st_mtime_ns, found.st_size, found.st_ino]
 
 
 def _outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:

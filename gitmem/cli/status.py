@@ -98,7 +98,7 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
     if missing:
         out.data(f"  hooks not installed: {', '.join(missing)} (git mem init -n says what is missing)")
     for row in found.clients:
-        out.data(f"  {row.what} ({row.remedy})")
+        out.data(f"  {row['what']} ({row['remedy']})")
     if found.spooled or found.failed:
         out.data(f"  jobs: {found.spooled} waiting, {found.failed} failed: git mem jobs")
     for one in found.resting:
