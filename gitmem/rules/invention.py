@@ -15,9 +15,9 @@ from gitmem.core.dates import relative_dates
 from gitmem.core.facts import about, added, misplaced, undated, unheard
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import slugify
-from gitmem.core.references import with_names
+from gitmem.core.references import only_renamed, with_names
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import Ground, Step, agent_of, line_of, quoted
+from gitmem.rules.account import Ground, Step, agent_of, line_of, no_names, quoted
 from gitmem.rules.rule import Finding, Level
 from gitmem.rules.source import Source, said_in, untaught
 
@@ -33,7 +33,7 @@ MOST_FILES = 8
 """Files of the code that the reason of a change may name as its source."""
 
 UNSEEN = "unseen"
-"""The rule of what a session taught that is not here: a person may let it pass, who knows what was said."""
+"""The rule of what a session or the code's history says that is not here: who knows it may let it pass."""
 
 
 def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
@@ -140,6 +140,12 @@ def _replacing(
         elif said_in(messages(said), text, gone):
             return
     what = f"it says {', '.join(missing)}, and no claim, log, session or file that it names taught that"
+    here = references(step.before)
+    renamed = (only_renamed(here[fate.source].key, claim.key, fate.reason) for fate in fates)
+    if ground.lookup.names is no_names and any(renamed):
+        what = f"unproved here: {', '.join(missing)} is said to be its name in the code, which is not here"
+        yield replace(at, rule=UNSEEN, message=f"{what}: {quoted(claim.text)}")
+        return
     if unseen:
         what = f"unproved here: {', '.join(missing)} is said to be taught by session {quoted(unseen[0])}, "
         what += "which is not here"
