@@ -338,14 +338,10 @@ def said_when(
         if provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
             found[ref] = moment(commit.author)
         elif provenance.op == "adopt":
-            written = adopted(commit, path_of(ref))
-            if (
-                written is None
-                and not relative_dates(said[1])
-                and commit.author.time < commit.committer.time
-            ):
-                written = moment(commit.author)
-            found |= {ref: written} if written else {}
+            if written := adopted(commit, path_of(ref)):
+                found[ref] = written
+            elif commit.author.time < commit.committer.time and not relative_dates(said[1]):
+                found[ref] = moment(commit.author)
         elif files and (days := _logged(provenance.claims, ref, files)):
             found[ref] = max(days)
     return found
@@ -355,18 +351,17 @@ def _written(repo: Repository, commit: Commit, path: str) -> datetime | None:
     """When a file that was adopted says that it was written; None where it does not, or says the future."""
     try:
         entry = repo.entry(commit.tree, path)
-        front = (
-            parse(path, repo.blob(entry.oid)).front if entry and entry.mode in (BLOB, EXECUTABLE) else None
-        )
+        data = repo.blob(entry.oid) if entry and entry.mode in (BLOB, EXECUTABLE) else b""
     except MissingObject:
         return None
-    for key in _DATED if front else ():
+    front = parse(path, data).front
+    for said in (front.text(key).strip() for key in _DATED) if front else ():
         try:
-            when = datetime.fromisoformat(front.text(key).strip()) if front else None
+            when = datetime.fromisoformat(said)
         except ValueError:
             continue
-        when = when.replace(tzinfo=UTC) if when and when.tzinfo is None else when
-        if when and 0 < when.timestamp() <= commit.committer.time:
+        when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        if 0 < when.timestamp() <= commit.committer.time:
             return when
     return None
 
