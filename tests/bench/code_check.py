@@ -1,9 +1,10 @@
 """How often `git mem check --code` speaks over a project's history, and how often rightly.
 
-Each year memories are made of what the code of that day has: one for each file of the package, one for each
-public function and class. Then every first-parent commit of the year that touches the package is checked. A
-word of it is right where the name stood in the package before the commit and does not after, looked up by
-other means: `git ls-tree` for files, and a definition found by `git grep` for symbols.
+Each year memories are made of what the code of that day has: one for each file of the package, one for
+each public function and class. Then first-parent commits of the year that touch it are checked: all
+that take one of these names away, and of the others each n-th. A word of it is right where the name stood
+in the package before the commit and does not after, looked up by other means: `git ls-tree` for files, and
+a definition found by `git grep` for symbols.
 
     python tests/bench/code_check.py BUNDLE [--years 2014-2026] [--every N]
 """
@@ -74,47 +75,47 @@ def remember(workspace: Workspace, top: Path, commit: str) -> int:
 def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
     """Counts over the years."""
     workspace = store_project_id(workspace_at(real_edges(top)))
-    total = {
-        "changes": 0,
-        "spoke": 0,
-        "names": 0,
-        "right": 0,
-        "with_repair": 0,
-        "repair_right": 0,
-        "missed": 0,
-    }
+    counted = ("changes", "takes_away", "looked_at", "spoke", "spoke_needlessly")
+    total = dict.fromkeys((*counted, "names", "right", "with_repair", "repair_right"), 0)
     wrong: list[str] = []
+    missed: list[str] = []
     for year in range(first, last + 1):
         start = git(top, "rev-list", "-1", "--first-parent", f"--before={year}-01-01", "HEAD").strip()
         if not start:
             start = git(top, "rev-list", "--first-parent", "--reverse", "HEAD").split()[20]
         remember(workspace, top, start)
         words = ("rev-list", "--first-parent", "--reverse", f"--before={year + 1}-01-01", f"{start}..HEAD")
-        for commit in git(top, *words, "--", "click/*.py", "src/click/*.py").split()[::every]:
-            report = check_code(workspace, f"{commit}^..{commit}", "project")
-            total["changes"] += 1
-            total["spoke"] += bool(report.affected)
+        changes = git(top, *words, "--", "click/*.py", "src/click/*.py").split()
+        for number, commit in enumerate(changes):
             before, after = (
                 {"file": paths(top, rev), "word": symbols(top, rev)} for rev in (f"{commit}^", commit)
             )
+            gone = {(what, name) for what in before for name in before[what] - after[what]}
+            known = {(what, name) for what, name in gone if _is_known(workspace, name)}
+            total["changes"] += 1
+            total["takes_away"] += bool(known)
+            if not known and number % every:
+                continue
+            report = check_code(workspace, f"{commit}^..{commit}", "project")
+            total["looked_at"] += 1
+            total["spoke"] += bool(report.affected)
+            total["spoke_needlessly"] += bool(report.affected) and not known
             said = {
                 (one.kind, one.name.removesuffix("()")): one
                 for each in report.affected
                 for one in each.untrue
             }
-            gone = {(what, name) for what in before for name in before[what] - after[what]}
-            known = {(what, name) for what, name in gone if _is_known(workspace, name)}
             for (what, name), one in said.items():
-                total["names"] += 1
                 right = (what, name) in gone
+                total["names"] += 1
                 total["right"] += right
                 if not right:
                     wrong.append(f"{commit[:9]} {name}")
                 if one.now:
                     total["with_repair"] += 1
                     total["repair_right"] += one.now.removesuffix("()") in after[what]
-            total["missed"] += len(known - said.keys())
-    return {**total, "wrong": wrong[:20]}
+            missed += [f"{commit[:9]} {name}" for what, name in sorted(known - said.keys())]
+    return {**total, "wrong": wrong, "missed": missed}
 
 
 def _is_known(workspace: Workspace, name: str) -> bool:
@@ -134,7 +135,9 @@ def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("bundle", type=Path)
     asked.add_argument("--years", default="2014-2026")
-    asked.add_argument("--every", type=int, default=1, help="look at each n-th change alone")
+    asked.add_argument(
+        "--every", type=int, default=1, help="of changes that take no name away, look at each n-th"
+    )
     given = asked.parse_args()
     first, last = map(int, given.years.split("-"))
     with tempfile.TemporaryDirectory() as folder:
