@@ -42,6 +42,9 @@ if TYPE_CHECKING:
         | Import
     )
 
+SHOWN = 500
+"""Memories of one import that are shown to a person; a program is told all."""
+
 TITLE, FIELD = 160, 400
 """Cells of a title, and of what others wrote into one line of the whole: a line feed in it would begin a
 line that reads as another item, or as another field of this one."""
@@ -355,12 +358,14 @@ def import_item(one: Import) -> Item:
     """What an import brings, a number a memory."""
     title = f"{one.scope}: {one.title}"
     lines = [title]
-    for number, row in enumerate(one.rows, 1):
+    for number, row in enumerate(one.rows[:SHOWN], 1):
         memory = row.memory
         changed = " (changed there since it was imported)" if row.before is not None else ""
         lines += ["", f"{number}. {one_line(f'{row.path}: {memory.description}', FIELD)}{changed}"]
         lines += [f"   + {line}" for claim in memory.parsed.claims for line in claim.text.splitlines()]
         lines.append(f"   from {one_line(row.source, FIELD)}")
+    if len(one.rows) > SHOWN:
+        lines += ["", f"… and {len(one.rows) - SHOWN} more: git mem review show {one.id} --json"]
     lines += [
         "",
         f"accept takes all of it, or some by number; reject remembers that it is not wanted: {one.id}",

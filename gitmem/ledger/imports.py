@@ -24,7 +24,7 @@ from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import Commit, MissingObject, RefMoved, Repository, Signature, Step
+from gitmem.git.repository import Commit, RefMoved, Repository, Signature, Step
 from gitmem.git.trees import changed_files, read_paths, write_tree
 from gitmem.ledger import proposals
 from gitmem.ledger.indexes import with_indexes
@@ -84,21 +84,37 @@ class Row:
 
 @dataclass(frozen=True)
 class Import:
-    """An import that waits.
+    """An import that waits; what it says is read when it is asked for, since it may be long.
 
     Attributes:
         id: `im-<scope>-<hex>`.
-        base, tip: its first and last commit.
-        title: of the first commit: what was imported from where.
-        author: who imported it, and when.
+        tip: its last commit.
     """
 
     family: Family
     id: str
-    base: str
     tip: str
-    title: str
-    author: Signature
+
+    @cached_property
+    def _first(self) -> Commit:
+        """The commit on which its memories stand: the one after the root."""
+        *_, first, _ = self.family.repo.history(self.tip)
+        return first
+
+    @property
+    def base(self) -> str:
+        """Its first commit."""
+        return self._first.oid
+
+    @property
+    def title(self) -> str:
+        """What was imported from where."""
+        return self._first.subject
+
+    @property
+    def author(self) -> Signature:
+        """Who imported it, and when."""
+        return replace(self._first.author, time=self._first.committer.time)
 
     @property
     def scope(self) -> ScopeName:
@@ -144,16 +160,21 @@ def make(
     if id in proposals.taken(family):
         return None
     line = title(len(rows), source)
-    base, tip = _chain(family.repo, line, rows, author)
-    if not proposals.let_wait(family, id, tip, f"gitmem import: {line}"):
-        return None
-    return Import(family, id, base, tip, line, author)
+    tip = _chain(family.repo, line, rows, author)
+    return (
+        Import(family, id, tip) if proposals.let_wait(family, id, tip, f"gitmem import: {line}") else None
+    )
 
 
 def waiting(workspace: Workspace) -> tuple[Import, ...]:
-    """Imports that nobody decided on, oldest first; what cannot be read is passed over."""
-    found = _imports(workspace, proposals.waiting(suggestions_of(workspace)))
-    return tuple(sorted(found, key=lambda one: (one.author.time, one.id)))
+    """Imports that nobody decided on, by their ids; of each one line of a ref is read."""
+    family = suggestions_of(workspace)
+    return tuple(Import(family, id, tip) for id, tip in proposals.waiting(family).items() if _is_import(id))
+
+
+def _is_import(id: str) -> bool:
+    words = id.split("-")
+    return id.startswith(PREFIX) and len(words) == 3 and words[1] in SCOPES
 
 
 def sources(workspace: Workspace) -> dict[str, Known]:
@@ -228,7 +249,7 @@ def accept(
     repo = scope.repo
     side = one.tip
     if rest or repo is not one.family.repo:
-        _, side = _chain(repo, one.title, rows, one.author)
+        side = _chain(repo, one.title, rows, one.author)
     buried: tuple[tuple[str, str], ...] = ()
 
     def plan(tip: Tip) -> Write | None:
@@ -285,26 +306,9 @@ def _settle(one: Import, rest: Sequence[Row], why: str) -> None:
     if not rest:
         proposals.settle(family, [one.id], f"gitmem review: {why}")
         return
-    _, tip = _chain(family.repo, one.title, rest, one.author)
+    tip = _chain(family.repo, one.title, rest, one.author)
     with suppress(RefMoved):  # somebody decided on it meanwhile
         proposals.narrow(family, one.id, one.tip, tip, f"gitmem review: {why} some")
-
-
-def _imports(workspace: Workspace, tips: dict[str, str]) -> Iterator[Import]:
-    family = suggestions_of(workspace)
-    for id, tip in tips.items():
-        words = id.split("-")
-        if id.startswith(PREFIX) and len(words) == 3 and words[1] in SCOPES:
-            with suppress(MissingObject):
-                if first := _first(family.repo, tip):
-                    who = replace(first.author, time=first.committer.time)
-                    yield Import(family, id, first.oid, tip, first.subject, who)
-
-
-def _first(repo: Repository, tip: str) -> Commit | None:
-    """The commit of an import on which its memories stand: the one after the root."""
-    line = list(repo.history(tip))
-    return line[-2] if len(line) > 1 else None
 
 
 def _source(trailer: str) -> str:
@@ -327,13 +331,13 @@ def _rows(step: Step, blobs: dict[str, bytes]) -> Iterator[Row]:
             )
 
 
-def _chain(repo: Repository, line: str, rows: Sequence[Row], author: Signature) -> tuple[str, str]:
+def _chain(repo: Repository, line: str, rows: Sequence[Row], author: Signature) -> str:
     """Stores the commits of an import; no ref is moved, and the same rows make the same commits.
 
     One process of git makes them all: ten thousand cost 3.5 s of CPU so, and ten times that one by one.
 
     Returns:
-        The first commit, with what later ones change, and the last.
+        The last commit.
     """
     root = root_commit(repo)
     before = {row.path: row.before for row in rows if row.before is not None}
@@ -348,7 +352,7 @@ def _chain(repo: Repository, line: str, rows: Sequence[Row], author: Signature) 
         words += ["fast-import", "--quiet", "--depth=1", "--date-format=raw", f"--export-marks={marks}"]
         repo.git.run(words, git_dir=repo.git_dir, input=b"".join(_stream(base, rows, author)))
         tips = dict(line.split() for line in marks.read_text("ascii").splitlines())
-    return base, tips[f":{len(rows)}"]
+    return tips[f":{len(rows)}"]
 
 
 _BRANCH = b"refs/gitmem/import"

@@ -82,7 +82,7 @@ def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
     for year in range(first, last + 1):
         start = git(top, "rev-list", "-1", "--first-parent", f"--before={year}-01-01", "HEAD").strip()
         if not start:
-            start = git(top, "rev-list", "--first-parent", "--reverse", "HEAD").split()[20]
+            start = git(top, "rev-list", "--first-parent", "--reverse", "HEAD").split()[100]
         remember(workspace, top, start)
         words = ("rev-list", "--first-parent", "--reverse", f"--before={year + 1}-01-01", f"{start}..HEAD")
         changes = git(top, *words, "--", "click/*.py", "src/click/*.py").split()
