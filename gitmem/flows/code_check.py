@@ -151,9 +151,15 @@ _Became = Mapping[tuple[str, str], str]
 def _became(files: CodeFiles, base: str, head: str, asked: Sequence[Named]) -> _Became:
     before, after = files.places(base), files.places(head)
     paths = {path: path.removeprefix("./").rstrip("/") for one in asked for path in one.paths}
-    lost = {path for path, plain in paths.items() if before.meant(plain, "") and not after.anywhere(plain)}
+    lost = {path for path, plain in paths.items() if before.meant(plain, "") and not after.has(plain)}
     moved = renames(files, base, head) if lost else {}
-    found = {("file", path): _moved(path, before, moved) for path in lost}
+    turned = {path: _moved(path, before, moved) for path in lost}
+    # What still ends so may be meant by it, unless it is known where it went.
+    found = {
+        ("file", path): now
+        for path, now in turned.items()
+        if not after.anywhere(paths[path]) or (now and before.has(paths[path]))
+    }
     words = {name: parts for one in asked for name, parts in one.words}
     parts = {part for some in words.values() for part in some}
     had, has = (files.words(commit, parts)[0].keys() if parts else set() for commit in (base, head))

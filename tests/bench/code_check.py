@@ -106,7 +106,11 @@ def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
                 for one in each.untrue
             }
             for (what, name), one in said.items():
-                right = (what, name) in gone
+                ends = [
+                    any(f"/{path}".endswith(f"/{name}") for path in side["file"])
+                    for side in (before, after)
+                ]
+                right = (what, name) in gone or (what == "file" and ends == [True, False])
                 total["names"] += 1
                 total["right"] += right
                 if not right:

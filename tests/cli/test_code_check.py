@@ -66,6 +66,20 @@ def test_a_file_that_moved_is_told_with_the_claim_as_it_would_be_true(code: Grou
     assert "It never raises" not in told.out and "limits" not in told.out
 
 
+def test_a_folder_that_moved_deeper_is_told_though_the_path_still_ends_so(code: Ground) -> None:
+    """`app/parser.py` in the place of `src/app/parser.py` is another file for who opens it."""
+    code.learn({"main/top.md": memory("top", "See `src/app/limits.py`.")})
+    (code.repo / "src/lib/src").mkdir(parents=True)
+    (code.repo / "src/app").rename(code.repo / "src/lib/src/app")
+    commit(code, "Move all of it")
+    told = code.run("check", "--code", "HEAD~1..HEAD", code=1).out
+    assert "project/main/top.md: `src/app/limits.py` becomes `src/lib/src/app/limits.py`" in told
+    edit_ = code.repo / "src/lib/src/app/main.py"
+    edit_.write_text(edit_.read_text() + "\n")
+    commit(code, "Touch it")
+    assert code.run("check", "--code", "HEAD~1..HEAD").out == ""
+
+
 def test_a_symbol_that_was_renamed_and_a_flag_that_went_are_told(code: Ground) -> None:
     """A rename needs a plain one in the patch; what merely goes has no repair."""
     edit(code, "limits.py", "make_limits", "build_limits")
