@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get, config_get_all
+from gitmem.git.command import GitCommand, config_get_all, failure
 from gitmem.git.remote import Remote
 from gitmem.ledger.workspace import BRANCHES, DOCS_REF
 
@@ -14,6 +14,9 @@ SEPARATE = "gitmem"
 
 ONLY_MEMORY = f"+{BRANCHES}*:refs/remotes/{SEPARATE}/gitmem/*"
 """What that remote fetches; a remote that fetches nothing else holds memory alone, and may be empty."""
+
+
+_SETTINGS = r"^(remote\..+\.[^.]+|gitmem\.remote)$"
 
 
 def memory_remote(git: GitCommand, cwd: Path, name: str, address: str = "") -> Remote:
@@ -31,8 +34,8 @@ def find_remote(git: GitCommand, cwd: Path, name: str = "", *, anew: bool = Fals
     Raises:
         RepositoryError: there is none, or none with that name.
     """
-    known = git.run(["remote"], cwd=cwd).text.split()
-    wanted = name or config_get(git, cwd, "gitmem.remote", scope="local") or ""
+    known, chosen = _configured(git, cwd)
+    wanted = name or chosen
     if anew and not name and wanted not in known:
         wanted = ""
     if wanted:
@@ -48,6 +51,23 @@ def find_remote(git: GitCommand, cwd: Path, name: str = "", *, anew: bool = Fals
     if known:
         raise RepositoryError(f"Which remote? There are {', '.join(known)}", "Name one.")
     raise RepositoryError("This repository has no remote", "Add one: git remote add origin URL")
+
+
+def _configured(git: GitCommand, cwd: Path) -> tuple[tuple[str, ...], str]:
+    """Names of the remotes, and the one that was chosen for memory here: asked for with one git call."""
+    words = ["config", "--includes", "--show-scope", "-z", "--get-regexp", _SETTINGS]
+    result = git.run(words, cwd=cwd, check=False)
+    if result.returncode > 1:
+        raise failure(result, cwd)
+    names, chosen = dict[str, None](), ""
+    fields = result.text.split("\0")
+    for scope, pair in zip(fields[0::2], fields[1::2], strict=False):
+        key, _, value = pair.partition("\n")
+        if key.startswith("remote."):
+            names[key.removeprefix("remote.").rpartition(".")[0]] = None
+        elif scope == "local":
+            chosen = value
+    return tuple(sorted(names)), chosen
 
 
 def holds_memory_alone(remote: Remote) -> bool:
