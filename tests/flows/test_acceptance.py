@@ -79,6 +79,7 @@ def assert_settled(team: Team, *people: Machine) -> None:
     assert team.reviewer.branches() == {PROJECT}
 
 
+@pytest.mark.long
 def test_edits_follow_one_another_from_either_side(team: Team, pair) -> None:
     ann, ben = pair
     teach(ben, "ports", "Ports start at 1000.\n\nThe debugger takes 4999.")
@@ -99,6 +100,7 @@ def test_edits_follow_one_another_from_either_side(team: Team, pair) -> None:
     assert authors(ann, "ports") == said and authors(ben, "ports") == said
 
 
+@pytest.mark.long
 def test_what_one_wrote_into_the_index_stays_there_when_a_teammate_accepts(team: Team, pair) -> None:
     """The memory branch has gitmem's own lines; the clone that wrote others took these for withdrawn."""
     ann, ben = pair
@@ -238,6 +240,7 @@ def test_a_part_that_a_protected_branch_refuses_is_asked_for_by_who_chose_it(tea
     assert_settled(team, ann, ben)
 
 
+@pytest.mark.long
 def test_a_memory_about_a_person_that_another_client_sent_is_left_where_it_is(team: Team, pair) -> None:
     """What else the inbox brings can be accepted by number."""
     ann, ben = pair

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from machines import Begin, Machine
 from purge_ground import MakeMachine, files_holding, holding
+from slices import often
 
 from gitmem.app.context import real_edges
 from gitmem.app.worker import work
@@ -604,6 +605,7 @@ def test_an_undo_on_another_machine_brings_the_suggestions_back(desk: Machine, l
     assert waiting_ids(desk) == both
 
 
+@pytest.mark.long
 def test_what_was_purged_is_gone_from_what_another_machine_decided(
     desk: Machine, laptop: Machine, safe: Path, git
 ) -> None:
@@ -663,6 +665,7 @@ def test_an_older_form_of_a_suggestion_never_takes_the_place_of_the_purged_one(
     assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
 
 
+@pytest.mark.long
 def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(
     desk: Machine, laptop: Machine
 ) -> None:
@@ -678,7 +681,7 @@ def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(
     assert waiting_ids(desk) == waiting_ids(laptop) == set()
 
 
-@pytest.mark.parametrize("first", ["accepted", "purged"])
+@pytest.mark.parametrize("first", often(["accepted", "purged"], "accepted"))
 def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
     desk: Machine, laptop: Machine, safe: Path, git, first: str
 ) -> None:

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from check_ground import Ground, findings, make_memory, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, FateKind, Provenance, Writer, format_message
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 KEEP = "Deploy from the release branch with `make ship`."
 TWICE = "Deploy from the release branch."
@@ -36,8 +39,8 @@ def both(kind: FateKind, target: str = "", reason: str = "says the same", source
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_memory(tmp_path / "ground", keep=KEEP, twice=TWICE, other=OTHER)
+def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
+    return once("ground", lambda: make_memory(tmp_path / "ground", keep=KEEP, twice=TWICE, other=OTHER))
 
 
 @pytest.fixture

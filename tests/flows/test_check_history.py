@@ -6,17 +6,22 @@ from pathlib import Path
 
 import pytest
 from check_ground import Ground, findings, folder, make_ground, make_memory, memory
+from once import Once, home_folder, once, place, tmp_path
 from planted_secrets import GITHUB
 
 from gitmem.flows import check as reading
 from gitmem.rules.rule import quoted
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 FACT = "Deploys go out on green."
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_memory(tmp_path / "ground", day=FACT, token=f"The token is {GITHUB}.")
+def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
+    return once(
+        "ground", lambda: make_memory(tmp_path / "ground", day=FACT, token=f"The token is {GITHUB}.")
+    )
 
 
 def test_a_token_that_comes_and_goes_is_found_with_its_commit(ground: Ground, gitmem) -> None:

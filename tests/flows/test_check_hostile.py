@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 from check_ground import Ground, findings, make_memory, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.flows import check as reading
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_memory(tmp_path / "ground")
+def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
+    return once("ground", lambda: make_memory(tmp_path / "ground"))
 
 
 def stored(ground: Ground, kind: str, data: bytes) -> str:

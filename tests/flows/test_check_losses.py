@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 from check_ground import Ground, findings, make_memory, memory
+from once import Once, home_folder, once, place, tmp_path
 from slices import often
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Op, Provenance, Writer, format_message
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 NEVER = "Never run `make reset` on staging, since it once took the orders of Ann."
 BODIES = {
@@ -26,8 +29,8 @@ Judged = Callable[[], dict[str, list[str]]]
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_memory(tmp_path / "ground", **BODIES)
+def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
+    return once("ground", lambda: make_memory(tmp_path / "ground", **BODIES))
 
 
 @pytest.fixture
@@ -278,12 +281,15 @@ class TestLinesOfAnIndex:
     """What people and agents write in an index is memory; gitmem's own lines repeat what memories say."""
 
     @pytest.fixture
-    def ground(self, tmp_path: Path) -> Ground:
-        ground = make_memory(tmp_path / "ground", **BODIES)
-        ground.commit({"main/MEMORY.md": self.listed(ground) + "".join(WRITTEN)}, "Write some lines")
-        ground.push("gitmem/project")
-        ground.git("fetch", "-q")
-        return ground
+    def ground(self, tmp_path: Path, once: Once[Ground]) -> Ground:
+        def make() -> Ground:
+            ground = make_memory(tmp_path / "ground", **BODIES)
+            ground.commit({"main/MEMORY.md": self.listed(ground) + "".join(WRITTEN)}, "Write some lines")
+            ground.push("gitmem/project")
+            ground.git("fetch", "-q")
+            return ground
+
+        return once("written", make)
 
     def listed(self, ground: Ground) -> str:
         return (ground.work / "main/MEMORY.md").read_text()

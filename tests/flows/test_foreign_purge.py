@@ -382,6 +382,7 @@ def test_a_forgery_of_no_epoch_takes_nothing_where_others_decide(
     assert "reviewer/login.md" in ben.memories("project")
 
 
+@pytest.mark.long
 def test_a_forgery_of_no_epoch_is_told_as_theirs_where_it_is_carried_over(
     ann: Machine, ben: Machine, team: Path, survivor: str
 ) -> None:
@@ -440,6 +441,7 @@ def test_another_machine_of_ones_own_follows_unasked(
     assert "This stays." in laptop.memories()["main/kept.md"]
 
 
+@pytest.mark.long
 def test_a_clone_that_joins_late_has_nothing_of_what_was_purged(
     ann: Machine, ben: Machine, team: Path, machine: MakeMachine, git
 ) -> None:
@@ -465,6 +467,7 @@ def test_a_clone_that_joins_late_has_nothing_of_what_was_purged(
     assert fresh.git("log", "--oneline", "origin/gitmem/project") and holding(fresh.code / ".git") == []
 
 
+@pytest.mark.long
 def test_a_memory_that_was_rebuilt_before_it_was_shared_follows_a_purge(
     machine: MakeMachine, ann: Machine
 ) -> None:

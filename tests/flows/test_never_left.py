@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machines import Machine
+from machines import Begin, Machine
 from slices import often
 from sync_ground import PROJECT, Team
 
@@ -241,23 +241,27 @@ WAYS: tuple[Callable[[Machine], None], ...] = (
 )
 
 MANY = (moved, forgotten_claim, edited_away, in_the_index_alone, undone, renamed, dropped_by_a_dream)
-FEW = (moved, forgotten, line_of_a_log)
+FEW = (forgotten, line_of_a_log)
 ways = pytest.mark.parametrize("way", often(WAYS, *MANY), ids=lambda way: way.__name__)
 few = pytest.mark.parametrize("way", often(WAYS, *FEW), ids=lambda way: way.__name__)
 
 
 @pytest.fixture
-def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(tmp_path, git, monkeypatch, capsys)
+def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(place, git, monkeypatch, capsys)
 
 
 @pytest.fixture
-def ann(team: Team) -> Machine:
+def ann(team: Team, starting: Begin) -> Machine:
     """Somebody who keeps memory for herself so far."""
-    one = team.person("ann", mode="")
-    write(one, "ports", "Ports start at 4000.\n\nHosts have names.")
-    one.run("save")
-    return one
+
+    def make() -> list[Machine]:
+        one = team.person("ann", mode="")
+        write(one, "ports", "Ports start at 4000.\n\nHosts have names.")
+        one.run("save")
+        return [one]
+
+    return starting("ann-alone", make)[0]
 
 
 def there(team: Team) -> set[str]:
@@ -431,6 +435,7 @@ def test_a_line_of_a_log_about_a_person_is_held_back(team: Team, ann: Machine) -
     assert WORDS in ann.git("show", f"{PROJECT}:{day}")
 
 
+@pytest.mark.long
 def test_two_people_go_on_after_it(team: Team, ann: Machine) -> None:
     moved(ann)
     plant(ann, "user")

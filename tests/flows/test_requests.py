@@ -123,7 +123,7 @@ def test_a_rejected_inbox_comes_back_with_a_change_alone(team: Team, ann) -> Non
     assert "Meetings start at nine." in {one["after"] for one in waiting(ann)["claims"]}
 
 
-@pytest.mark.parametrize("how", ["named", "bare"])
+@pytest.mark.parametrize("how", often(["named", "bare"], "named"))
 def test_a_rejected_inbox_waits_again_when_that_is_undone(ann, how: str) -> None:
     ann.learn("mine", "Something of my own.")
     ann.run("save")
@@ -376,6 +376,7 @@ def test_a_change_left_off_at_the_end_leaves_its_number_to_nobody(team: Team, dr
     assert "The nightly build broke" in ann.memories("project")["main/build.md"]
 
 
+@pytest.mark.long
 def test_changes_keep_their_numbers_however_often_some_are_left_off(team: Team, dreamt) -> None:
     ann, id = dreamt, dream_id(dreamt)
     changes = open_changes(ann, id)
@@ -437,6 +438,7 @@ def test_an_edit_since_a_request_is_there_again_when_the_rejection_is_undone(tea
     assert "The weekly build broke" in ann.memories("project")["main/build.md"]
 
 
+@pytest.mark.long
 def test_what_was_left_off_twice_waits_again_when_both_rejections_are_undone(team: Team, dreamt) -> None:
     ann, id = dreamt, dream_id(dreamt)
     changes = open_changes(ann, id)
