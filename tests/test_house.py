@@ -7,11 +7,11 @@ import re
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from package_source import trees
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gitmem"
@@ -42,13 +42,6 @@ MEANINGS = 76
 """Public class names that stand for more than one thing, at most; a number that only ever gets smaller."""
 
 
-@cache
-def modules() -> Mapping[str, ast.Module]:
-    """Every module of the package: path below it to syntax tree."""
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
-
-
 def no_noun(stem: str) -> bool:
     """Whether a module's name is a participle or an adverb, or hangs on one: `last_decided`."""
     *_, last = stem.split("_")
@@ -65,24 +58,24 @@ def test_a_participle_is_told_from_a_noun(stem: str) -> None:
 
 def test_a_module_is_called_by_a_noun() -> None:
     """What would a stranger grep for? `taint`, not `tainted`."""
-    folders = {part for path in modules() for part in Path(path).parts[:-1]}
-    stems = {Path(path).stem for path in modules()} | folders
+    folders = {part for path in trees() for part in Path(path).parts[:-1]}
+    stems = {Path(path).stem for path in trees()} | folders
     assert sorted(stem for stem in stems if no_noun(stem) and stem not in LATER) == []
 
 
-@pytest.mark.parametrize("path", sorted(modules()))
-def test_a_modules_first_line_says_in_one_sentence_what_it_holds(path: str) -> None:
+def test_a_modules_first_line_says_in_one_sentence_what_it_holds() -> None:
     """Read in order, the first lines tell what the package is made of."""
-    first, *more = (ast.get_docstring(modules()[path], clean=False) or "").split("\n")
-    assert re.fullmatch(r"\S.{15,}\.", first), "no sentence"
-    assert not more or not more[0].strip(), "the sentence goes on in the next line"
-    assert not re.search(r"[.!?] [A-Z]", first), "two sentences"
+    for path, tree in trees().items():
+        first, *more = (ast.get_docstring(tree, clean=False) or "").split("\n")
+        assert re.fullmatch(r"\S.{15,}\.", first), f"{path}: no sentence"
+        assert not more or not more[0].strip(), f"{path}: the sentence goes on in the next line"
+        assert not re.search(r"[.!?] [A-Z]", first), f"{path}: two sentences"
 
 
 def test_one_class_name_has_one_meaning() -> None:
     """`Asked` stood for eight things. A name that is taken is another's."""
     homes: dict[str, set[str]] = defaultdict(set)
-    for path, tree in modules().items():
+    for path, tree in trees().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].add(path)
@@ -113,10 +106,10 @@ def definitions(tree: ast.Module) -> Iterator[str]:
 
 def test_no_code_is_dead() -> None:
     """What only a test calls is dead, too. By name alone, so what is found is surely unused."""
-    used = Counter(name for tree in modules().values() for name in uses(tree))
+    used = Counter(name for tree in trees().values() for name in uses(tree))
     dead = {
         f"{path}: {name}"
-        for path, tree in modules().items()
+        for path, tree in trees().items()
         for name in definitions(tree)
         if not used[name] and name not in OVERRIDES and not name.startswith("__")
     }
@@ -153,7 +146,7 @@ def test_what_is_imported_is_a_dependency() -> None:
     declared = {names.get(name, name.removeprefix("google-").replace("-", "_")) for name in declared}
     imported = {
         name.partition(".")[0]
-        for tree in modules().values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         for name in (
             [alias.name for alias in node.names]
