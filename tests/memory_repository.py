@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
+from gitmem.search.text import read_memory
 
 REF = "refs/gitmem/project"
 START = 1_790_000_000

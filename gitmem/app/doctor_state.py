@@ -25,7 +25,8 @@ from gitmem.ledger.files import CATALOG
 from gitmem.ledger.record import read_record, record_path
 from gitmem.ledger.workspace import LIVE_FOLDERS, Scope
 from gitmem.search import database
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
+from gitmem.search.text import read_memory
 
 QUICK_SECONDS = 60.0
 """Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""

@@ -12,8 +12,7 @@ from gitmem.core.errors import RepositoryError
 from gitmem.flows.exit import configure
 from gitmem.flows.place import data_folder
 from gitmem.git.by_command import GitRepository
-from gitmem.git.command import GitCommand
-from gitmem.git.open import open_repository
+from gitmem.git.command import GitCommand, bare_layout
 from gitmem.ledger.files import read_regular
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.values import dataclass
@@ -127,7 +126,7 @@ def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
     git = workspace.git if fetches else replace(workspace.git, fetches=False)
     workspace.code = GitRepository(git, workspace.main_layout)
     if workspace.has_private:
-        workspace.private = open_repository(workspace.private_path, git, prefer="git", bare=True)
+        workspace.private = GitRepository(git, bare_layout(workspace.private_path, git))
     return workspace
 
 

@@ -505,3 +505,32 @@ def _file(data: bytes) -> IO[bytes]:
     file.write(data)
     file.seek(0)
     return file
+
+
+def bare_layout(path: Path, git: GitCommand) -> Layout:
+    """The parts of a bare repository that gitmem made: its own files tell, or else git.
+
+    Raises:
+        RepositoryError: there is none.
+    """
+    if not (path / "HEAD").is_file():
+        raise RepositoryError(f"Not a git repository: {path}")
+    return _as_made(path) or layout(git, path, git_dir=path)
+
+
+def _as_made(path: Path) -> Layout | None:
+    """The parts of a repository that is as `create_bare` leaves it; None where git has to say.
+
+    Its files tell: a process would cost each command a few milliseconds.
+    """
+    try:
+        head, config = (path / "HEAD").read_bytes(), (path / "config").read_bytes().lower()
+        real = path.resolve(strict=True)
+    except OSError:
+        return None
+    plain = all(line in config for line in (b"repositoryformatversion = 0\n", b"bare = true\n"))
+    odd = any(word in config for word in (b"extensions", b"include", b"worktree")) or "\n" in str(real)
+    whole = head.startswith(b"ref: refs/heads/") and all(
+        (real / part).is_dir() for part in ("objects", "refs")
+    )
+    return Layout(None, real, real, bare=True) if plain and whole and not odd else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git.by_command import GitRepository
-from gitmem.git.command import GitCommand, Layout, layout
+from gitmem.git.command import GitCommand, Layout, bare_layout, layout
 from gitmem.git.repository import Repository
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def open_repository(
     Raises:
         RepositoryError: there is none, or it may not be used.
     """
-    return open_known(_named(path, git) if bare else layout(git, path), git, prefer)
+    return open_known(bare_layout(path, git) if bare else layout(git, path), git, prefer)
 
 
 def open_known(where: Layout, git: GitCommand, prefer: Literal["auto", "git"] = "auto") -> Repository:
@@ -46,30 +46,6 @@ def open_known(where: Layout, git: GitCommand, prefer: Literal["auto", "git"] = 
     from gitmem.git.by_pygit2 import Pygit2Objects
 
     return GitRepository(git, where, Pygit2Objects(where.common_dir, handle))
-
-
-def _named(path: Path, git: GitCommand) -> Layout:
-    if not (path / "HEAD").is_file():
-        raise RepositoryError(f"Not a git repository: {path}")
-    return _as_made(path) or layout(git, path, git_dir=path)
-
-
-def _as_made(path: Path) -> Layout | None:
-    """The parts of a repository that is as `create_bare` leaves it; None where git has to say.
-
-    Its files tell: a process would cost each command a few milliseconds.
-    """
-    try:
-        head, config = (path / "HEAD").read_bytes(), (path / "config").read_bytes().lower()
-        real = path.resolve(strict=True)
-    except OSError:
-        return None
-    plain = all(line in config for line in (b"repositoryformatversion = 0\n", b"bare = true\n"))
-    odd = any(word in config for word in (b"extensions", b"include", b"worktree")) or "\n" in str(real)
-    whole = head.startswith(b"ref: refs/heads/") and all(
-        (real / part).is_dir() for part in ("objects", "refs")
-    )
-    return Layout(None, real, real, bare=True) if plain and whole and not odd else None
 
 
 def _libgit2(git_dir: Path, environ: Mapping[str, str]) -> pygit2.Repository | None:

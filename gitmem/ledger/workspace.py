@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.command import GitCommand, Layout, Worktree, config_get, layout, worktrees
-from gitmem.git.open import create_bare, open_known, open_repository
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
 from gitmem.ledger.settings import Settings, read_settings
@@ -198,11 +197,15 @@ class Workspace:
     @cached_property
     def code(self) -> Repository:
         """The code repository."""
+        from gitmem.git.open import open_known  # a hook opens it by the command alone
+
         return open_known(self.main_layout, self.git)
 
     @cached_property
     def private(self) -> Repository:
         """The private repository, made where it is missing."""
+        from gitmem.git.open import create_bare, open_repository
+
         create_bare(self.private_path, self.git)
         return open_repository(self.private_path, self.git, bare=True)
 

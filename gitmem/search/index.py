@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import CATALOG
 from gitmem.search import database
-from gitmem.search.text import Fields, Read, read_memory
 from gitmem.search.vocabulary import Vocabulary, storable
 from gitmem.values import dataclass
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.ledger.catalog import Head, Kept
     from gitmem.search import ages, postings
-
-__all__ = ["Catalog", "Fields", "Place", "Read", "Texts", "read_memory"]
+    from gitmem.search.text import Read
 
 _ENTER = (
     "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
@@ -109,12 +107,14 @@ class Catalog:
         row = self.read("SELECT tip FROM ref WHERE name = ?", (ref,))
         return row[0][0] if row else None
 
-    def bring_up_to_date(self, repo: Repository, ref: str, tip: str | None, read: Read) -> bool:
+    def bring_up_to_date(
+        self, repo: Repository, ref: str, tip: str | None, read: Read | None = None
+    ) -> bool:
         """Follows a ref to its tip, opening only blobs that the catalog does not hold.
 
         Args:
             tip: commit that the ref points at; None where the ref is gone.
-            read: parser of memory files.
+            read: parser of what stands there; that of memory files where None.
 
         Returns:
             False where another process holds the lock: the catalog answers from an older state.
@@ -126,7 +126,7 @@ class Catalog:
         self._laid[ref, None] = work
         return self._steadily(work, False)
 
-    def lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
+    def lay_out(self, repo: Repository, ref: str, commit: str, read: Read | None = None) -> bool:
         """Makes what `ref` held at `commit` searchable beside the tips, for this connection alone.
 
         Returns:
@@ -208,6 +208,8 @@ class Catalog:
 
         The ref need not be followed.
         """
+        from gitmem.search.text import read_memory
+
         work = partial(self._lessons, repo, ref, commit, files, read_memory, alone=alone, late=late)
         return self._steadily(work, {})
 
@@ -270,14 +272,16 @@ class Catalog:
                 f"delete {self._folder / CATALOG}; it is made anew",
             ) from error
 
-    def _follow(self, repo: Repository, ref: str, tip: str | None, read: Read) -> bool:
+    def _follow(self, repo: Repository, ref: str, tip: str | None, given: Read | None) -> bool:
         row = self._connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
         base: str | None = row[0] if row else None
         if base == tip:
             return True
         from gitmem.git.trees import tree_or_none
+        from gitmem.search.text import read_memory
         from gitmem.search.trees import Trees, is_log
 
+        read = given or read_memory
         old = tree_or_none(repo, base)
         new = repo.commit(tip).tree if tip else None
         changes = [(path, come) for path, _, come in Trees(repo).changes(old, new)]
@@ -355,14 +359,16 @@ class Catalog:
             postings.remove_texts(connection, left)
         return True
 
-    def _lay_out(self, repo: Repository, ref: str, commit: str, read: Read) -> bool:
+    def _lay_out(self, repo: Repository, ref: str, commit: str, given: Read | None) -> bool:
         key = f"{ref}@{commit}"
         connection = self._connection
         if connection.execute("SELECT 1 FROM temp.laid WHERE name = ?", (key,)).fetchone():
             return True
         from gitmem.search import postings
+        from gitmem.search.text import read_memory
         from gitmem.search.trees import Trees, is_log
 
+        read = given or read_memory
         tree = repo.commit(commit).tree
         wanted = {path: come for path, _, come in Trees(repo).changes(None, tree) if come}
         logs = {path: wanted.pop(path) for path in [*wanted] if is_log(path)}

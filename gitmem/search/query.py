@@ -227,17 +227,15 @@ def gather(
         Candidates with their source, best first. A source whose index another process is just writing
         answers from an older state.
     """
-    from gitmem.search.text import read_memory  # the index, which is asked here, has it loaded
-
     found: list[list[tuple[Source, Candidate]]] = []
     for source in sources:
         for ref in source.scopes:
             if ref in source.at:
-                source.catalog.lay_out(source.repo, ref, source.at[ref], read_memory)
+                source.catalog.lay_out(source.repo, ref, source.at[ref])
             else:
                 # A ref that cannot be read takes nothing from what the index knows of it and of others.
                 with suppress(RepositoryError):
-                    source.catalog.bring_up_to_date(source.repo, ref, _tip(source, ref), read_memory)
+                    source.catalog.bring_up_to_date(source.repo, ref, _tip(source, ref))
         hits = search(source.catalog, query, source.scopes.keys(), agents, limit, source.at, now)
         found.append([(source, hit) for hit in hits])
     pairs = _on_one_scale(found)

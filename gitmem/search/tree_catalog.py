@@ -8,7 +8,8 @@ from pathlib import Path
 from weakref import finalize
 
 from gitmem.search import database, postings
-from gitmem.search.index import ENTER_NOW, Catalog, Read, Value, entry_rows, read_memory
+from gitmem.search.index import ENTER_NOW, Catalog, Value, entry_rows
+from gitmem.search.text import Read, read_memory
 from gitmem.search.trees import is_memory
 
 

@@ -26,7 +26,8 @@ from gitmem.flows.place import find_repository
 from gitmem.git.locks import ProcessIdentity, process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Signature
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
+from gitmem.search.text import read_memory
 
 __all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 

@@ -32,9 +32,10 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Entry, Repository, Signature
 from gitmem.ledger.land import root_commit
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
 from gitmem.search.query import Source, gather, search
 from gitmem.search.recall import recall
+from gitmem.search.text import read_memory
 from gitmem.search.words import STOP
 
 REF = "refs/gitmem/project"

@@ -38,9 +38,10 @@ from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa:
 
 from gitmem.search.display import for_prompt  # noqa: E402
 from gitmem.search.gate import PROMPT, select  # noqa: E402
-from gitmem.search.index import Catalog, read_memory  # noqa: E402
+from gitmem.search.index import Catalog  # noqa: E402
 from gitmem.search.query import Source, search  # noqa: E402
 from gitmem.search.recall import later_ones, recall  # noqa: E402
+from gitmem.search.text import read_memory  # noqa: E402
 from gitmem.transcripts.discover import read  # noqa: E402
 
 MEMORIES = 500

@@ -13,10 +13,10 @@ from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 from gitmem.core.dates import asked_days
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
 from gitmem.search.relations import may_name_time
-from gitmem.search.text import MOST, links, passages
+from gitmem.search.text import MOST, links, passages, read_memory
 from gitmem.search.vocabulary import KIND_BITS, WEAK, char, number_of, unpacked
 
 FILLER = "\n\n".join(

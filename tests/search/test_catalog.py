@@ -24,8 +24,9 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
 from gitmem.ledger.files import CATALOG
 from gitmem.search import database, postings
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
 from gitmem.search.query import search
+from gitmem.search.text import read_memory
 from gitmem.search.trees import Trees
 from gitmem.search.words import indexed, terms
 
@@ -379,7 +380,8 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from pathlib import Path
 from memory_repository import MemoryRepository
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
+from gitmem.search.text import read_memory
 fake = MemoryRepository()
 tip = fake.put({{f"main/m{{n}}.md": f"fact {{n}}" for n in range(3000)}})
 catalog = Catalog.open(Path(sys.argv[1]))

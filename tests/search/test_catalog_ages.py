@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository
 
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
+from gitmem.search.text import read_memory
 from gitmem.search.trees import Trees
 
 LESSON = format_message("Learn", Provenance(op="update", writer="agent"))

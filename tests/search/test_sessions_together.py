@@ -9,8 +9,9 @@ from memory_repository import DAY, START, MemoryRepository
 from memory_repository import follow as indexed
 
 from gitmem.search.entries import Ground
-from gitmem.search.index import Catalog, read_memory
+from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
+from gitmem.search.text import read_memory
 
 REF, OTHER = "refs/gitmem/project", "refs/gitmem/local"
 ASKED = "why is the gateway restarted at midnight"
