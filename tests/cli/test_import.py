@@ -280,6 +280,19 @@ def test_an_import_into_the_project_leaves_nothing_in_the_code_before_it_is_acce
     assert sum(name.startswith("mem0:") for name in names) == 2
 
 
+def test_what_is_about_a_person_never_comes_into_the_project(ground: Ground, tmp_path: Path) -> None:
+    """Whoever imports into the team's memory is told what of it stays out."""
+    rows = [
+        {"id": "1", "memory": "Ann is colour-blind.", "categories": ["personal"]},
+        {"id": "2", "memory": "The build needs Node 22."},
+    ]
+    source = tmp_path / "export.json"
+    source.write_text(json.dumps(rows))
+    told = json.loads(ground.run("import", source, "--scope", "project", "--json").out)
+    assert [one["source"] for one in told["new"]] == ["mem0:2"]
+    assert told["left_out"] == [{"name": "1", "reason": "is about a person, so never the project's"}]
+
+
 def test_more_than_an_agent_keeps_in_sight_goes_to_the_archive_oldest_first(
     ground: Ground, tmp_path: Path
 ) -> None:

@@ -126,7 +126,8 @@ class Tool:
         except FileNotFoundError as error:
             raise CannotRunError(f"{given[0]} is not installed") from error
         except subprocess.TimeoutExpired as error:
-            return subprocess.CompletedProcess(given, 124, "", f"took longer than {error.timeout:g} s")
+            # A slow machine is no fault of the tool's.
+            raise CannotRunError(f"a command took longer than {error.timeout:g} s") from error
 
     def dump(self, clone: str = "a") -> str:
         return self("dump", clone).stdout
@@ -365,7 +366,14 @@ def table(rows: list[dict[str, Any]], day: str) -> str:
             if one["said"]:
                 notes.append(f"- {row['tool']}, {CASES[name].title}: {one['said']}")
     return "\n".join(
-        [*lines, "", f"Run on {day}. {HELD} held, {LOST} lost, {NOT_ASKED} not asked.", "", *notes, ""]
+        [
+            *lines,
+            "",
+            f"Run on {day}. {HELD} held, {LOST} lost, {NOT_ASKED} not asked, blank not run.",
+            "",
+            *notes,
+            "",
+        ]
     )
 
 

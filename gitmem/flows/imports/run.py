@@ -108,7 +108,6 @@ class _Here:
             files.append(read_files(one.family.repo, one.family.repo.commit(one.tip).tree))
         self._keys: dict[str, set[str]] = {}
         self._stones: dict[str, list[tombstone.Tombstone]] = {}
-        self.names: dict[str, Counter[str]] = {}
         for path, data in ((path, data) for each in files for path, data in each.items()):
             agent, what = path.partition("/")[0], kind(path)
             if what == "memory" and is_agent_folder(agent):
@@ -157,6 +156,9 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
             continue
         if len(data) > MEMORY_BYTES:
             skipped[one.id] = f"has more than {MEMORY_BYTES:,} bytes"
+            continue
+        if scope == "project" and memory.type == "user":
+            skipped[one.id] = "is about a person, so never the project's"
             continue
         before = here.before(met) if met is not None and met.scope == scope else None
         if before and before[1] == data:
