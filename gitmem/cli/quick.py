@@ -1,4 +1,4 @@
-"""`git mem recall WORDS...` without Typer, whose loading takes a third as long again as the answer.
+"""`git mem recall WORDS...` without Typer, whose loading takes a quarter as long again as the answer.
 
 Only words and `--json` are known here. Whatever else stands in the line is Typer's, so that there is one
 parser, one help and one wording of errors.
