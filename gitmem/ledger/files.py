@@ -17,9 +17,6 @@ from typing import Any, BinaryIO
 LOG_BYTES = 128 * 1024
 """Twice this is the most that the log ever holds."""
 
-SNAPSHOTS = "snapshots.json"
-"""In a clone's state: team knowledge that waits in snapshots, for the start of a session."""
-
 CATALOG, COMMITS = "catalog.sqlite", "commits.sqlite"
 """Indexes in the folder of a repository's state, of memory and of the code's commits; derived."""
 
