@@ -21,7 +21,7 @@ _ASKING = ("prompt", "queued")
 
 
 @dataclass
-class Turn:
+class SessionTurn:
     """One request and what followed.
 
     Attributes:
@@ -47,13 +47,13 @@ class Turn:
         return bool(self.asked or self.replies or self.others)
 
 
-def turns_of(said: Sequence[Message]) -> tuple[Turn, ...]:
+def turns_of(said: Sequence[Message]) -> tuple[SessionTurn, ...]:
     """Cuts a session into turns; what is withheld begins one, and is not in it."""
-    found: list[Turn] = []
+    found: list[SessionTurn] = []
     for message in said:
         begins = message.role == "person" and (message.source in _ASKING or message.source == "withheld")
         if begins or not found:
-            found.append(Turn("", message.time))
+            found.append(SessionTurn("", message.time))
         if message.source == "withheld":
             continue
         if begins:
@@ -70,7 +70,7 @@ def when(time: datetime | None) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} " if time is not None else ""
 
 
-def worklog(turns: Sequence[Turn], say: Say) -> Iterator[str]:
+def worklog(turns: Sequence[SessionTurn], say: Say) -> Iterator[str]:
     """Yields a line a turn: when, what was asked, and the tools by name."""
     for turn in turns:
         used = Counter(call.name for call in turn.calls)
@@ -198,7 +198,7 @@ class Ran:
     made: list[Report] = field(default_factory=list)
 
 
-def ran_in(turns: Sequence[Turn]) -> Ran:
+def ran_in(turns: Sequence[SessionTurn]) -> Ran:
     """Reads the shell's calls of a session."""
     found = Ran()
     place = 0
@@ -400,7 +400,7 @@ class Touched:
         return self.written + self.edited
 
 
-def touched_in(turns: Sequence[Turn], top: str) -> dict[str, Touched]:
+def touched_in(turns: Sequence[SessionTurn], top: str) -> dict[str, Touched]:
     """Reads the calls of a session that succeeded.
 
     Args:

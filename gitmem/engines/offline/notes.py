@@ -17,7 +17,17 @@ from gitmem.core.text import one_line
 from gitmem.engines import prompts
 from gitmem.engines.engine import ExtractInput, Notes, NotesInput
 from gitmem.engines.offline import activity
-from gitmem.engines.offline.activity import Ran, Say, Turn, code, files, touched_in, turns_of, when, worklog
+from gitmem.engines.offline.activity import (
+    Ran,
+    Say,
+    SessionTurn,
+    code,
+    files,
+    touched_in,
+    turns_of,
+    when,
+    worklog,
+)
 from gitmem.engines.offline.extract import extract
 from gitmem.engines.offline.prose import passages
 from gitmem.engines.offline.requests import takes_back
@@ -49,7 +59,7 @@ _CORRECTS = re.compile(
 @dataclass(frozen=True)
 class _Session:
     given: NotesInput
-    turns: tuple[Turn, ...]
+    turns: tuple[SessionTurn, ...]
     ran: Ran
 
     @cached_property
@@ -60,7 +70,7 @@ class _Session:
         return tuple(change.description for change in found if change.asked)
 
     @property
-    def first(self) -> Turn | None:
+    def first(self) -> SessionTurn | None:
         """The first request that may be told."""
         return next((turn for turn in self.turns if turn.asked), None)
 
@@ -135,7 +145,7 @@ def _state(session: _Session, say: Say) -> Iterator[str]:
     yield from _open_steps(session.turns, say)
 
 
-def _open_steps(turns: Sequence[Turn], say: Say) -> Iterator[str]:
+def _open_steps(turns: Sequence[SessionTurn], say: Say) -> Iterator[str]:
     """Yields steps that are in hand, then those that are still to be done."""
     found = [todo for todo in todos_of(call for turn in turns for call in turn.calls) if not todo.done]
     found.sort(key=lambda todo: not todo.in_hand)
@@ -157,7 +167,7 @@ def _task(session: _Session, say: Say) -> Iterator[str]:
     if first is None:
         return
     yield f"- {when(first.time)}first request: “{say(first.asked, FIRST)}”"
-    said: list[tuple[str, Message | Turn, str]] = []
+    said: list[tuple[str, Message | SessionTurn, str]] = []
     for turn in session.turns:
         if turn is not first and _corrects(turn.asked):
             said.append(("correction", turn, turn.asked))
@@ -199,7 +209,7 @@ def _learnings(session: _Session, say: Say) -> Iterator[str]:
         yield f"- Asked to remember: “{say(text, QUOTED)}”"
 
 
-def _at(turn: Turn) -> str:
+def _at(turn: SessionTurn) -> str:
     at = when(turn.time).strip()
     return f" ({at})" if at else ""
 
