@@ -150,7 +150,7 @@ def _tell(one: Context, step: Step) -> None:
         one.out.json({**asdict(step), "steps": step.steps, "done": step.done})
     else:
         for line in _lines(step):
-            one.out.data(one_line(line, WIDTH))
+            one.out.data(line)
     if step.unsure:
         raise typer.Exit(2)
 
@@ -160,7 +160,9 @@ def _lines(step: Step) -> list[str]:
     if step.waits:
         return [f"status: waiting for {' and '.join(f'a {word} state' for word in step.waits)}"]
     if step.culprit:
-        lines.append(f"{step.culprit[:12]} is the first bad commit: {sound(step.culprit_subject)}")
+        lines.append(
+            f"{step.culprit[:12]} is the first bad commit: {one_line(sound(step.culprit_subject), WIDTH)}"
+        )
     if step.unit:
         where = (
             f"{step.unit.what} of {sound(step.unit.path)}"
