@@ -95,7 +95,7 @@ def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
     rooms = ("gitmem/app/cl", "gitmem/transcripts/")
     naming = {path for path, file in modules().items() if words & said(file)[2] and path.startswith(rooms)}
     assert (client.sessions in {reader.name for reader in READERS}) == bool(client.sessions)
-    assert f"gitmem/transcripts/{name}.py" in naming or name in ("claude", "cursor")
+    assert name == "claude" or (f"gitmem/transcripts/{name}.py" in naming) == bool(client.sessions)
     if name != "claude":  # whose form is gitmem's own
         own = {"gitmem/app/client_hooks.py"} if client.form == "plugin" else set()
         assert naming - listed <= own
