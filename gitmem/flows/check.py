@@ -95,7 +95,7 @@ class Report:
         base: the commit that it was compared with; None where all of it was judged.
         files: how many files were there.
         note: what else a person should know; empty for nothing.
-        proposals: what it does to claims, where it is one on memory and was compared.
+        proposals: what it does to claims, where it is one on memory, was compared, and holds no secret.
     """
 
     what: What
@@ -203,8 +203,10 @@ def _check(ground: Ground, reader: Reader, asked: Request, proof: Proof) -> Repo
     found = judge("request", before, after, replace(context, revisions=revisions))
     asked_for: tuple[Proposal, ...] = ()
     if memory:
-        asked_for = proposals(_contents(before), _contents(after))
         found = _together(found, without_secrets(_history(ground, asked, base, head, proof), asked.allow))
+        # A claim by itself does not tell that a name elsewhere spells the password in it.
+        if not any(one.rule == "secret" for one in found):
+            asked_for = proposals(_contents(before), _contents(after))
     return Report(what, head, base.met or base.tip, len(after.files), found, proposals=asked_for)
 
 
