@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.core.names import hot_path, is_archived
-from gitmem.core.pointer import BEGINNING
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
@@ -54,6 +53,8 @@ def show(
     at: str | None = None,
 ) -> Shown:
     """Finds one memory or log, now or as of then; arguments and errors as those of `lookup.find`."""
+    from gitmem.core.pointer import BEGINNING  # reads claims, which a list of memories has no use for
+
     found = find(workspace, name, scope, agent, at, edges.now, logs=True)
     taught = _last_said(found) if found.is_log else age(workspace, found.spot)
     became = None

@@ -33,6 +33,8 @@ def test_the_limits_are_those_that_are_promised() -> None:
         "SEGMENT_BYTES": 255,
         "PATH_BYTES": 1024,
         "PATH_SEGMENTS": 20,
+        "PROMPT_SECONDS": 0.3,
+        "PATIENT_SECONDS": 3.0,
     }
 
 
