@@ -54,10 +54,16 @@ class Browser:
         return found
 
     def until(self, true: Callable[[], Any], what: str) -> Any:
-        from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
+        from selenium.common.exceptions import (
+            ElementClickInterceptedException,
+            StaleElementReferenceException,
+            TimeoutException,
+        )
         from selenium.webdriver.support.ui import WebDriverWait
 
-        waiting = WebDriverWait(self.driver, WAIT, 0.05, [StaleElementReferenceException])
+        # The page follows memory: what was found may be drawn anew, or moved, before it is clicked.
+        moved = [StaleElementReferenceException, ElementClickInterceptedException]
+        waiting = WebDriverWait(self.driver, WAIT, 0.05, moved)
         try:
             return waiting.until(lambda _: true())
         except TimeoutException:
@@ -77,7 +83,14 @@ class Browser:
         found?.scrollIntoView({block: 'center', behavior: 'instant'});
         return found;
         """
-        self.until(lambda: self.run(script, selector, words), f"no {selector} {words!r}").click()
+
+        def clicked() -> bool:
+            found = self.run(script, selector, words)
+            if found is not None:
+                found.click()
+            return found is not None
+
+        self.until(clicked, f"no {selector} {words!r} that can be clicked")
 
     def press(self, *keys: str) -> None:
         from selenium.webdriver.common.action_chains import ActionChains
