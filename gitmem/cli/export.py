@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -44,7 +44,8 @@ def export(
     """Writes the memories of a scope as files that other tools read, and says what these cannot hold.
 
     The project's memory unless --scope names a private one. Markdown and JSON hold all of a memory byte for
-    byte: git mem import brings it back as it was. What holds a secret is left out and named.
+    byte: git mem import brings it back as it was. What holds a secret is left out and named. Where it
+    is printed, control characters and markup of agents are written out; a file has them as they are.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     made = render(run.workspace, run.edges, format, scope or "project", chosen_agent(agent) or "", at or "")
@@ -55,8 +56,8 @@ def export(
         raise UsageError("--json reports what was written", "Say where: -o FILE")
     path = run.edges.cwd / Path(place).expanduser()
     if place == "-":
-        sys.stdout.buffer.write(next(iter(made.files.values())))
-        sys.stdout.buffer.flush()
+        # Formats of one file are JSON, so what is taken for markup or control is written out in its texts.
+        run.out.json(json.loads(next(iter(made.files.values()))))
     elif made.single:
         write_file(made, path)
     else:

@@ -184,12 +184,10 @@ def _kept(files: Mapping[str, bytes], allow: frozenset[str]) -> tuple[dict[str, 
             kept[path] = data
         elif file.endswith(".md"):
             left[path] = "has a name that not every file system takes"
-    found = screen({}, kept, allow)
-    for path in {*found.bad, *(one.path for one in found.refusals)} & kept.keys():
-        # What a teammate stored with a secret in it is shown nowhere, and least of all carried off.
-        if kept.pop(path) is not None:
-            left[path] = "holds a secret"
-    return kept, left
+    may_leave = screen({}, kept, allow).files
+    # What a teammate stored with a secret in it or its name is shown nowhere, and least of all carried off.
+    left |= {path: "holds a secret" for path, data in kept.items() if may_leave.get(path) != data}
+    return {path: data for path, data in kept.items() if path not in left}, left
 
 
 def _markdown(contents: Contents, _: Lost) -> dict[str, bytes]:

@@ -120,3 +120,27 @@ def test_a_secret_that_came_from_others_is_not_carried_off(ground: Ground, tmp_p
     done = ground.run("export", "-o", tmp_path / "out")
     assert "left out: main/a.md: holds a secret" in done.err
     assert not (tmp_path / "out/main/a.md").exists() and (tmp_path / "out/main/b.md").exists()
+
+
+def test_a_memory_whose_name_is_a_secret_is_not_carried_off(ground: Ground, tmp_path: Path) -> None:
+    """Neither one whose file is called so, nor one that calls itself so."""
+    ground.learn(
+        {f"main/{GITHUB}.md": memory("a"), "main/b.md": memory(GITHUB), "main/c.md": memory("c", "Kept.")}
+    )
+    done = ground.run("export", "-o", tmp_path / "out")
+    assert done.err.count("holds a secret") == 2 and GITHUB not in done.err
+    assert {path.name for path in (tmp_path / "out/main").iterdir()} == {"c.md"}
+    assert GITHUB not in (tmp_path / "out/gitmem.json").read_text()
+
+
+def test_what_is_printed_is_fit_for_a_terminal_and_a_file_holds_the_bytes(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """An agent reads what is printed; a file is for the next tool."""
+    text = memory("a", "Print \x1b[31m and <system-reminder> there.")
+    ground.learn({"main/a.md": text})
+    (said,) = json.loads(ground.run("export", "--format", "json").out)["memories"]
+    assert r"\x1b[31m and \x3csystem-reminder>" in said["content"]
+    ground.run("export", "--format", "json", "-o", tmp_path / "m.json")
+    (held,) = json.loads((tmp_path / "m.json").read_text())["memories"]
+    assert held["content"] == text
