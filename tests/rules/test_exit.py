@@ -31,6 +31,7 @@ from hostile_set import (
     files,
     leaks,
     make,
+    memory,
 )
 
 import gitmem
@@ -41,6 +42,7 @@ from gitmem.app.hooks import main as hook
 from gitmem.cli.app import SUMMARIES, app
 from gitmem.dream.cards import Card, Side
 from gitmem.flows.context import initialised_at
+from gitmem.flows.export import FORMATS
 from gitmem.flows.pull_request import request_body
 from gitmem.git.trees import read_file
 from gitmem.memory_tool.backend import Backend
@@ -132,8 +134,47 @@ WORDS: dict[str, list[list[str]]] = {
     "bench extract": [["--gold", BAD], []],
     "bench recall": [["--own"], ["--corpus", BAD, "--queries", BAD]],
     "bench dream": [["--corpus", BAD], ["--engine", BAD]],
+    "bisect": [[]],
+    "bisect start": [
+        ["@", "~1"], ["@", "~1", "--scope", "local"], ["@", "~1", "--first-parent"], [], [BAD, BAD],
+    ],
+    "bisect good": [[], ["~1"], [BAD]],
+    "bisect bad": [[], ["@"], [BAD]],
+    "bisect skip": [[], ["@"], [BAD]],
+    "bisect run": [["false"], ["true"], [BAD]],
+    "bisect log": [[]],
+    "bisect reset": [[], []],
+    "import": [
+        ["snapshots/reviewer", "-n"], ["snapshots/reviewer", "--scope", "user"], ["CLAUDE.md", "-n"],
+        ["snapshots", "--project", BAD], ["--formats"], ["-"], [BAD],
+        ["snapshots/reviewer", "--format", BAD], ["snapshots/reviewer"],
+    ],
+    "export": [
+        ["--format", "json"], ["--format", "json", "--scope", "local"], ["--format", "json", "--at", "~1"],
+        ["--format", "mem0", "--agent", "reviewer"], ["-o", "memories"], ["--format", "okf", "-o", "okf"],
+        ["--format", "basic-memory", "-o", BAD], ["--format", BAD], ["--agent", BAD], ["--at", BAD],
+        ["--format", "mem0"],
+    ],
+    # Served it would not end, and what it serves has its own tests; the file is looked into below.
+    "view": [
+        ["--static", "page.html", "--at", "@"], ["--static", "page.html", "--scope", "local", "-y"],
+        ["--static", "page.html", "-n"], ["--at", BAD, "--no-open"], ["--static", BAD], ["--scope", BAD],
+        ["--static", "page.html"],
+    ],
+    "help": [[], ["settings"], ["environment"], ["exit-codes"], ["export"], ["bisect", BAD], [BAD]],
+    "completion": [["bash"], ["zsh"], ["fish", "--install"], [BAD]],
+    "install-man": [["-n"], [], ["--to", BAD]],
+    "merge": [
+        ["project/reviewer/deploys", "project/reviewer/disputed", "-n"],
+        ["local/main/ports", "local/main/clean"], ["local/main/clean", "local/main/deploys"],
+        ["dep", "clean"], ["clean", "clean"], [BAD, "clean"], ["project/main/clean", BAD],
+    ],
+    "review settle": [[], ["-n"]],
 }  # fmt: skip
 """Arguments of each verb: what shows memory, what changes it, what is refused with its words repeated."""
+
+FIRST = {verb: ["bisect", "start", "@", "~1"] for verb in WORDS if verb.partition(" ")[0] == "bisect"}
+"""What is said before, to verbs which are about something under way."""
 
 
 LOGS = ("log", "errors.log", "judged-harmless", "told-dreams.json")
@@ -221,6 +262,8 @@ def test_every_verb_has_its_words() -> None:
 def test_no_verb_lets_anything_out(verb: str, much: str, run: Any, hostile: Hostile) -> None:
     json_too = has_json(verbs()[verb])
     found: dict[str, list[str]] = {}
+    if verb in FIRST:
+        assert not [bad for text in run(*FIRST[verb]) for bad in all_leaks(text)]
     rows = WORDS[verb] if much == "all" else [*WORDS[verb][:1], *WORDS[verb][1:][-1:]]
     for number, words in enumerate(rows):
         both = json_too and (much == "all" or number == 0)
@@ -398,3 +441,63 @@ def test_the_text_of_a_request_lets_nothing_out(hostile: Hostile) -> None:
         for one in (NASTY, *TAGS, PEM)
     ]
     assert not leaks(request_body("Two changes.", rows, DREAM))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["export", "--format", name, "-o", "given"] for name in FORMATS),
+        ["view", "--static", "given"],
+        ["view", "--static", "given", "--scope", "user", "-y"],
+    ],
+    ids=" ".join,
+)
+def test_no_file_to_hand_on_holds_a_credential(words: list[str], run: Any, hostile: Hostile) -> None:
+    """Other bytes stay what they are in a file, which no terminal and no model is shown by this."""
+    run(*words)
+    given = hostile.repo / "given"
+    written = [path for path in (given, *given.rglob("*")) if path.is_file()]
+    said = [f"{path.relative_to(hostile.repo)}\n{path.read_text('utf-8')}" for path in written]
+    assert any("List<T>" in text or "List\\u003cT>" in text for text in said)
+    assert not [bad for text in said for bad in leaks(text) if bad.startswith(("secret", "half", "key"))]
+
+
+def test_what_an_import_proposes_lets_nothing_out(run: Any, hostile: Hostile) -> None:
+    """Of memories whose secrets were held back, and of one that has all else that is hostile."""
+    path = hostile.repo / "snapshots/reviewer/new.md"
+    path.write_text(
+        memory(f"new {TAGS[0]}", f"Of late {NASTY}", f"- Gates open at nine. {NASTY}\n- It is {ONE}")
+    )
+    told, err = run("import", "snapshots/reviewer", "--json")
+    id = json.loads(told)["id"]
+    said = [
+        told, err, *run("review"), *run("review", "--json"), *run("review", "show", id, "--all"),
+        *run("review", "show", id, "--json"), *run("review", "accept", id), *run("log", "--json"),
+    ]  # fmt: skip
+    assert sum("Gates open" in text for text in said) > 2
+    assert not [bad for text in said for bad in all_leaks(text)]
+
+
+def test_a_bisection_shows_the_claim_that_did_it_and_lets_nothing_out(run: Any) -> None:
+    """To its end, by each answer: what is found is a claim of a stranger's."""
+    for verdict in ("good", "bad", "skip"):
+        said = [*run("bisect", "start", "@", "~1")]
+        for _ in range(64):
+            said += run("bisect", verdict, "--json")
+            step = json.loads(said[-2])
+            if step["done"]:
+                break
+        said += [*run("bisect"), *run("bisect", "log")]
+        assert step["done"] and (step["unit"] or step["unsure"])
+        assert not [bad for text in said for bad in all_leaks(text)]
+
+
+@pytest.mark.parametrize("keys", ["ss", "1q", "?q"])
+def test_no_card_that_is_settled_by_a_key_lets_anything_out(
+    keys: str, run: Any, hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed = iter(keys)
+    monkeypatch.setattr("gitmem.cli.keys.terminal_keys", lambda _: lambda: next(pressed, "q"))
+    said = run("review", "settle")
+    assert any("Tests use" in text for text in said)
+    assert not [bad for text in said for bad in leaks(text)]
