@@ -305,6 +305,8 @@ class Bisection:
 
     def _judge_claims(self, verdict: str) -> Step:
         state = self._running()
+        if state.high - state.low <= 1:  # the claim is known: a further word has nothing to be about
+            return self._next_claim()
         chosen = int(state.tried.rpartition("#")[2] or 0)
         if verdict == SKIP:
             self.state = replace(state, passed=(*state.passed, chosen))

@@ -164,6 +164,17 @@ def test_by_hand_with_good_bad_and_skip(ground: Ground) -> None:
     ]
 
 
+def test_a_word_after_the_end_changes_nothing_of_what_was_found(ground: Ground, trial: Trial) -> None:
+    good = ground.learn(fact(0))
+    many = {
+        path: text for n in range(1, 6) for path, text in fact(n, "A poison." if n == 2 else "").items()
+    }
+    ground.run("bisect", "start", ground.learn(many), good)
+    found = trial.run().splitlines()[-3:]
+    for word in ("bad", "good", "skip"):
+        assert ground.run("bisect", word).out.splitlines()[-3:] == found
+
+
 def test_where_only_skipped_ones_are_left_it_says_so(ground: Ground, trial: Trial) -> None:
     """Exit code 2, as git's."""
     good = ground.learn(fact(0))
