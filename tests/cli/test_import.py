@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zipfile
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +337,54 @@ def test_hostile_sources_lead_nowhere(ground: Ground, tmp_path: Path) -> None:
         ground.run("import", tmp_path / "bad.json", "--format", "mem0", code=code)
     ground.run("import", tmp_path / "missing", code=2)
     ground.run("import", tmp_path / "bad.json", "--format", "nothing", code=2)
+
+
+@pytest.mark.parametrize("when", ["²", 10**400, "1950-01-01", "9999-12-31T23:59:59-10:00"])
+def test_a_time_that_none_can_be_is_no_time(ground: Ground, tmp_path: Path, when: object) -> None:
+    """The memory comes without it."""
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps([{"id": "a", "memory": "The queue has a lock.", "created_at": when}]))
+    (row,) = json.loads(ground.run("import", path, "--json").out)["new"]
+    assert row["time"] is None
+
+
+def test_broken_letters_lists_and_archives_of_a_source_are_no_faults_of_ours(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """Half of a surrogate pair, a number for a list, a name of odd bytes, a packed file that was cut up."""
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps([{"id": "\ud800", "memory": "The queue \ud800 has a lock."}]))
+    assert len(json.loads(ground.run("import", path, "--json").out)["new"]) == 1
+    (tmp_path / "g.jsonl").write_text(
+        '{"type": "entity", "name": "E", "entityType": "x", "observations": 5}'
+    )
+    ground.run("import", tmp_path / "g.jsonl")
+    node = {"message": {"id": "m", "recipient": "bio", "content": {"parts": 5}}}
+    (tmp_path / "conversations.json").write_text(json.dumps([{"mapping": {"n": node}}]))
+    ground.run("import", tmp_path / "conversations.json")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    with suppress(OSError):  # some file systems have no such names
+        (folder / os.fsdecode(b"n\xff.md")).write_text("A note.\n")
+        ground.run("import", folder)
+    packed = tmp_path / "a.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.md", "A fact of an archive.\n" * 500)
+    data = bytearray(packed.read_bytes())
+    data[40:60] = bytes(byte ^ 255 for byte in data[40:60])
+    packed.write_bytes(data)
+    assert "cannot be read" in ground.run("import", packed, code=2).err
+
+
+def test_two_memories_for_one_path_are_told_apart_or_named(ground: Ground, tmp_path: Path) -> None:
+    """A log has no other name: the second of that name is left out by name, not passed over."""
+    path = tmp_path / "in.json"
+    file = "logs/2025/01/2025-01-02.md"
+    memories = [{"agent": "main", "file": file, "content": f"- Fact {n} of a log.\n"} for n in (1, 2)]
+    path.write_text(json.dumps({"format": "gitmem-json", "memories": memories}))
+    told = json.loads(ground.run("import", path, "--json").out)
+    assert [one["path"] for one in told["new"]] == [f"main/{file}"]
+    assert [one["name"] for one in told["left_out"]] == [f"main/{file}"]
 
 
 def test_a_purge_takes_its_text_out_of_an_import_that_waits(ground: Ground, tmp_path: Path) -> None:

@@ -140,15 +140,16 @@ def moment(value: object) -> float | None:
     """Epoch seconds of a time as tools write it, ISO 8601, seconds or milliseconds; None for others."""
     if isinstance(value, bool) or value is None:
         return None
-    if isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdigit()):
-        number = float(value)
-        number = number / 1000 if abs(number) > _MILLISECONDS else number
-        return number if 0 < number < _MILLISECONDS else None
     try:
-        found = datetime.fromisoformat(str(value).strip())
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        if isinstance(value, int | float) or (isinstance(value, str) and value.strip().isdigit()):
+            number = float(value)
+            number = number / 1000 if abs(number) > _MILLISECONDS else number
+        else:
+            found = datetime.fromisoformat(str(value).strip())
+            number = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
+    return number if 0 < number < _MILLISECONDS else None
 
 
 def words(value: object) -> tuple[str, ...]:
@@ -168,7 +169,7 @@ def words(value: object) -> tuple[str, ...]:
 def parsed(data: bytes, name: str) -> Any:
     """JSON of a file. Raises UsageError where it is none."""
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"))
+        return _loaded(data.decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no JSON: {error}") from error
 
@@ -179,13 +180,21 @@ def json_lines(data: bytes, name: str, tally: Tally) -> Iterator[dict[str, Any]]
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            found = _loaded(line)
         except (ValueError, RecursionError):
             found = None
         if isinstance(found, dict):
             yield found
         else:
             tally.skipped[f"{name}:{number}"] = "is no JSON object"
+
+
+def _loaded(text: str) -> Any:
+    """JSON of a text; half of a surrogate pair, which no file can hold, becomes a question mark."""
+    found = json.loads(text)
+    if "\\ud" in text.lower():
+        found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+    return found
 
 
 def text_of(record: Mapping[str, Any], *keys: str) -> str:

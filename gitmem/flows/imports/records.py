@@ -167,7 +167,7 @@ def read_chatgpt(source: Source, tally: Tally) -> Iterator[Entry]:
                     continue
                 content = message.get("content")
                 parts = content.get("parts") if isinstance(content, dict) else None
-                text = "\n".join(part for part in parts or [] if isinstance(part, str)).strip()
+                text = "\n".join(part for part in _items(parts) if isinstance(part, str)).strip()
                 if text:
                     tally.see(message, table)
                     time, session = (
@@ -257,7 +257,9 @@ def read_graph(source: Source, tally: Tally) -> Iterator[Entry]:
             if record.get("type") != "entity" or not titled:
                 continue
             said = [
-                f"- {one_line(text)}" for text in record.get("observations") or [] if isinstance(text, str)
+                f"- {one_line(text)}"
+                for text in _items(record.get("observations"))
+                if isinstance(text, str)
             ]
             said += [
                 f"- {one_line(str(one.get('relationType')))} [[{one_line(str(one.get('to')))}]]"
@@ -354,6 +356,11 @@ def _learned(
     session = text_of(record, "memory_session_id", "sdk_session_id", "session_id")
     return entry(f"{what}/{record.get('id')}", text, name=titled, description=titled, type=kind, time=time,
                  more=more, session=session)  # fmt: skip
+
+
+def _items(value: object) -> list[Any]:
+    """A list of a record; none where something else stands in its place."""
+    return value if isinstance(value, list) else []
 
 
 def _json(source: Source) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
     known, forgotten, skipped = 0, [], dict[str, str]()
     rows: dict[str, Row] = {}
     for one in entries:
-        source = f"{format.name}:{quote(_plain(one.id), safe='/#:@._-')}"
+        source = f"{format.name}:{quote(_plain(one.id), '/#:@._-', errors='surrogateescape')}"
         memory = parse(f"{one.agent}/{one.file}", one.data)  # as it is screened: read once
         keys = [claim.key for claim in memory.parsed.claims] or [claim.key for claim in memory.claims]
         met = here.sources.get(source)
@@ -166,6 +166,9 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
         path = before[0] if before else places.free(one, memory.name)
         if path is None:
             skipped[one.id] = "has no name that a memory may have"
+            continue
+        if path in rows:
+            skipped[one.id] = f"would be {path}, as another of its memories"
             continue
         here.add(one.agent, keys)
         told = f"{source} {iso(one.time)}" if one.time is not None else source

@@ -12,6 +12,7 @@ import sqlite3
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -246,7 +247,7 @@ def _member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], byte
         try:
             with opened.open(info) as file:
                 data = file.read(FILE_BYTES + 1)
-        except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, NotImplementedError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
             raise UsageError(f"{info.filename} in the archive cannot be read: {error}") from error
         if len(data) > FILE_BYTES:
             raise UsageError(f"{info.filename} in the archive is larger than it says")
