@@ -256,6 +256,9 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
             part = f"{job}.{item.kind}{number}" if job else ""
             done.append((choice, item, verb(item.subject, Asked(session, choice, part))))
         except CheckFailed as error:
+            if item.kind != "dream":  # elsewhere a number means another thing once some are decided
+                failed.append((choice.id, error))
+                continue
             job = job or _job(choices, session.edges.now)
             landed, left = _each(verb, item, Asked(session, choice, f"{job}.{item.kind}{number}"))
             done += landed

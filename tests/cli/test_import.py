@@ -267,6 +267,17 @@ def test_part_of_an_import_is_accepted_by_number_and_an_undo_lets_it_wait_again(
     assert id in ground.run("review").out
 
 
+def test_a_part_that_holds_what_may_be_a_secret_lands_not_at_all(ground: Ground, tmp_path: Path) -> None:
+    """Numbers are counted anew once some are decided: one that is named afterwards would be another's."""
+    files = {f"{name}.md": f"# Note {name}\n\nThe host {name} is up.\n" for name in "abc"}
+    source = sample(tmp_path / "in", files | {"d.md": "# Note d\n\nThe password is hunter2Secret9x\n"})
+    id = json.loads(ground.run("import", source, "--scope", "project", "--json").out)["id"]
+    before = ground.tip("project")
+    assert "may hold a secret" in ground.run("review", "accept", id, "1", "2", "4", code=1).err
+    shown = json.loads(ground.run("review", "show", id, "--json").out)
+    assert len(shown["memories"]) == 4 and ground.tip("project") == before
+
+
 def test_an_import_into_the_project_leaves_nothing_in_the_code_before_it_is_accepted(
     ground: Ground, tmp_path: Path
 ) -> None:
