@@ -64,7 +64,8 @@ def merge_memories(
         The memory as it is afterwards, and the commit; None for a dry run.
 
     Raises:
-        UsageError: they are one memory, or of different agents or scopes, or too large together.
+        UsageError: they are one memory, or of different agents or scopes, or too large together; one alone
+            is about a person; or a claim would stand otherwise in the other's text.
         CheckFailed: one of them changed meanwhile, or the result holds a secret.
     """
     if first.address == second.address:
@@ -72,18 +73,25 @@ def merge_memories(
     if (first.scope, first.agent) != (second.scope, second.agent):
         hint = f"Bring it there first: git mem move {second.memory.name} --to {first.scope}"
         raise UsageError(f"{first.address} and {second.address} do not stand together", hint)
+    if (first.memory.type == "user") != (second.memory.type == "user"):
+        # What is about a person is never shared, which its type says.
+        about = first if first.memory.type == "user" else second
+        hint = "Keep them apart, or give both one type: git mem show NAME"
+        raise UsageError(f"{about.address} is about a person (type user), and the other is not", hint)
     after = united(first.memory, second.memory)
+    keys = {claim.key: claim for claim in after.claims}
+    if any(claim.key not in keys for one in (first, second) for claim in one.memory.parsed.claims):
+        hint = f"Is a code block open at its end? Close it: git mem show {first.memory.name}"
+        raise UsageError(f"The claims of both do not stand behind each other in {first.address}", hint)
     if len(after.render()) > MEMORY_BYTES:
         raise UsageError(f"Both are larger than {MEMORY_BYTES:,} bytes", "Keep them apart, or shorten one.")
     if dry_run:
         return after, None
     scope, agent = workspace.scope(first.scope), first.agent
     into, gone = f"{agent}/{hot_file(first.file)}", f"{agent}/{second.file}"
-    keys = {claim.key: claim for claim in after.claims}
     fates = tuple(
         Fate("merged", reference(gone, claim), reference(into, keys[claim.key]), "merged by hand")
         for claim in second.memory.parsed.claims
-        if claim.key in keys
     )
 
     def plan(tip: Tip) -> Write:

@@ -49,3 +49,21 @@ def test_two_that_do_not_stand_together_are_left_alone(ground: Ground) -> None:
     ground.learn({"main/b.md": memory("b")}, "local")
     assert "git mem move b --to project" in ground.run("merge", "a", "b", code=2).err
     assert "is one memory" in ground.run("merge", "a", "a", code=2).err
+
+
+def test_what_is_about_a_person_keeps_the_type_that_holds_it_back(ground: Ground) -> None:
+    """Claims of such a memory in another one would leave with the next sync."""
+    ground.learn({"main/a.md": memory("a")})
+    ground.learn({"main/b.md": memory("b", "Ann is colour-blind.", type="user")})
+    before = ground.tip("project")
+    for words in (("a", "b"), ("b", "a")):
+        assert "about a person" in ground.run("merge", *words, code=2).err
+    assert ground.tip("project") == before
+
+
+def test_no_claim_is_swallowed_by_a_code_block_that_is_open(ground: Ground) -> None:
+    """It would stand in the text and be none."""
+    ground.learn({"main/a.md": memory("a", "Build it so:\n\n```\nmake all")})
+    ground.learn({"main/b.md": memory("b", "Never push on Fridays.")})
+    assert "git mem show a" in ground.run("merge", "a", "b", code=2).err
+    assert "main/b.md" in ground.tree()
