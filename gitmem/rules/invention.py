@@ -130,24 +130,26 @@ def _replacing(
     missing = untaught(text, gone, near)
     if missing:
         missing = untaught(text, gone, (*near, *ground.sources(agent_of(at.path)), *_files(fates, ground)))
-    if not missing or _only_renamed(claim, fates, references(step.before), ground):
+    here = references(step.before)
+    # A reason that tells of names takes the cost off a change (`proof.costs`): it is proved in any case.
+    renamed = any(only_renamed(here[fate.source].key, claim.key, fate.reason) for fate in fates)
+    if not (missing or renamed) or _only_renamed(claim, fates, here, ground):
         return
     unseen = []
     for id in step.sessions:
-        said = ground.lookup.session(id)
-        if said is None:
+        heard = ground.lookup.session(id)
+        if heard is None:
             unseen.append(id)
-        elif said_in(messages(said), text, gone):
+        elif said_in(messages(heard), text, gone):
             return
-    what = f"it says {', '.join(missing)}, and no claim, log, session or file that it names taught that"
-    here = references(step.before)
-    renamed = (only_renamed(here[fate.source].key, claim.key, fate.reason) for fate in fates)
-    if ground.lookup.names is no_names and any(renamed):
-        what = f"unproved here: {', '.join(missing)} is said to be its name in the code, which is not here"
+    said = ", ".join(missing) or "a name in the place of another"
+    what = f"it says {said}, and no claim, log, session or file that it names taught that"
+    if ground.lookup.names is no_names and renamed:
+        what = f"unproved here: {said} is said to be its name in the code, which is not here"
         yield replace(at, rule=UNSEEN, message=f"{what}: {quoted(claim.text)}")
         return
     if unseen:
-        what = f"unproved here: {', '.join(missing)} is said to be taught by session {quoted(unseen[0])}, "
+        what = f"unproved here: {said} is said to be taught by session {quoted(unseen[0])}, "
         what += "which is not here"
     yield replace(at, rule=UNSEEN if unseen else "invented", message=f"{what}: {quoted(claim.text)}")
 

@@ -246,6 +246,22 @@ def test_names_that_the_code_has_otherwise_now_are_put_in_their_place_at_once() 
     assert [one.rule for one in prove_plan(files, [change], names=lambda *_: {})] == ["invented"] * 2
 
 
+def test_no_reason_that_a_model_gives_makes_a_name_of_another() -> None:
+    """Also where the other is known, and nothing new is said: what goes would cost nothing."""
+    files = memories(aa="Use port 80 there.\n\nUse port 90 here.")
+    changed = memories(aa="Use port 90 there.\n\nUse port 90 here.")
+    (old,) = set(references(files)) - set(references(changed))
+    (new,) = set(references(changed)) - set(references(files))
+    fates = (Fate("superseded", old, new, "`80` became `90`"),)
+    change = DreamChange("code", changed, fates, fates[0].reason, "Say 90")
+    assert [one.rule for one in prove_plan(files, [change], names=lambda *_: {}, allowance=0)] == [
+        "invented"
+    ]
+    assert [one.rule for one in prove_plan(files, [change], allowance=0)] == ["unseen"]
+    proved = prove_plan(files, [change], names=lambda *_: {"80": "90"}, allowance=0)
+    assert proved == ()
+
+
 def test_each_phase_is_told_with_the_files_changed_so_far() -> None:
     steps: list[Step] = []
     files = memories(tests=TWICE, mocks=TWICE, hint="See [[gone]] for it.")
