@@ -302,9 +302,14 @@ def said(session: Session, out: frozenset[str], since: float) -> str:
     return text if len(text) <= MOST_CHARS else f"[cut: what was said before]\n\n{text[-MOST_CHARS:]}"
 
 
+_SPEAKER = re.compile(r"(?<=\n\n)(?=(?:\S+ )?(?:person|agent): )")
+"""Where words within a message look like the beginning of another one."""
+
+
 def _line(message: Message) -> str:
     when = f"{_minute(message.time)} " if message.time else ""
-    return f"{when}{message.role}: {message.marked(PASTE_CHARS)}"
+    # An agent that repeats what it read would speak for the person.
+    return f"{when}{message.role}: {_SPEAKER.sub('> ', message.marked(PASTE_CHARS))}"
 
 
 def _minute(time: datetime) -> str:
