@@ -206,13 +206,16 @@ class Known:
     commit: str = ""
 
     def file(self, workspace: Workspace) -> tuple[str, bytes] | None:
-        """Path and content as it was imported; None where history does not say."""
-        with suppress(RepositoryError, StopIteration):
+        """Path and content as it was imported; None where history does not say.
+
+        A squashed request has many memories and sources in one commit: which made which is not told by it.
+        """
+        with suppress(RepositoryError):
             repo = workspace.scope(self.scope).repo
             commit = repo.commit(self.commit)
             before = repo.commit(commit.parents[0]).tree
-            path = next(iter(changed_files(repo, before, commit.tree)))
-            return path, read_paths(repo, commit.tree, {path})[path]
+            made = read_paths(repo, commit.tree, changed_files(repo, before, commit.tree))
+            return next(iter(made.items())) if len(made) == 1 else None
         return None
 
 

@@ -222,6 +222,23 @@ def test_what_changed_in_the_source_changes_the_memory_that_it_made(ground: Grou
     assert "Fridays" in text and "is cut on Tuesdays.\n" not in text
 
 
+def test_what_was_squashed_says_not_which_memory_a_source_made(ground: Ground, tmp_path: Path) -> None:
+    """A host that squashes puts many memories and sources into one commit: none replaces another."""
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps(MEM0))
+    done = json.loads(ground.run("import", path, "--json", "--scope", "project").out)
+    ground.run("review", "accept", done["id"], "-y")
+    git, ref = ground.workspace.code.git, "refs/gitmem/project"
+    said = git.run(["log", "--format=%B", ref], cwd=ground.repo).text
+    root = git.run(["rev-list", "--max-parents=0", ref], cwd=ground.repo).text
+    squashed = git.run(["commit-tree", f"{ref}^{{tree}}", "-p", root, "-m", said], cwd=ground.repo).text
+    git.run(["update-ref", ref, squashed], cwd=ground.repo)
+    later = [{**one, "memory": f"{one['memory']} Now otherwise."} for one in MEM0["results"]]
+    path.write_text(json.dumps(later))
+    told = json.loads(ground.run("import", path, "--json", "--scope", "project").out)
+    assert [row["changed"] for row in told["new"]] == [False, False]
+
+
 def test_a_secret_stays_out_and_all_else_of_its_memory_comes(ground: Ground, tmp_path: Path) -> None:
     """It is named without being told, and stands in no object."""
     secret = GITHUB
