@@ -280,6 +280,7 @@ def _okf(contents: Contents, lost: Lost) -> dict[str, bytes]:
     _no_indexes(contents, lost)
     files: dict[str, bytes] = {}
     lines = []
+    taken = {(one.agent, one.file) for one in contents.memories}
     for one in _memories(contents, lost):
         memory = one.memory
         front = _flat(memory.front or frontmatter.new(memory.name, memory.description, memory.type))
@@ -293,8 +294,11 @@ def _okf(contents: Contents, lost: Lost) -> dict[str, bytes]:
             front = front.with_value("timestamp", iso(one.time))
         if "[[" in memory.body:
             lost.note("links by [[name]], which are text there")
-        name = one.file.rpartition("/")[2]
-        file = one.file if name not in ("index.md", "log.md") else f"{one.file.removesuffix('.md')}-note.md"
+        file = one.file
+        if file.rpartition("/")[2] in ("index.md", "log.md"):
+            file = f"{file.removesuffix('.md')}-note.md"
+            while (one.agent, file) in taken:
+                file = f"{file.removesuffix('.md')}-note.md"
         files[f"{one.agent}/{file}"] = encode(front.render() + memory.body)
         lines.append(f"- [{memory.name}](/{one.agent}/{file}): {memory.description}\n")
     head = '---\nokf_version: "0.2"\n---\n\n# Memory\n\n'

@@ -106,6 +106,16 @@ def test_each_format_is_read_again_by_an_import(ground: Ground, tmp_path: Path, 
     assert told["forgotten"] or told["new"] or told["found"] == 1
 
 
+def test_a_memory_named_as_a_bundle_names_its_own_takes_no_other_s_place(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """`log.md` has a meaning in a bundle, and the name that it gets instead may be a memory's."""
+    ground.learn({f"main/{name}.md": memory(name, f"Fact of {name}.") for name in ("log-note", "log")})
+    ground.run("export", "--format", "okf", "-o", tmp_path / "out")
+    text = "".join(path.read_text() for path in (tmp_path / "out/main").iterdir())
+    assert "Fact of log." in text and "Fact of log-note." in text
+
+
 def test_memory_as_of_then_is_exported_as_it_was(ground: Ground) -> None:
     """`--at` means what it means everywhere."""
     first = ground.learn({"main/ports.md": memory("ports", "The port is 8080.")})
