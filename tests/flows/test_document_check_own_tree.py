@@ -36,7 +36,7 @@ From the bottom up; what is above may import what is below.
 - `gitmem/cli/` has a verb a file: `git mem blame NAME`, or `git mem check --github` in
   CI (`hooks/action/`).
 
-Hooks are `hooks/git-post.sh` and `hooks/git-pre-push.sh`. More in the [README](README.md#scopes).
+Hooks are `hooks/git-post.sh` and `hooks/git-pre-push.sh`. More in the [README](README.md#install).
 
 ```console
 $ git mem check
@@ -157,8 +157,8 @@ CHANGES: tuple[tuple[str, Change, dict[str, str]], ...] = (
     ("rename a flag", lambda tree: tree.everywhere("--github", "--annotate"), {"--github": "--annotate"}),
     (
         "rename a heading",
-        lambda tree: tree.one("README.md", "\n## Scopes\n", "\n## Where memory is\n"),
-        {"README.md#scopes": "README.md#where-memory-is"},
+        lambda tree: tree.one("README.md", "\n## Install\n", "\n## Put it there\n"),
+        {"README.md#install": "README.md#put-it-there"},
     ),
     (
         "move a file to another layer",
