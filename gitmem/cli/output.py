@@ -13,7 +13,7 @@ from typing import Any
 
 from gitmem.cli.pager import on_terminal
 from gitmem.cli.progress import settle
-from gitmem.core.errors import CheckFailed
+from gitmem.core.errors import CheckFailed, Declined
 from gitmem.core.text import cells, wrapped
 from gitmem.flows.exit import row, shown, value
 from gitmem.values import dataclass
@@ -110,7 +110,8 @@ class Output:
         """Asks for consent.
 
         Raises:
-            CheckFailed: the answer was no, or nobody can answer.
+            Declined: the answer was no.
+            CheckFailed: nobody can answer.
         """
         if self.yes:
             return
@@ -120,7 +121,7 @@ class Output:
         sys.stderr.write(f"{_shown(question)} [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise CheckFailed("Nothing was done")
+            raise Declined("Nothing was done")
 
     def prompt(self, question: str) -> None:
         """A question on a line that the answer goes on."""

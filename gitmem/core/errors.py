@@ -27,6 +27,10 @@ class CheckFailed(GitmemError):
     exit_code = 1
 
 
+class Declined(CheckFailed):
+    """A person answered no: nothing of what was asked is done, also not in part (exit 1)."""
+
+
 class UsageError(GitmemError):
     """The words of the command do not fit (exit 2)."""
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from gitmem.core.change import Change
-from gitmem.core.errors import CheckFailed, GitmemError, UsageError
+from gitmem.core.errors import CheckFailed, Declined, GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import BATCH_JOB
 from gitmem.dream import review as dreams
@@ -256,7 +256,8 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
             part = f"{job}.{item.kind}{number}" if job else ""
             done.append((choice, item, verb(item.subject, Asked(session, choice, part))))
         except CheckFailed as error:
-            if item.kind != "dream":  # elsewhere a number means another thing once some are decided
+            # Elsewhere than in a dream a number means another thing once some are decided.
+            if item.kind != "dream" or isinstance(error, Declined):
                 failed.append((choice.id, error))
                 continue
             job = job or _job(choices, session.edges.now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,26 @@ def test_of_several_changes_what_is_sound_lands_and_the_rest_is_named(ground: Gr
     assert OLD in tree[PATH] and done.err.count("undo: git mem undo") == 1
     gitmem("undo", done.err.rsplit("undo: git mem undo ", 1)[1].split()[0])
     assert ground.tree() == before
+
+
+def test_after_a_no_nothing_lands(ground: Ground, gitmem, monkeypatch):
+    """A person who does not answer for one change has not agreed to the others."""
+    twice = notes(day=("When we deploy", "We deploy on Friday.\n\nWe deploy on Friday, we do."))
+    ground.put(twice)
+    path = "main/day.md"
+    after = twice[path].replace("\n\nWe deploy on Friday, we do.", "")
+    again, first = "We deploy on Friday, we do.", "We deploy on Friday."
+    fate = Fate("merged", ref_of(path, twice[path], again), ref_of(path, after, first), "It stands twice.")
+    park(ground, [Made({path: after}, [fate], "Say it once"), made("s-1")])
+    before = ground.tree()
+    monkeypatch.setattr("sys.stdin", Typed("n\n"))
+    done = gitmem("review", "accept", DREAM_ID, "1", "2", ok=False)
+    assert done.code == 1 and done.err.count("Accept it all the same?") == 1
+    assert "Nothing was done" in done.err and ground.tree() == before
+
+
+class Typed(StringIO):
+    """What a person types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
