@@ -106,11 +106,8 @@ def index_notes(id: str, text: str, agent: str, time: float | None, tally: Tally
 
 def _as_it_is(source: Source, tally: Tally, name: str, file: str, agent: str) -> Iterator[Entry]:
     data = source.read(name)
-    if len(data) > MEMORY_BYTES:
-        tally.skipped[name] = f"has more than {MEMORY_BYTES:,} bytes"
-        return
     front, body = frontmatter.split(decode(data))
-    if why := _unreadable(front):
+    if why := _refused(data, front):
         tally.skipped[name] = why
         return
     tally.see(front.keys() if front else (), {}, KEPT)
@@ -243,11 +240,8 @@ def _notes(
             tally.skipped[name] = str(unfit(name))
             continue
         data = source.read(name)
-        if len(data) > MEMORY_BYTES:
-            tally.skipped[name] = f"has more than {MEMORY_BYTES:,} bytes"
-            continue
         front, _ = frontmatter.split(decode(data))
-        if why := _unreadable(front):
+        if why := _refused(data, front):
             tally.skipped[name] = why
             continue
         tally.see(front.keys() if front else (), table, other)
@@ -257,8 +251,10 @@ def _notes(
         yield _typed(made, front)
 
 
-def _unreadable(front: Frontmatter | None) -> str:
-    """Why frontmatter is not taken in: tags, anchors or aliases; bad syntax alone is no reason."""
+def _refused(data: bytes, front: Frontmatter | None) -> str:
+    """Why a file is not taken in: its size; tags, anchors or aliases. Bad syntax alone is no reason."""
+    if len(data) > MEMORY_BYTES:
+        return f"has more than {MEMORY_BYTES:,} bytes"
     problem = frontmatter.yaml_problem(front) if front else ""
     return problem if problem.endswith("are not read") else ""
 
