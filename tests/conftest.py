@@ -91,6 +91,8 @@ def hermetic(home_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "QWEN",
         "OPENCODE",
         "COLUMNS",
+        "NO_COLOR",
+        "FORCE_COLOR",
     )
     for name in list(os.environ):
         if name.startswith(foreign) and not name.startswith(("GITMEM_TEST_", "GIT_DEFAULT_")):

@@ -1,6 +1,7 @@
 """What tests of a file begin with: made by the first of them, put back as it was for each other one.
 
-Repositories, records and hooks name one another by path, so all of these tests run in one folder. A file
+Repositories, records and hooks name one another by path, so all tests of a file run in one folder, which no
+other file has: a process that outlives another file's test would make it anew between two steps. A file
 takes part by importing the fixtures `place`, `tmp_path`, `home_folder` and `once`; none of its tests may
 leave a process behind.
 """
@@ -24,9 +25,9 @@ _GAVE: dict[Path, object] = {}
 
 
 @pytest.fixture
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """The folder, empty."""
-    path = tmp_path_factory.getbasetemp() / "place"
+    path = tmp_path_factory.getbasetemp() / f"place-{request.path.stem}"
     rmtree(path, ignore_errors=True)
     path.mkdir()
     return path
