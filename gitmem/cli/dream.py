@@ -52,7 +52,12 @@ def dream(
             autocompletion=words(*ENGINES),
         ),
     ] = "",
-    force: Annotated[bool, typer.Option("--force", help="Pass every gate but the lock.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Pass every gate but the lock, and look again where nothing was found."
+        ),
+    ] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     dry_run: DryRun = False,

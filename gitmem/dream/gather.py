@@ -53,6 +53,7 @@ class Sources:
         file: gives a file of the code at HEAD, by its path; None where there is none.
         allow: fingerprints of secrets that the person accepted.
         asked: the last recalls that showed memories of the scope; none where nobody keeps them, as in CI.
+        anew: whether to look also where the last dream found nothing.
     """
 
     now: float
@@ -65,6 +66,7 @@ class Sources:
     file: Callable[[str], str | None] = unknown
     allow: frozenset[str] = frozenset()
     asked: Sequence[Recalled] = ()
+    anew: bool = False
 
 
 def keys_of(changes: Iterable[DreamCommit]) -> frozenset[str]:

@@ -72,7 +72,7 @@ class DreamPlan:
         apart: keys of what the engine need not be asked again, for `keep_apart`.
         compared: what the next dream of all agents need not compare; None where that stays as it was.
         looked_at: all that decided what is proposed, for `note_nothing`; empty where it was looked at
-            before.
+            before, or not to the end.
     """
 
     scope: Scope
@@ -126,12 +126,15 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     tip = read_tip(scope.repo, scope.ref)
     looked_at = _looked_at(scope, engine, tip, sources)
     # Rules find nothing again, but for what a session corrects; a model may.
-    told = read_nothing(scope, looked_at, sources.now) if engine.name == OfflineEngine.name else None
+    rules_alone = engine.name == OfflineEngine.name and not sources.anew
+    told = read_nothing(scope, looked_at, sources.now) if rules_alone else None
     if told is not None and next(corrections(sources.sessions), None) is None:
         return DreamPlan(scope, tip, engine.name, (), told, {})
     files = read_files(scope.repo, tip.tree)
     tell(Step("gather"))
     given = gather(scope, tip, files, sources)
+    if any(one.unfinished for one in given.observed):
+        looked_at = {}
 
     def judge(changes: Sequence[DreamChange]) -> list[str]:
         return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]

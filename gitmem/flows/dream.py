@@ -102,7 +102,7 @@ def dream(
     """Consolidates one scope, if it is time.
 
     Args:
-        force: pass every gate but the locks.
+        force: pass every gate but the locks, and look also where the last dream found nothing.
         dry_run: plan whatever the gates say, and write nothing.
         agent: folder name of the one agent to consolidate; empty for all.
         present: ids of the sessions that are just going on, which do not count.
@@ -126,7 +126,7 @@ def dream(
         from gitmem.flows.engines import engine_for  # a gate holds nearly always
 
         thinker = engine or engine_for(workspace, edges)
-        sources = dream_sources(workspace, edges, place, (agent,) if agent else ())
+        sources = dream_sources(workspace, edges, place, (agent,) if agent else (), anew=force)
         if dry_run:
             with signals.work():
                 plan = plan_dream(place, thinker, sources, tell)

@@ -72,7 +72,7 @@ def code_file(workspace: Workspace) -> Callable[[str], str | None]:
 
 
 def dream_sources(
-    workspace: Workspace, edges: Edges, place: Scope, agents: tuple[str, ...] = ()
+    workspace: Workspace, edges: Edges, place: Scope, agents: tuple[str, ...] = (), *, anew: bool = False
 ) -> Sources:
     """What a dream of one scope may know; no code and no session is read before it is asked for.
 
@@ -81,6 +81,7 @@ def dream_sources(
 
     Args:
         agents: folder names of those whose memories to consolidate; empty for all.
+        anew: look also where the last dream found nothing.
     """
 
     since, allow = prior_of(place), workspace.allowed
@@ -95,6 +96,7 @@ def dream_sources(
         file=unknown if place.name == "user" else code_file(workspace),
         allow=allow,
         asked=asked_before(place, allow),
+        anew=anew,
     )
 
 
@@ -140,7 +142,7 @@ class _Comparison:
         if unasked:
             naming = len({path_of(ref) for ref, _ in asked})
             text = f"no time was left to look up what {len(unasked)} of {counted(naming, 'memory')} name"
-            yield Observation("code", f"{text} {where}")
+            yield Observation("code", f"{text} {where}", unfinished=True)
 
     def _ask(self, asked: Sequence[_Asked], *, follow: bool = False) -> set[str]:
         """Asks about HEAD, and of what is dated about the code of then; names memories left unasked."""

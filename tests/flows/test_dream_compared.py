@@ -14,7 +14,7 @@ from gitmem.dream.gather import Sources
 from gitmem.dream.record import RULES, note_nothing, read_compared
 from gitmem.dream.run import plan_dream
 from gitmem.dream.schedule import lock_folder
-from gitmem.engines.engine import Compared, ConsolidateInput
+from gitmem.engines.engine import Compared, ConsolidateInput, Observation
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dream import dream
 from gitmem.git.trees import read_files
@@ -99,7 +99,7 @@ def tree_of(ground: Ground) -> str:
 def test_a_dream_of_what_one_found_nothing_in_reads_no_memory(
     repo: Path, home: Path, git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It tells the same again; a change of memory, of the code or of what waits has it look."""
+    """It tells the same again; a change of memory, of the code or of what waits has it look, or force."""
     ground = make_ground(repo)
     hint = memory("Deploy from the release branch. See [[nowhere]].", "How deploys go", "deploys")
     ground.put({"main/deploys.md": hint})
@@ -110,10 +110,11 @@ def test_a_dream_of_what_one_found_nothing_in_reads_no_memory(
         return read_files(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr("gitmem.dream.run.read_files", counted)
+    monkeypatch.setattr("gitmem.flows.dream.first_gate", lambda _: None)
 
-    def night() -> tuple[int, tuple[str, ...]]:
+    def night(*, force: bool = False) -> tuple[int, tuple[str, ...]]:
         before = len(looks)
-        done = dream(ground.workspace, ground.edges, scope="project", force=True)
+        done = dream(ground.workspace, ground.edges, scope="project", force=force)
         assert done.plan is not None
         ground.now += DAY
         return len(looks) - before, done.plan.notes
@@ -121,6 +122,7 @@ def test_a_dream_of_what_one_found_nothing_in_reads_no_memory(
     first = night()
     assert first[0] == 1 and any("nowhere" in note for note in first[1])
     assert night() == (0, first[1]) and night() == (0, first[1])
+    assert night(force=True) == first and night() == (0, first[1])
     ground.put({"main/other.md": memory("Ben reads the weekly report.", "Reports", "other")})
     assert [night()[0], night()[0]] == [1, 0]
     (repo / "app.py").write_text("print(1)\n")
@@ -135,6 +137,18 @@ def test_a_dream_of_what_one_found_nothing_in_reads_no_memory(
     (waiting,) = open_dreams(ground.workspace)
     git("-C", repo, "update-ref", "-d", waiting.ref)
     assert night()[0] == 1 and open_dreams(ground.workspace)
+
+
+def test_what_there_was_no_time_to_look_up_is_looked_up_the_next_night(repo: Path) -> None:
+    ground = make_ground(repo)
+    ground.put({"main/deploys.md": memory("Deploys run `bin/ship`.", "How deploys go", "deploys")})
+    cut = Observation("code", "no time was left to look up what 1 of 1 memory names", unfinished=True)
+
+    def looked_at(*found: Observation) -> bool:
+        given = Sources(ground.now, code=lambda _: found)
+        return bool(plan_dream(ground.scope(), OfflineEngine(), given).looked_at)
+
+    assert looked_at() and not looked_at(cut)
 
 
 def test_what_a_session_corrects_is_looked_up_in_memory_that_did_not_change(repo: Path) -> None:

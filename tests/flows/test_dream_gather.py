@@ -316,8 +316,9 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(
     ]
     assert next(len(one.claims) for one in given.observed if "moved" in one.text) == 2
     hurried = code_facts(ground.workspace, ground.scope(), seconds=0.0)
-    (cut,) = observed(asked(ground, sources=Sources(NOW, code=hurried)), "code")
-    assert cut == "no time was left to look up what 4 of 4 memories name in the code"
+    (cut,) = asked(ground, sources=Sources(NOW, code=hurried)).observed
+    assert cut.text == "no time was left to look up what 4 of 4 memories name in the code"
+    assert cut.unfinished and not any(one.unfinished for one in given.observed)
 
 
 def test_a_memory_of_moved_code_is_repaired_as_the_codes_history_says(
