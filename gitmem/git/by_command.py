@@ -298,11 +298,14 @@ class GitRepository:
         asked = (question, one, other)
         if (known := self._relations.get(asked)) is not None:
             return known
+        # How two commits are related never changes, but where history is cut short, which a fetch may mend:
+        # also one that goes on meanwhile.
+        shallow = self.git_dir / "shallow"
+        cut = shallow.exists()
         result = self._run("merge-base", question, one, other, check=False)
         if result.returncode > 1:
             raise MissingObject(failure(result).message, objects.MISSING_HINT)
-        # How two commits are related never changes, but where history is cut short, which a fetch may mend.
-        if not (self.git_dir / "shallow").exists():
+        if not cut and not shallow.exists():
             self._relations[asked] = result
         return result
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git import objects
-from gitmem.git.command import GitCommand
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, layout
 from gitmem.git.open import create_bare, open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import (
@@ -538,6 +539,30 @@ def test_a_shallow_clone_has_the_history_that_it_has(
         store.close()
 
 
+def test_what_was_asked_while_a_fetch_completed_a_shallow_clone_is_asked_again(
+    tmp_path: Path, repo: Path, git, command: GitCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is of the history before, though nothing is cut short by the time that it comes."""
+    first = git("-C", repo, "rev-parse", "HEAD")
+    for number in range(3):
+        git("-C", repo, "commit", "-q", "--allow-empty", "-m", f"{number}")
+    git("clone", "-q", "--depth=2", f"file://{repo}", tmp_path / "shallow")
+    git("-C", tmp_path / "shallow", "fetch", "-q", "--depth=1", "origin", first)
+    store = GitRepository(command, layout(command, tmp_path / "shallow"))
+    tip, ask = store.resolve("HEAD"), store._run
+
+    def and_complete(*words: str, check: bool = True):  # type: ignore[no-untyped-def]
+        answer = ask(*words, check=check)
+        git("-C", tmp_path / "shallow", "fetch", "-q", "--unshallow")
+        return answer
+
+    assert tip is not None
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(store, "_run", and_complete)
+        assert not store.is_ancestor(first, tip)
+    assert store.is_ancestor(first, tip)
+
+
 def test_a_partial_clone_fetches_what_it_lacks(
     tmp_path: Path, repo: Path, git, command: GitCommand
 ) -> None:
@@ -611,7 +636,8 @@ def test_the_private_repository_is_for_its_owner_alone_and_made_once(
 WRITE = """\
 import os, pathlib, sys
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, layout
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
@@ -652,7 +678,8 @@ def test_a_read_only_repository_is_told(repo: Path, prefer: str) -> None:
 
 RACE = """\
 import os, pathlib, sys
-from gitmem.git.command import GitCommand
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, layout
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import RefMoved, Signature
