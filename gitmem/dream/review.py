@@ -8,7 +8,7 @@ branch stays as it is, so an undo brings the question back.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -260,15 +260,44 @@ def _refuse_foreign(dream: Dream, chosen: Sequence[DreamCommit], everything: boo
     made = [(path, after) for path, (_, after) in fresh if after is not None and is_memory(path)]
     if everything:
         made += read_paths(repo, trees[1], set(filter(is_memory, changed))).items()
-    known = read_paths(repo, trees[0], {path for path, _ in made})
-    personal = [
-        path
-        for path, data in sorted(made)
-        if parse(path, data).type == "user"
-        and not (path in known and parse(path, known[path]).type == "user")
-    ]
-    if personal and dream.scope.name == "project":
-        raise CheckFailed(f"{dream.id} would share {personal[0]}, which is about a person", _HINT)
+    shared = dream.scope.name == "project"
+    for path, how in sorted(_personal(read_files(repo, trees[0]), made, chosen) if shared else ()):
+        raise CheckFailed(f"{dream.id} would share {path}, which {how}", _HINT)
+
+
+def _personal(
+    before: Mapping[str, bytes],
+    made: Collection[tuple[str, bytes]],
+    chosen: Sequence[DreamCommit],
+) -> Iterator[tuple[str, str]]:
+    """Memories of a project that would say what is about a person, each with how.
+
+    Args:
+        before: the project's memory as the dream began.
+        made: path of each memory that it writes, and what it makes of it.
+    """
+    files = {path: data for path, data in before.items() if is_memory(path)}
+    theirs = {path for path, data in files.items() if b"user" in data and parse(path, data).type == "user"}
+    private = _said(files, theirs) - _said(files, files.keys() - theirs) if theirs else set()
+    reworded = {
+        path_of(fate.target)
+        for change in chosen
+        for fate in change.fates
+        if fate.target and path_of(fate.source) in theirs
+    }
+    for path, data in made:
+        memory = parse(path, data)
+        if memory.type == "user":
+            if path not in theirs:
+                yield path, "is about a person"
+        elif path in reworded or not private.isdisjoint(claim.key for claim in memory.claims):
+            yield path, "takes in what is about a person"
+
+
+def _said(files: Mapping[str, bytes], paths: Iterable[str]) -> set[str]:
+    """Normal forms of the claims of some files; a heading says nothing."""
+    claims = (claim.key for path in paths for claim in parse(path, files[path]).claims)
+    return {key for key in claims if not key.startswith("#")}
 
 
 _HINT = "Look at it: git mem review show ID; turn it down: git mem review reject ID -m WHY"

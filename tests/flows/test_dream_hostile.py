@@ -191,6 +191,33 @@ def test_a_memory_about_a_person_that_the_project_has_already_can_be_dreamt_of(g
     assert "yesterday (2026-" in ground.tree()[HINT]
 
 
+@pytest.mark.parametrize("how", ["as it is", "in other words", "by another type"])
+def test_what_is_about_a_person_moves_to_no_memory_of_the_team(ground: Ground, how: str) -> None:
+    """A memory about a person leaves for nobody; what it says would, in a memory of another type."""
+    said = "Ann does not see red and green apart."
+    ground.put({"main/ann.md": memory(said, "About Ann", "ann", "user")})
+    old, ship = ground.tree()["main/ann.md"], TWICE["main/deploys.md"]
+    if how == "by another type":
+        files: dict[str, str | None] = {"main/ann.md": old.replace("type: user", "type: project")}
+        fates: tuple[Fate, ...] = ()
+    else:
+        new = said if how == "as it is" else "Red and green look the same to Ann."
+        files = {"main/ann.md": None, "main/deploys.md": f"{ship}\n{new}\n"}
+        fates = tuple(
+            Fate(
+                "merged",
+                ref_of("main/ann.md", old, claim),
+                ref_of("main/deploys.md", f"{ship}\n{new}\n", new[:12]),
+                "",
+            )
+            for claim in (said[:12], "About Ann")
+        )
+    park(ground, [Made(files, fates)])
+    with pytest.raises(CheckFailed, match=f"{DREAM_ID} would share main/.*about a person"):
+        accept(ground.workspace, DREAM_ID, None, ANN, ground.now)
+    assert ground.tree()["main/ann.md"] == old and ground.tree()["main/deploys.md"] == ship
+
+
 def test_kill_ends_no_process_but_those_of_gitmem(ground: Ground) -> None:
     """A lock is a file, and may name any process with its true start."""
     folder = lock_folder(ground.scope())
