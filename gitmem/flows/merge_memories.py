@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from gitmem.core.account import reference
 from gitmem.core.claim import Claim
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.memory import Memory, description_claim, says
+from gitmem.core.memory import Memory, description_claim, parse, says
 from gitmem.core.names import hot_file, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
@@ -58,7 +58,7 @@ def merge_memories(
 ) -> tuple[Memory, Written | None]:
     """Puts one memory into another of the same agent and scope, as one commit of the person's.
 
-    What linked to the second by its name links to the first.
+    What linked to the second by its name, the first one too, links to the first.
 
     Returns:
         The memory as it is afterwards, and the commit; None for a dry run.
@@ -78,9 +78,13 @@ def merge_memories(
         about = first if first.memory.type == "user" else second
         hint = "Keep them apart, or give both one type: git mem show NAME"
         raise UsageError(f"{about.address} is about a person (type user), and the other is not", hint)
-    after = united(first.memory, second.memory)
+    names = (second.memory.name, first.memory.name)
+    into_it, from_it = (
+        parse(one.file, _leading_on(one.memory.render(), *names)) for one in (first, second)
+    )
+    after = united(into_it, from_it)
     keys = {claim.key: claim for claim in after.claims}
-    if any(claim.key not in keys for one in (first, second) for claim in one.memory.parsed.claims):
+    if any(claim.key not in keys for one in (into_it, from_it) for claim in one.parsed.claims):
         hint = f"Is a code block open at its end? Close it: git mem show {first.memory.name}"
         raise UsageError(f"The claims of both do not stand behind each other in {first.address}", hint)
     if len(after.render()) > MEMORY_BYTES:
@@ -90,8 +94,8 @@ def merge_memories(
     scope, agent = workspace.scope(first.scope), first.agent
     into, gone = f"{agent}/{hot_file(first.file)}", f"{agent}/{second.file}"
     fates = tuple(
-        Fate("merged", reference(gone, claim), reference(into, keys[claim.key]), "merged by hand")
-        for claim in second.memory.parsed.claims
+        Fate("merged", reference(gone, claim), reference(into, keys[same.key]), "merged by hand")
+        for claim, same in zip(second.memory.parsed.claims, from_it.parsed.claims, strict=True)
     )
 
     def plan(tip: Tip) -> Write:
@@ -103,7 +107,10 @@ def merge_memories(
         edits: dict[str, bytes | None] = {into: after.render(), gone: None}
         if first.file != hot_file(first.file):
             edits[f"{agent}/{first.file}"] = None
-        edits |= _led(known, agent, second.memory.name, first.memory.name, edits)
+        for file, data in known.items():
+            led = _leading_on(data, *names) if is_memory_file(file) else data
+            if led != data and f"{agent}/{file}" not in edits:
+                edits[f"{agent}/{file}"] = led
         edits = with_indexes(scope.repo, tip.tree, edits, {f"{agent}/{hot_file(second.file)}"})
         before = {f"{agent}/{file}": data for file, data in known.items()}
         refuse_secrets(before, edits, workspace.allowed, hold=scope.name == "project")
@@ -114,13 +121,6 @@ def merge_memories(
     return after, written
 
 
-def _led(
-    known: Mapping[str, bytes], agent: str, name: str, to: str, edits: Mapping[str, bytes | None]
-) -> dict[str, bytes | None]:
-    """Edits that lead links by one name to another, in memories that are not edited already."""
-    found: dict[str, bytes | None] = {}
-    for file, data in known.items():
-        path, text = f"{agent}/{file}", decode(data)
-        if is_memory_file(file) and path not in edits and f"[[{name}]]" in text:
-            found[path] = encode(text.replace(f"[[{name}]]", f"[[{to}]]"))
-    return found
+def _leading_on(data: bytes, name: str, to: str) -> bytes:
+    """A memory whose links by one name lead to another."""
+    return encode(decode(data).replace(f"[[{name}]]", f"[[{to}]]"))

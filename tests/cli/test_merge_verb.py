@@ -44,6 +44,15 @@ def test_one_that_says_nothing_more_only_goes(ground: Ground) -> None:
     assert ground.tree()["main/a.md"] == before and "main/b.md" not in ground.tree()
 
 
+def test_what_the_two_say_of_each_other_leads_to_the_one_that_is_left(ground: Ground) -> None:
+    ground.learn({"main/a.md": memory("a", "- Use tabs, as [[b]] says.\n- See [[c]].", "Tabs as in [[b]]")})
+    ground.learn({"main/b.md": memory("b", "- [[b]] holds for Makefiles.")})
+    ground.run("merge", "a", "b")
+    told = ground.tree()["main/a.md"]
+    assert "as [[a]] says" in told and "Tabs as in [[a]]" in told and "[[a]] holds for Makefiles" in told
+    assert "[[c]]" in told and "[[b]]" not in told
+
+
 def test_two_that_do_not_stand_together_are_left_alone(ground: Ground) -> None:
     ground.learn({"main/a.md": memory("a")})
     ground.learn({"main/b.md": memory("b")}, "local")
