@@ -28,7 +28,7 @@ NO_NOUNS = frozenset({"alike", "apart", "due", "foreign", "here", "loose", "near
 NO_NOUNS |= {"straight", "stuck"}
 """Adverbs and adjectives that stand for a thing left unsaid."""
 
-LATER = frozenset({"answered", "client_standing", "completing", "dream_landing", "hosting", "quick"})
+LATER = frozenset({"answered", "client_standing", "completing", "hosting", "quick"})
 """Modules of before this law: a list that only ever gets shorter."""
 
 OVERRIDES = frozenset(

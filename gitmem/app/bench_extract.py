@@ -27,8 +27,7 @@ from gitmem.core.change import TYPES, Change
 from gitmem.core.errors import UsageError
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.extract.plan import plan_extraction
-from gitmem.flows.extract.rules import Rules
+from gitmem.flows.extract.plan import Rules, plan_extraction
 from gitmem.ledger.knowledge import Known
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, Source

@@ -19,8 +19,7 @@ from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core.errors import EngineError, GitmemError, Resting
 from gitmem.core.text import iso, one_line
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.extract.changeset import ChangeSet
-from gitmem.flows.extract.run import Watch, extract_sessions, park_untold
+from gitmem.flows.extract.run import ChangeSet, Watch, extract_sessions, park_untold
 from gitmem.flows.notices import NAME_CHARS, leave
 from gitmem.flows.pause import paused, switched_off
 from gitmem.flows.sessions import present_session, sessions_here

@@ -10,8 +10,8 @@ import typer
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import claim_lines
-from gitmem.flows.difference import FileDiff, between, of_file
 from gitmem.flows.save import look_all
+from gitmem.flows.show import FileDiff, between, of_file
 from gitmem.git.trees import read_file, read_paths
 from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.lookup import chosen_scopes, find

@@ -16,11 +16,10 @@ from gitmem.engines.choice import ENGINES
 from gitmem.engines.engine import Step
 from gitmem.flows.dream import ENDED, DreamOutcome, dream_status
 from gitmem.flows.dream import dream as dream_scope
-from gitmem.flows.dream_process import kill_dreams
+from gitmem.flows.dream_process import Stop, Stopped, kill_dreams
 from gitmem.flows.dream_process import words as how_far
 from gitmem.flows.engines import engine_for
 from gitmem.flows.sessions import present_session
-from gitmem.flows.stop import Stop, Stopped
 from gitmem.ledger.workspace import SCOPES, ScopeName
 
 INTERRUPTED = 130

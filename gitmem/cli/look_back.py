@@ -16,7 +16,7 @@ from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:
-    from gitmem.flows.extract.lookback import Lookback
+    from gitmem.flows.extraction import Lookback
     from gitmem.ledger.suggestions import Suggestion
     from gitmem.transcripts.model import SessionFile
 
@@ -41,7 +41,7 @@ def recorded_before(run: Context, workspace: Workspace, since: float) -> tuple[S
     files = sessions_here(workspace, run.edges)
     if not files:
         return ()
-    from gitmem.flows.extract.lookback import unread  # the rules of extraction take half a second to load
+    from gitmem.flows.extraction import unread  # the rules of extraction take half a second to load
 
     return unread(workspace, files, since)
 
@@ -55,8 +55,7 @@ def offer(run: Context, workspace: Workspace, since: float) -> None:
     files = recorded_before(run, workspace, since)
     if not files or not (run.out.yes or sys.stdin.isatty()):
         return
-    from gitmem.flows.extract.lookback import look_back, pass_over
-    from gitmem.flows.extraction import context_of
+    from gitmem.flows.extraction import context_of, look_back, pass_over
 
     try:
         run.out.ask(f"{counted(len(files), 'recorded session')} of before: look through them now?")

@@ -20,13 +20,13 @@ from gitmem.flows import promotions
 from gitmem.flows.context import Edges
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.document_branch import WaitingDocument
-from gitmem.flows.dream_landing import tell_landed
 from gitmem.flows.dream_sources import lookup
 from gitmem.flows.exchange import after_merge
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.promotions import OfferedPromotion
 from gitmem.flows.review import pick, queue
+from gitmem.flows.review_dream import tell_landed
 from gitmem.flows.review_items import Item
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot

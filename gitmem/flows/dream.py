@@ -26,13 +26,12 @@ from gitmem.dream.schedule import (
 )
 from gitmem.engines.engine import Engine, Step, Tell, untold
 from gitmem.flows.context import Edges
-from gitmem.flows.dream_process import Record, Running, running
+from gitmem.flows.dream_process import Record, Running, Stop, Stopped, running
 from gitmem.flows.dream_sources import dream_sources, lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import leave_proposal
 from gitmem.flows.save import save_all
 from gitmem.flows.sessions import count_sessions
-from gitmem.flows.stop import Stop, Stopped
 from gitmem.git.locks import Locked
 from gitmem.git.repository import short_name
 from gitmem.ledger import failures

@@ -73,7 +73,7 @@ def synchronise(
             save_all(workspace, edges)
         raise
     if done.before or done.landed or workspace.code.refs(DREAMS):
-        from gitmem.flows.dream_landing import settle_landed  # heavy: where a sync runs alone
+        from gitmem.flows.review_dream import settle_landed  # heavy: where a sync runs alone
 
         settle_landed(workspace, edges, done)
     _settle(workspace, edges, done.carried)

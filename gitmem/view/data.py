@@ -14,13 +14,12 @@ from gitmem.core.names import file_address
 from gitmem.core.text import iso
 from gitmem.flows.blame import as_value as claim_value
 from gitmem.flows.blame import blame, code_of
-from gitmem.flows.difference import between
 from gitmem.flows.exit import shown as safe
 from gitmem.flows.last_recalls import last_shown
 from gitmem.flows.review import queue, tell_item
 from gitmem.flows.review_dream import card_value
 from gitmem.flows.review_items import Item
-from gitmem.flows.show import as_value, listed_value, show
+from gitmem.flows.show import as_value, between, listed_value, show
 from gitmem.flows.values import entry_value, sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.land import memory_commit

@@ -25,7 +25,7 @@ from gitmem.dream.proof import prove_plan
 from gitmem.engines import claude_process
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
-from gitmem.flows.stop import Stop, Stopped
+from gitmem.flows.dream_process import Stop, Stopped
 from gitmem.rules.account import errors
 
 pytestmark = pytest.mark.client

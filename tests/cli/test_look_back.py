@@ -17,9 +17,9 @@ from gitmem.cli import extract as verb
 from gitmem.core.change import Change, Origin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
+from gitmem.flows import extraction
 from gitmem.flows.context import initialised_at
 from gitmem.flows.dream_sources import SaidSince
-from gitmem.flows.extract import lookback
 from gitmem.flows.extraction import context_of
 from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.suggestions import open_suggestions
@@ -68,7 +68,7 @@ class Plain(OfflineEngine):
 
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookback, "OfflineEngine", Plain)
+    monkeypatch.setattr(extraction, "OfflineEngine", Plain)
     monkeypatch.setattr(verb, "engine_for", lambda *_: Plain())
 
 
@@ -179,10 +179,10 @@ def test_it_ends_when_time_is_up_or_somebody_interrupts_and_shows_what_it_found(
     gitmem("init", "-y", "--since", "2030-01-01")
     edges = real_edges(repo)
     workspace = initialised_at(edges)
-    ticks = iter((0.0, 1.0, lookback.PATIENCE - 1, lookback.PATIENCE))
-    files = lookback.unread(workspace, sessions_here(workspace, edges))
+    ticks = iter((0.0, 1.0, extraction.PATIENCE - 1, extraction.PATIENCE))
+    files = extraction.unread(workspace, sessions_here(workspace, edges))
     assert [file.path for file in files] == past[::-1]
-    found = lookback.look_back(
+    found = extraction.look_back(
         context_of(workspace, edges, by_hand=True), files, lambda _: None, lambda: next(ticks)
     )
     assert (found.looked, len(found.best), found.more) == (2, 2, 0)
@@ -191,7 +191,7 @@ def test_it_ends_when_time_is_up_or_somebody_interrupts_and_shows_what_it_found(
         if "session 2" in step:
             raise KeyboardInterrupt
 
-    left = lookback.unread(workspace, sessions_here(workspace, edges))
-    found = lookback.look_back(context_of(workspace, edges, by_hand=True), left, interrupt, lambda: 0.0)
+    left = extraction.unread(workspace, sessions_here(workspace, edges))
+    found = extraction.look_back(context_of(workspace, edges, by_hand=True), left, interrupt, lambda: 0.0)
     assert (len(left), found.looked, len(found.best)) == (5, 1, 1)
-    assert len(lookback.unread(workspace, sessions_here(workspace, edges))) == 4
+    assert len(extraction.unread(workspace, sessions_here(workspace, edges))) == 4

@@ -24,7 +24,7 @@ from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings
 from gitmem.flows.dream import DreamOutcome, dream
-from gitmem.flows.stop import Stopped
+from gitmem.flows.dream_process import Stopped
 
 Git = Callable[..., str]
 

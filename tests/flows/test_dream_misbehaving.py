@@ -25,9 +25,8 @@ from gitmem.core.trailers import Fate, FateKind, parse
 from gitmem.dream.schedule import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
 from gitmem.flows.dream import dream
-from gitmem.flows.dream_process import running
+from gitmem.flows.dream_process import Stopped, running
 from gitmem.flows.save import save_all
-from gitmem.flows.stop import Stopped
 from gitmem.git.refs import move_ref
 from gitmem.ledger.dreams import dreams_of
 

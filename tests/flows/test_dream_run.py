@@ -43,10 +43,9 @@ from gitmem.flows import dream as dreaming
 from gitmem.flows import dream_process as dream_kill
 from gitmem.flows import engines
 from gitmem.flows.dream import dream, dream_status, maybe_dream
-from gitmem.flows.dream_landing import tell_landed
-from gitmem.flows.dream_process import kill_dreams, running
+from gitmem.flows.dream_process import SIGNALS, Stopped, kill_dreams, running
 from gitmem.flows.notices import leave, leave_proposal, take
-from gitmem.flows.stop import SIGNALS, Stopped
+from gitmem.flows.review_dream import tell_landed
 from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
@@ -395,7 +394,7 @@ sys.path[:0] = [sys.argv[1]]
 from gitmem.engines.engine import Step
 from gitmem.flows.dream import dream
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.stop import Stopped
+from gitmem.flows.dream_process import Stopped
 if sys.argv[4] == "deaf":
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

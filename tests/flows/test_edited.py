@@ -16,9 +16,8 @@ from gitmem.core.claim import parse_body
 from gitmem.core.memory import parse
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.flows.extract import changeset
-from gitmem.flows.extract.plan import ExtractionPlan, plan_extraction
-from gitmem.flows.extract.rules import Rules
+from gitmem.flows.extract import run as extraction
+from gitmem.flows.extract.plan import ExtractionPlan, Rules, plan_extraction
 from gitmem.ledger.apply import apply
 from gitmem.ledger.edits import claim_keys, fates, said_anew, taken_out
 from gitmem.ledger.knowledge import Known
@@ -239,11 +238,11 @@ def test_a_change_and_what_it_edits_survive_the_disk() -> None:
     assert change_from_json(change_to_json(change)) == change
     assert change_from_json({**change_to_json(change), "edited": {"before": 3, "after": "x"}}) is None
     assert change_from_json(change_to_json(edit(AFTER + b"\xff"))) is None
-    whole = changeset.ChangeSet(
+    whole = extraction.ChangeSet(
         "j", "s", "anthropic:x", "", suggested=(suggest(change, "local", "2026-11-20T10:00:00Z", "a:x"),)
     )
     whole = replace(whole, usage="requests=1 input=10")
-    assert changeset.from_json(changeset.to_json(whole)) == whole
+    assert extraction.from_json(extraction.to_json(whole)) == whole
 
 
 def test_two_edits_that_bring_the_same_and_take_other_things_are_two() -> None:

@@ -19,10 +19,8 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import Edges, initialised_at, workspace_at
-from gitmem.flows.extract.changeset import from_json
-from gitmem.flows.extract.plan import plan_extraction
-from gitmem.flows.extract.rules import Rules
-from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
+from gitmem.flows.extract.plan import Rules, plan_extraction
+from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee, from_json
 from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.extraction import context_of
 from gitmem.flows.suggestions import accept_suggestions

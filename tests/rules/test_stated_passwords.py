@@ -18,8 +18,7 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.agent_writes import carry_out
 from gitmem.flows.context import workspace_at
 from gitmem.flows.edit import Wanted, composed, remember
-from gitmem.flows.extract.plan import plan_extraction
-from gitmem.flows.extract.rules import Rules
+from gitmem.flows.extract.plan import Rules, plan_extraction
 from gitmem.flows.review import queue
 from gitmem.flows.save import save_all
 from gitmem.ledger.apply import Placed
