@@ -28,9 +28,6 @@ CUT_WORDS = 3
 
 FORMAT_FILE = ".gitmem"
 
-CARRIED = "Carry memory over a purge"
-"""Subject of a commit that brings two epochs together: of its parents the first tells who taught what."""
-
 _WORDS_OF_GITMEM = (
     "Begin a memory",
     "Gitmem-Op: add update delete merge restore sync adopt page dream purge",

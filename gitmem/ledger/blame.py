@@ -33,7 +33,7 @@ from gitmem.core.facts import undated
 from gitmem.core.memory import Memory, description_claim, disputed_keys, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import archived_path, homes, hot_path
-from gitmem.core.purge import CARRIED, Purge, unfit
+from gitmem.core.purge import Purge, unfit
 from gitmem.core.text import iso
 from gitmem.core.trailers import (
     MOVE_JOB,
@@ -258,7 +258,7 @@ class _Search:
         pending = dict.fromkeys(islice(graph, 1), sought)
         for oid, parents in graph.items():
             for path, ids in pending.pop(oid, {}).items():
-                for id in ids.keys() - self._passed(oid, parents, path, ids, pending):
+                for id in ids.keys() - self._passed(parents, path, ids, pending):
                     self._arrived(oid, path, id, ids[id], graph, pending)
 
     def _off_the_line(self, start: str, sought: Sought) -> Sought:
@@ -278,7 +278,6 @@ class _Search:
 
     def _passed(
         self,
-        oid: str,
         parents: tuple[str, ...],
         path: str,
         ids: Mapping[str, set[Slot]],
@@ -286,10 +285,8 @@ class _Search:
     ) -> set[str]:
         """Hands claims on to the parents that have them; returns their ids."""
         passed: set[str] = set()
-        # What somebody else's purge left was taught by whoever had taught it before.
-        over = len(parents) > 1 and self._commit(oid).subject == CARRIED
         for parent in parents:
-            left = set(ids) - (passed if over else set())
+            left = set(ids)
             for place in (path, *(home for home in homes(path) if home != path)):
                 held = left & self._held(parent, place).keys()
                 for id in held:

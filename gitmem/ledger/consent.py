@@ -15,7 +15,7 @@ from gitmem.core.purge import Purge
 from gitmem.git.repository import MissingObject, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.counterparts import match, replaced
-from gitmem.ledger.epochs import Epoch, epoch_of
+from gitmem.ledger.epochs import Epoch, apart, epoch_of
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
@@ -99,20 +99,19 @@ def check_consent(
         PurgeWaits: a person has to decide.
         MissingObject: a history is incomplete.
     """
-    if not _apart(repo, ours, theirs):
+    if not apart(repo, ours, theirs):
         return "", Purge()
     if peer.own:
         return None, Purge()
-    shared, waiting = last_shared(repo, peer.tracking, ours), _purged_waiting(repo, peer.tracking, ours)
-    takes = what_it_takes(repo, ours, theirs, shared, waiting, follow=follow)
-    if peer.agreed != theirs and takes is not None:
+    found = _look(repo, peer.tracking, ours, theirs, follow=follow)
+    if peer.agreed != theirs and found.takes:
         id = purge_id(theirs)
         raise PurgeWaits(
             f"Somebody purged memory at {peer.name}: nothing is taken or sent before you decide",
             f"See what goes: git mem review show {id}. Take it: git mem review accept {id}. "
             f"Turn it down: git mem review reject {id}",
         )
-    return shared, waiting
+    return found.shared, found.waiting
 
 
 def foreign_purge(workspace: Workspace) -> ForeignPurge | None:
@@ -124,58 +123,70 @@ def foreign_purge(workspace: Workspace) -> ForeignPurge | None:
         remote = find_remote(workspace.git, workspace.top)
         tracking = remote.tracking(SHARED_REF)
         ours, theirs = repo.ref(SHARED_REF), repo.ref(tracking)
-        if ours is None or theirs is None or not _apart(repo, ours, theirs):
+        if ours is None or theirs is None or not apart(repo, ours, theirs):
             return None
-        shared = last_shared(repo, tracking, ours)
-        follow = workspace.sharing == "review"
-        waiting = _purged_waiting(repo, tracking, ours)
-        takes = what_it_takes(repo, ours, theirs, shared, waiting, follow=follow)
-        if takes is None:
+        found = _look(repo, tracking, ours, theirs, follow=workspace.sharing == "review")
+        if not found.takes:
             return None
-        before, there = (list_files(repo, repo.commit(oid).tree) for oid in (shared or ours, theirs))
+        before, there = (list_files(repo, repo.commit(oid).tree) for oid in (found.shared or ours, theirs))
         known = {path: oid for path, oid in before.items() if kind(path) in ("memory", "log")}
         last = repo.commit(theirs)
         return ForeignPurge(
             remote.name,
             theirs,
-            shared,
+            found.shared,
             epoch_of(repo, theirs),
             f"{last.author.name} <{last.author.email}>",
             tuple(sorted(known.keys() - there.keys())),
             tuple(sorted(path for path in known.keys() & there.keys() if known[path] != there[path])),
-            *takes,
+            found.texts,
+            found.unproved,
         )
     return None
 
 
-def what_it_takes(
-    repo: Repository, ours: str, theirs: str, shared: str | None, waiting: Purge, *, follow: bool
-) -> tuple[int, int] | None:
-    """What taking a fetched commit in would take from here; None for nothing that had to be asked about.
+@dataclass(frozen=True)
+class _Taking:
+    """What taking a fetched commit of another epoch in would take from here.
+
+    Attributes:
+        shared: from `_last_shared`.
+        waiting: texts that were purged of branches that wait at the remote, and that ours has.
+        takes: whether anything has to be asked about.
+        texts: how many texts it took out.
+        unproved: commits of ours that it replaces and of which nothing tells what became; where it is not
+            known what was shared, all that have no counterpart count.
+    """
+
+    shared: str | None
+    waiting: Purge
+    takes: bool = False
+    texts: int = 0
+    unproved: int = 0
+
+
+def _look(repo: Repository, tracking: str, ours: str, theirs: str, *, follow: bool) -> _Taking:
+    """Works it out from the two histories.
 
     Args:
-        ours, theirs: of two epochs.
-        shared: from `last_shared`.
-        waiting: what was purged of branches that wait there.
         follow: theirs is taken whatever its number; else only one of a higher epoch replaces anything.
-
-    Returns:
-        How many texts it took out; and how many commits of ours it replaces of which nothing tells what
-        became: where it is not known what was shared, all that have no counterpart count.
 
     Raises:
         MissingObject: a history is incomplete.
     """
+    shared, waiting = _last_shared(repo, tracking, ours), _purged_waiting(repo, tracking, ours)
+    found = _Taking(shared, waiting)
     if repo.is_ancestor(ours, theirs) or repo.is_ancestor(theirs, ours):
-        return None
+        return found
     if shared and not waiting and repo.is_ancestor(shared, theirs):
         # All that was shared is in it: nothing was replaced.
-        return None
-    found = match(repo, ours, theirs)
-    left = found.own if shared is None else replaced(repo, found, shared)
+        return found
+    laid = match(repo, ours, theirs)
+    left = laid.own if shared is None else replaced(repo, laid, shared)
     replaces = follow or epoch_of(repo, theirs) > epoch_of(repo, ours)
-    purged = found.there | waiting
-    return (len(purged.texts), len(left)) if purged or (replaces and left) else None
+    purged = laid.there | waiting
+    takes = bool(purged) or (replaces and bool(left))
+    return _Taking(shared, waiting, takes, len(purged.texts), len(left))
 
 
 def _purged_waiting(repo: Repository, tracking: str, ours: str) -> Purge:
@@ -186,16 +197,12 @@ def _purged_waiting(repo: Repository, tracking: str, ours: str) -> Purge:
     texts = frozenset[str]()
     for oid in repo.refs(f"{tracking.removesuffix('project')}inbox/").values():
         with suppress(MissingObject):
-            if _apart(repo, ours, oid):
+            if apart(repo, ours, oid):
                 texts |= match(repo, ours, oid).there.texts
     return Purge(texts)
 
 
-def _apart(repo: Repository, one: str, other: str) -> bool:
-    return epoch_of(repo, one) != epoch_of(repo, other)
-
-
-def last_shared(repo: Repository, tracking: str, ours: str) -> str | None:
+def _last_shared(repo: Repository, tracking: str, ours: str) -> str | None:
     """The last commit of ours that a remote is known to have had, by the log of what was fetched from it.
 
     Returns:

@@ -36,7 +36,7 @@ from gitmem.git.remote import Remote
 from gitmem.git.repository import BLOB, EXECUTABLE, Commit, MissingObject, RefMoved, Repository
 from gitmem.git.trees import changed_files, list_files, read_file, read_paths, write_tree
 from gitmem.ledger.counterparts import match
-from gitmem.ledger.epochs import epoch_of
+from gitmem.ledger.epochs import apart
 from gitmem.ledger.excerpt import Given, Said, portion, said
 from gitmem.ledger.land import land_commit, root_name
 from gitmem.ledger.merge import SUBJECT as MERGED
@@ -109,7 +109,7 @@ def _left_before(repo: Repository, remote: Remote, tip: str) -> Set[str]:
     They stay as they are, or teammates would not know them for what they have.
     """
     theirs = repo.ref(remote.tracking(SHARED_REF))
-    if theirs is None or epoch_of(repo, theirs) == epoch_of(repo, tip):
+    if theirs is None or not apart(repo, theirs, tip):
         return frozenset()
     return frozenset(match(repo, theirs, tip).pairs.values())
 

@@ -89,6 +89,11 @@ def epoch_of(repo: Repository, commit: str) -> Epoch:
     return epoch(repo, repo.commit(commit).tree)
 
 
+def apart(repo: Repository, one: str, other: str) -> bool:
+    """Whether two commits are of different epochs."""
+    return epoch_of(repo, one) != epoch_of(repo, other)
+
+
 def after(known: Iterable[Epoch], mark: str) -> Epoch:
     """The epoch that follows all of these.
 
@@ -110,8 +115,7 @@ def refuse_other(repo: Repository, one: str, other: str) -> None:
     Raises:
         OtherEpoch: they are of different epochs.
     """
-    first, second = epoch_of(repo, one), epoch_of(repo, other)
-    if first != second:
+    if apart(repo, one, other):
         raise OtherEpoch(
             f"{one[:12]} and {other[:12]} lie on two sides of a purge and are never merged",
             "Run: git mem sync",

@@ -26,7 +26,7 @@ from gitmem.ledger.epochs import FORMER_DAYS, expired
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import root_objects
 from gitmem.ledger.memory_refs import MemoryRefs, clear_logs
-from gitmem.ledger.record import read_record, write_record
+from gitmem.ledger.record import read_record, records, write_record
 from gitmem.values import dataclass
 
 JOURNAL = Path("gitmem") / "erase.json"
@@ -88,7 +88,9 @@ def erase(git: GitCommand, git_dir: Path, oids: set[str]) -> int:
     if not oids:
         return 0
     store = git_dir / "objects"
-    graphed = _remove_graphs(store)
+    # Commit graphs would name what is gone; git's own upkeep writes them anew.
+    for path in (store / "info" / "commit-graph", *(store / "info" / "commit-graphs").glob("*")):
+        path.unlink(missing_ok=True)
     left: set[str] = set()
     # Another process may pack what was loose a moment ago.
     for _ in range(3):
@@ -99,9 +101,6 @@ def erase(git: GitCommand, git_dir: Path, oids: set[str]) -> int:
         left = set(existing(git, git_dir, oids))
         if not left:
             break
-    if graphed is not None:
-        words = ["commit-graph", "write", "--reachable"]
-        git.run([*words, *(["--changed-paths"] if graphed else [])], git_dir=git_dir, check=False)
     return len(oids) - len(left)
 
 
@@ -171,22 +170,6 @@ def _write_anew(git: GitCommand, git_dir: Path, pack: Path, kept: Sequence[str])
     # The index last but for the pack: without it git does not see the pack at all.
     for end in (*_MARKERS, *_OTHERS, ".pack"):
         pack.with_suffix(end).unlink(missing_ok=True)
-
-
-def _remove_graphs(store: Path) -> bool | None:
-    """Removes commit graphs, which would name what is gone.
-
-    Returns:
-        Whether they told of changed paths; None where there were none.
-    """
-    chain = store / "info" / "commit-graphs"
-    files = [path for path in (store / "info" / "commit-graph", *chain.glob("*")) if path.is_file()]
-    if not files:
-        return None
-    paths = any(b"BIDX" in path.read_bytes()[:4096] for path in files)
-    for path in files:
-        path.unlink(missing_ok=True)
-    return paths
 
 
 @dataclass(frozen=True)
@@ -290,12 +273,12 @@ def end_former(repo: Repository, states: Collection[Path], now: float) -> int:
         return 0
     until = now - FORMER_DAYS * 86_400
     for state in states:
-        for path in (state / "live").glob("*.json"):
-            with suppress(RepositoryError), writer_lock(state / "live", path.stem, timeout=30.0):
-                record = read_record(state, path.stem)
+        for key, _ in records(state):
+            with suppress(RepositoryError), writer_lock(state / "live", key, timeout=30.0):
+                record = read_record(state, key)
                 if record is not None and record.before and record.laid_out < until:
                     # Nobody writes any more into a file that was replaced so long ago.
-                    write_record(state, path.stem, replace(record, before={}))
+                    write_record(state, key, replace(record, before={}))
     note_old(repo, found.values())
     moves = {ref: (oid, None) for ref, oid in found.items()}
     move_refs(repo, moves, "gitmem upkeep")
@@ -319,10 +302,9 @@ def _write(repo: Repository, note: _Note) -> None:
 
 def _recorded(state: Path) -> set[str]:
     """Objects that records of live directories name."""
-    found: set[str] = set()
-    for path in (state / "live").glob("*.json"):
-        with suppress(OSError, ValueError, AttributeError, KeyError):
-            data = json.loads(path.read_bytes())
-            found |= {*map(str, data["files"].values())}
-            found |= {oid for oids in data["before"].values() for oid in str(oids).split()}
-    return found
+    return {
+        oid
+        for _, record in records(state)
+        for oids in (*record.files.values(), *record.before.values())
+        for oid in oids.split()
+    }

@@ -31,7 +31,7 @@ from gitmem.git.remote import Move, Remote
 from gitmem.git.repository import TREE, RefMoved, Repository, Signature, short_name
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.arrival import check_arrival
-from gitmem.ledger.epochs import epoch_of
+from gitmem.ledger.epochs import apart
 from gitmem.ledger.indexes import hot, with_indexes
 from gitmem.ledger.land import Copies, Ref, Tip, Write, Written, land, root_commit
 from gitmem.ledger.merge import merge_commits
@@ -167,7 +167,7 @@ def decided(repo: Repository, remote: Remote) -> str:
     """The memory branch as last seen, with what was accepted here and is not sent yet; a commit."""
     published = repo.ref(remote.tracking(SHARED_REF)) or root_commit(repo)
     accepted = repo.ref(ACCEPTED)
-    if accepted is None or epoch_of(repo, accepted) != epoch_of(repo, published):
+    if accepted is None or apart(repo, accepted, published):
         return published
     return merge_commits(repo, accepted, published).commit
 
@@ -249,7 +249,7 @@ def _asking(repo: Repository, remote: Remote, memory: str | None = None) -> Iter
             continue
         # Where one branch cannot be read, all others still can.
         with suppress(RepositoryError):
-            if epoch_of(repo, oid) == epoch_of(repo, memory):
+            if not apart(repo, oid, memory):
                 ground = left(repo, memory, oid)
                 lacking = outstanding(repo, memory, oid, ground)
                 if lacking:

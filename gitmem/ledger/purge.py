@@ -9,7 +9,7 @@ Whether a purged text is gone: a look at every object of a repository, and at ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +40,7 @@ from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.proposals import about
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.rewrite import Rewriting, rewrite
-from gitmem.ledger.scrub import files_with, lives, scrub_live, scrub_records, scrub_states
+from gitmem.ledger.scrub import Crossing, files_with, lives, repositories, scrub_states, settle
 from gitmem.ledger.workspace import DOCS_REF, SHARED_REF, Workspace
 
 TRIES = 8
@@ -183,7 +183,7 @@ def plan_purge(workspace: Workspace, target: Target) -> PurgePlan:
     commits = held = 0
     paths: set[str] = set()
     unfinished = False
-    for repo, private in repositories(workspace, target):
+    for repo, private in concerned(workspace, target):
         rewriting = rewrite(repo, rewritable(workspace, repo, private, target), target.purge, "", dry=True)
         refs += [RefPlan(ref, private) for ref in sorted(rewriting.tips)]
         commits += rewriting.told.rewritten
@@ -199,14 +199,9 @@ def plan_purge(workspace: Workspace, target: Target) -> PurgePlan:
     return PurgePlan(tuple(refs), commits, held, tuple(sorted(paths)), live, unfinished)
 
 
-def repositories(workspace: Workspace, target: Target) -> list[tuple[Repository, bool]]:
+def concerned(workspace: Workspace, target: Target) -> list[tuple[Repository, bool]]:
     """The repositories that a purge may concern, and whether each is the private one."""
-    found: list[tuple[Repository, bool]] = []
-    if target.concerns(private=False):
-        found.append((workspace.code, False))
-    if target.concerns(private=True) and workspace.has_private:
-        found.append((workspace.private, True))
-    return found
+    return [(repo, private) for repo, private in repositories(workspace) if target.concerns(private)]
 
 
 def rewritable(workspace: Workspace, repo: Repository, private: bool, target: Target) -> MemoryRefs:
@@ -249,7 +244,7 @@ class Purging:
             RepositoryError: history cannot be read, or a ref cannot be written.
         """
         self._drop_proposals()
-        for repo, private in repositories(self.workspace, self.target):
+        for repo, private in concerned(self.workspace, self.target):
             remote = None if private else self._remote()
             rewriting, published = self._publish(repo, private, remote)
             known = self._move(repo, rewriting, published)
@@ -267,23 +262,15 @@ class Purging:
 
     def scrub(self) -> None:
         """Takes it out of live directories, records, logs, jobs and search indexes."""
-        workspace, texts = self.workspace, Purge(self.purge.texts, keys=self.purge.keys)
-        seen = lives(workspace)
-        files, left = 0, []
-        for live in seen:
-            private = live.scope.name != "project"
-            purge = self.purge if live.scope.name == self.target.scope else texts
-            count, kept = scrub_live(live, purge, self._commits.get(private, {}), live.scope.repo)
-            files += count
-            left += [Left(str(path), "the code branch tracks it, or it cannot be written") for path in kept]
-        keys = [live.key for live in seen]
-        for repo, private in repositories(workspace, Target(texts)):
-            state = workspace.private_state if private else workspace.state
-            scrub_records(state, keys, texts, self._commits.get(private, {}), repo)
-        scrub_states(workspace, texts)
-        for repo, _ in repositories(workspace, self.target):
-            note_clean(repo)
-        self.done = replace(self.done, files=files, left=(*self.done.left, *left))
+        workspace, scope = self.workspace, self.target.scope
+        ref = workspace.scope(scope).ref if scope else ""
+        for repo, private in repositories(workspace):
+            crossing = Crossing(ref, self.purge, self._commits.get(private, {}))
+            files, kept = settle(workspace, repo, [crossing], private=private)
+            left = (Left(str(path), "the code branch tracks it, or it cannot be written") for path in kept)
+            self.done = replace(self.done, files=self.done.files + files, left=(*self.done.left, *left))
+            if self.target.concerns(private):
+                note_clean(repo)
 
     def finish(self) -> Purged:
         """Forgets where refs were, erases what nothing refers to any more, and looks whether it is gone.
@@ -292,7 +279,7 @@ class Purging:
             RepositoryError: what is still used cannot be told, or a pack cannot be written.
         """
         states = (self.workspace.state, self.workspace.private_state)
-        for repo, private in repositories(self.workspace, self.target):
+        for repo, private in concerned(self.workspace, self.target):
             made = self._commits.get(private, {})
             replaced = {old for old, new in made.items() if old != new}
             refs = memory_refs(repo, private=private)
@@ -302,12 +289,15 @@ class Purging:
             old = replaced | {oid for oid in old_tips(repo) if oid not in made}
             erased = leave_epoch(repo, refs, stale, old, states)
             name = f"the {'private' if private else 'code'} repository"
-            proof = look_at_objects(repo, self.purge, self._gone.get(private, set()), states, name)
+            looked = objects_with(repo.git, repo.git_dir, repo.hex_length, self.purge.holds)
+            hits = {*looked.found, *existing(repo.git, repo.git_dir, self._gone.get(private, ()))}
+            if hits:
+                erased += erase_old(repo, states, hits)
             self.done = replace(
                 self.done,
-                erased=self.done.erased + erased + proof.erased,
-                scanned=self.done.scanned + proof.scanned,
-                left=(*self.done.left, *proof.left),
+                erased=self.done.erased + erased,
+                scanned=self.done.scanned + looked.number,
+                left=(*self.done.left, *_left_in(repo, hits, name)),
             )
         if self._dropped and not self.target.concerns(private=True):
             erased = erase_old(self.workspace.private, states)
@@ -459,48 +449,6 @@ class Purging:
         return merge_commits(repo, tip, published).commit
 
 
-@dataclass(frozen=True)
-class Proof:
-    """What a look at every object came to.
-
-    Attributes:
-        scanned: objects that were looked at.
-        erased: objects that held it, and that nothing referred to.
-        left: where it still is.
-    """
-
-    scanned: int
-    erased: int
-    left: tuple[Left, ...]
-
-
-def look_at_objects(
-    repo: Repository, purge: Purge, gone: Collection[str], states: Iterable[Path], name: str
-) -> Proof:
-    """Looks at every object of a repository, and erases what holds it and dangles.
-
-    Args:
-        gone: contents of memories that went as a whole.
-        states: as for `erase_old`.
-        name: what a person calls the repository.
-
-    Raises:
-        RepositoryError: it cannot be told what is still used, or a pack cannot be written.
-    """
-    git = repo.git
-    looked = objects_with(git, repo.git_dir, repo.hex_length, purge.holds)
-    hits, erased = {*looked.found, *existing(git, repo.git_dir, gone)}, 0
-    if hits:
-        erased = erase_old(repo, states, hits)
-        hits = set(existing(git, repo.git_dir, hits))
-    proposed = _proposed(repo, git) if hits else frozenset()
-    left = tuple(
-        Left(f"{path or oid[:12]} in {name}", PROPOSED if oid in proposed else _why(repo.git_dir, oid))
-        for oid, path in _located(git, repo.git_dir, hits).items()
-    )
-    return Proof(looked.number, erased, left)
-
-
 def look_at_files(workspace: Workspace, texts: Purge) -> list[Left]:
     """Files of gitmem's state and of live directories that hold a text."""
     if not texts:
@@ -510,27 +458,29 @@ def look_at_files(workspace: Workspace, texts: Purge) -> list[Left]:
     return [Left(str(path), "it cannot be written") for path in dict.fromkeys(found)]
 
 
-def _located(git: GitCommand, git_dir: Path, oids: set[str]) -> dict[str, str]:
-    """Where objects are in history: name to a path, empty where that is not known."""
-    found = dict.fromkeys(sorted(oids), "")
-    if not oids:
-        return {}
-    words = ["rev-list", "--objects", "--missing=allow-any", "--all", "--reflog", "--indexed-objects"]
-    for line in git.run(words, git_dir=git_dir, check=False).text.split("\n"):
-        oid, _, path = line.partition(" ")
-        if oid in found:
-            found[oid] = path
-    return dict(list(found.items())[:MOST_LEFT])
+def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[Left]:
+    """Where objects that could not be erased are in history, and why."""
+    found = dict.fromkeys(sorted(existing(repo.git, repo.git_dir, oids)), "")
+    if not found:
+        return []
+    # What is nowhere but in changes to documents that wait is listed as such.
+    others = _listed(repo, f"--exclude={DOCS_REF}", "--all", "--reflog", "--indexed-objects")
+    documents = _listed(repo, DOCS_REF) if repo.ref(DOCS_REF) is not None else {}
+    return [
+        Left(
+            f"{others.get(oid) or documents.get(oid) or oid[:12]} in {name}",
+            PROPOSED if oid in documents and oid not in others else _why(repo.git_dir, oid),
+        )
+        for oid in list(found)[:MOST_LEFT]
+    ]
 
 
-def _proposed(repo: Repository, git: GitCommand) -> frozenset[str]:
-    """Objects that are nowhere but in changes to documents that wait."""
-    if repo.ref(DOCS_REF) is None:
-        return frozenset()
-    words = ["rev-list", "--objects", "--missing=allow-any", DOCS_REF, "--not"]
-    words += [f"--exclude={DOCS_REF}", "--all"]
-    listed = git.run(words, git_dir=repo.git_dir, check=False).text.split("\n")
-    return frozenset(line.partition(" ")[0] for line in listed)
+def _listed(repo: Repository, *words: str) -> dict[str, str]:
+    """Objects that some refs reach, and the path of each, empty where it has none."""
+    listed = repo.git.run(
+        ["rev-list", "--objects", "--missing=allow-any", *words], git_dir=repo.git_dir, check=False
+    ).text
+    return {oid: path for oid, _, path in (line.partition(" ") for line in listed.split("\n"))}
 
 
 def _why(git_dir: Path, oid: str) -> str:

@@ -8,20 +8,17 @@ What a clone does once its memory was carried over a purge that was made elsewhe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import field, replace
 
-from gitmem.core.names import FORMAT_FILE
-from gitmem.core.purge import CARRIED, Purge
+from gitmem.core.purge import Purge
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.objects import encode_commit, parse_commit
 from gitmem.git.packs import RawObjects
 from gitmem.git.refs import move_refs
 from gitmem.git.repository import MissingObject, Repository
-from gitmem.git.trees import changed_files, read_files
+from gitmem.git.trees import changed_files
 from gitmem.ledger.counterparts import Match, match, replaced
 from gitmem.ledger.epochs import Epoch, OtherEpoch, epoch_of, joined
 from gitmem.ledger.erase import note_old
@@ -31,9 +28,9 @@ from gitmem.ledger.merge import MergedCommit, merge_commits, merge_of_trees
 from gitmem.ledger.rewrite import Rewriter, rewrite, with_what_stands_for
 from gitmem.values import dataclass
 
-_FRONT = re.compile(rb"\A---\r?\n.*?^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+SUBJECT = "Carry memory over a purge"
+"""Of the commit with what replaying one by one did not bring: what merges of one's own had settled."""
 
-SUBJECT = "Keep who taught what a purge left"
 NOTHING = Purge()
 
 
@@ -116,8 +113,7 @@ def carry_over(
 ) -> Carried:
     """Replays what only one commit's history has on another, in another epoch; no ref is moved.
 
-    What the other side once had of it, and has nothing of now, is not replayed: it was replaced there. Its
-    authors are told all the same for what still stands.
+    What the other side once had of it, and has nothing of now, is not replayed: it was replaced there.
 
     Args:
         onto: the commit that stays as it is, unless the other side had purged what it still holds.
@@ -136,25 +132,6 @@ def carry_over(
     found = replace(found, here=here if side else found.here | here)
     with closing(RawObjects.of(repo, repo.git)) as store:
         return _Carrying(repo, store, found, known).run(onto, from_, published, at_fork)
-
-
-@dataclass(frozen=True)
-class _Standing(Purge):
-    """Leaves of a text just the lines that stand somewhere now: who taught them is told, nothing else.
-
-    Attributes:
-        lines: of all files of the tree that stands.
-    """
-
-    lines: frozenset[bytes] = frozenset()
-
-    def clean_file(self, path: str, data: bytes) -> bytes:
-        """The lines that stand; nothing where only frontmatter is left."""
-        if path == FORMAT_FILE:
-            return data
-        kept = b"".join(line for line in data.splitlines(keepends=True) if line.strip() in self.lines)
-        body = _FRONT.sub(b"", kept, count=1)
-        return kept if body.strip() else b""
 
 
 class _Carrying:
@@ -176,8 +153,8 @@ class _Carrying:
         former = self._former(from_, epoch) if left or nothing_proved else ""
         start = commits.get(found.frontier, found.frontier) if at_fork and found.frontier else onto
         if left:
-            # Nothing of where they parted is left; who taught what is told by what `onto` stands on.
-            start = onto = onto if at_fork else self._with_authors(onto, left, commits)
+            # Nothing of where they parted is left.
+            start = onto
             own = tuple(oid for oid in found.own if oid not in frozenset(left))
             self.found = found = replace(found, own=own, frontier=published or "")
         cleaner = Rewriter(self.store, self.purge | found.here, epoch)
@@ -201,7 +178,7 @@ class _Carrying:
         merged = merge_of_trees(self.repo, last[0], tree, last[1])
         merges.append(merged)
         if merged.tree != tree:
-            tip, tree = self._joint(from_, merged.tree, tip), merged.tree
+            tip, tree = self._joint(from_, tip, merged.tree), merged.tree
         self.store.flush()
         commits.setdefault(from_, tip)
         return Carried(
@@ -222,40 +199,6 @@ class _Carrying:
         """The history that is left, without what is known to have been purged."""
         purge = self.purge | self.found.here
         return self._rewritten(from_, purge, epoch)[from_] if purge else from_
-
-    def _with_authors(self, onto: str, left: Iterable[str], known: Mapping[str, str]) -> str:
-        """A commit with the tree of another, which has who taught what still stands there for a parent.
-
-        Of the commits that were replaced only lines go along that the tree has anyway.
-        """
-        tree = self.repo.commit(onto).tree
-        lines = {
-            line.strip() for data in read_files(self.repo, tree).values() for line in data.splitlines()
-        }
-        standing = Rewriter(
-            self.store, _Standing(lines=frozenset(lines)), epoch_of(self.repo, onto), sparse=True
-        )
-        made: dict[str, str] = {}
-        trees: dict[str, str] = {}
-        tip = ""
-        for oid in left:
-            commit = self.repo.commit(oid)
-            kept = standing.tree(commit.tree)
-            parents = dict.fromkeys(
-                made.get(parent) or known.get(parent, parent) for parent in commit.parents
-            )
-            above = tuple(parents)
-            if len(above) == 1 and trees.get(above[0]) == kept:
-                tip = made[oid] = above[0]
-                continue
-            told = replace(parse_trailers(commit.message), claims=(), undoes="", reviewed="")
-            message = format_message(SUBJECT, told)
-            data = encode_commit(kept, above, commit.author, commit.committer, message)
-            tip = made[oid] = self.store.add("commit", data)
-            trees[tip] = kept
-        joint = self._joint(onto, tree, tip, onto)
-        self.store.flush()
-        return joint
 
     def _rewritten(self, onto: str, purge: Purge, epoch: Epoch) -> dict[str, str]:
         fuller, suspects = with_what_stands_for(self.store, purge, [onto])
@@ -282,12 +225,11 @@ class _Carrying:
         cleaner.knows({oid: made})
         return made
 
-    def _joint(self, from_: str, tree: str, *parents: str) -> str:
-        self.store.flush()
+    def _joint(self, from_: str, parent: str, tree: str) -> str:
         old = parse_commit(self.store.read(from_)[1], from_)
         who = replace(ROOT_SIGNATURE, time=old.committer.time)
-        message = format_message(CARRIED, Provenance(op="merge", writer="sync"))
-        return self.store.add("commit", encode_commit(tree, parents, who, who, message))
+        message = format_message(SUBJECT, Provenance(op="merge", writer="sync"))
+        return self.store.add("commit", encode_commit(tree, (parent,), who, who, message))
 
     def _lost(self) -> tuple[str, ...]:
         gone, found = self.purge.memories | self.found.here.memories, set[str]()

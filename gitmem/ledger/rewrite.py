@@ -67,7 +67,6 @@ class Rewriter:
 
     Args:
         suspects: objects that hold a text (`objects_with`); None to look into every file.
-        sparse: a file of which nothing is left goes, with its name.
     """
 
     def __init__(
@@ -76,16 +75,14 @@ class Rewriter:
         purge: Purge,
         epoch: Epoch,
         suspects: frozenset[str] | None = None,
-        *,
-        sparse: bool = False,
     ) -> None:
-        self.store, self.purge, self.epoch, self.sparse = store, purge, epoch, sparse
+        self.store, self.purge, self.epoch = store, purge, epoch
         self.told = Told()
         self._suspects = suspects
         self._root = list(root_objects(store.hex_length))[-1]
         self._trees: dict[tuple[str, str], str | None] = {}
         self._rows: dict[str, dict[Row, Row | None]] = {}
-        self._blobs: dict[tuple[str, str], str | None] = {}
+        self._blobs: dict[tuple[str, str], str] = {}
         self._formats: dict[str, str] = {}
         self._short: dict[str, str] = {}
         self._newest: list[str] = []
@@ -213,7 +210,7 @@ class Rewriter:
             self.told.paths.add(path)
         return Row(row.mode, name, bytes.fromhex(oid))
 
-    def _blob(self, oid: str, path: str) -> str | None:
+    def _blob(self, oid: str, path: str) -> str:
         name = path.rpartition("/")[2]
         special = (name == INDEX and bool(self.purge.memories)) or (
             name == TOMBSTONES and bool(self.purge.keys)
@@ -224,8 +221,7 @@ class Rewriter:
         if key not in self._blobs:
             kind, data = self.store.read(oid)
             fresh = self.purge.clean_file(path, data) if kind == "blob" else data
-            made = oid if fresh == data else self.store.add("blob", fresh)
-            self._blobs[key] = None if self.sparse and not fresh else made
+            self._blobs[key] = oid if fresh == data else self.store.add("blob", fresh)
         return self._blobs[key]
 
     def _with_epoch(self, tree: str | None) -> str:

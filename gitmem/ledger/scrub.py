@@ -22,12 +22,12 @@ from gitmem.git.packs import objects_with
 from gitmem.git.repository import MissingObject, Repository
 from gitmem.git.trees import blob_or_none
 from gitmem.ledger.counterparts import match
-from gitmem.ledger.epochs import Epoch, epoch_of
+from gitmem.ledger.epochs import Epoch, apart, epoch_of
 from gitmem.ledger.erase import leave_epoch, left_behind, note_clean, old_tips
 from gitmem.ledger.files import CATALOG, COMMITS, WARNINGS, delete_index, linked, write_atomically
 from gitmem.ledger.layout import ASIDE, blob_name, displaced_files, is_laid_out, label, replace_file
 from gitmem.ledger.memory_refs import memory_refs
-from gitmem.ledger.record import Record, read_record, write_record
+from gitmem.ledger.record import Record, read_record, records, write_record
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.state import FILE as STATE
 from gitmem.ledger.state import scrub as scrub_entries
@@ -86,12 +86,11 @@ def scrub_records(
         purge: texts alone: whose memories a record shows is not known.
     """
     seen = frozenset(known)
-    for path in sorted((state / "live").glob("*.json")):
-        record = None if path.stem in seen else read_record(state, path.stem)
-        if record is not None:
-            with suppress(RepositoryError), writer_lock(state / "live", path.stem, timeout=30.0):
+    for key, record in records(state):
+        if key not in seen:
+            with suppress(RepositoryError), writer_lock(state / "live", key, timeout=30.0):
                 folder = Path(record.path)
-                _write_mapped(state, path.stem, record, _agent(folder), purge, commits, repo)
+                _write_mapped(state, key, record, _agent(folder), purge, commits, repo)
                 _scrub_unknown(folder, purge)
 
 
@@ -138,7 +137,7 @@ def lives(workspace: Workspace) -> tuple[LiveDirectory, ...]:
 
 def scrub_states(workspace: Workspace, texts: Purge) -> None:
     """Takes texts out of gitmem's own state, and search indexes away."""
-    for repo, private in _repositories(workspace):
+    for repo, private in repositories(workspace):
         state = workspace.private_state if private else workspace.state
         for folder in sorted((state / "displaced").glob("*/")):
             with suppress(RepositoryError), writer_lock(state / "live", folder.name, timeout=30.0):
@@ -168,10 +167,11 @@ def files_below(folder: Path, besides: Iterable[Path] = ()) -> Iterator[Path]:
 
 
 @dataclass(frozen=True)
-class _Crossing:
+class Crossing:
     """A memory ref that went from one epoch to another.
 
     Attributes:
+        ref: its full name; empty for all of a repository, from which only texts went.
         purge: what was taken out by that.
         commits: old commit to the one in its place.
     """
@@ -183,7 +183,7 @@ class _Crossing:
 
 def is_unsettled(workspace: Workspace) -> bool:
     """Whether a ref went over a purge, and live directories and state may still hold what was purged."""
-    return any(left_behind(repo) for repo, _ in _repositories(workspace))
+    return any(left_behind(repo) for repo, _ in repositories(workspace))
 
 
 def settle_carried(workspace: Workspace, carried: Iterable[Carried], *, private: bool) -> None:
@@ -195,12 +195,12 @@ def settle_carried(workspace: Workspace, carried: Iterable[Carried], *, private:
     Args:
         private: whether what was carried is in the private repository.
     """
-    fresh = [_Crossing(one.ref, one.purge, one.commits) for one in carried]
-    for repo, is_private in _repositories(workspace):
+    fresh = [Crossing(one.ref, one.purge, one.commits) for one in carried]
+    for repo, is_private in repositories(workspace):
         own = fresh if private == is_private else []
         found = own + _crossings(repo, {one.ref for one in own})
         if found:
-            _settle(workspace, repo, found, private=is_private)
+            settle(workspace, repo, found, private=is_private)
         note_clean(repo)
 
 
@@ -215,25 +215,36 @@ def stands_in(repo: Repository, carried: Iterable[Carried], *, private: bool) ->
     return bool(objects_with(repo.git, repo.git_dir, repo.hex_length, purge.holds, listed).found)
 
 
-def _settle(workspace: Workspace, repo: Repository, found: Iterable[_Crossing], *, private: bool) -> None:
-    texts = Purge()
-    commits: dict[str, str] = {}
-    for one in found:
-        texts |= Purge(one.purge.texts)
-        commits |= one.commits
+def settle(
+    workspace: Workspace, repo: Repository, found: Collection[Crossing], *, private: bool
+) -> tuple[int, tuple[Path, ...]]:
+    """Takes what went out of live directories, records and state.
+
+    Args:
+        found: how refs of one repository went from one epoch to another.
+        private: whether that is the private one.
+
+    Returns:
+        How many live files were changed; and those that hold a text and may not be touched.
+    """
+    texts = Purge(frozenset(text for one in found for text in one.purge.texts))
+    commits = {old: new for one in found for old, new in one.commits.items()}
     seen = [live for live in lives(workspace) if (live.scope.name != "project") == private]
+    count, left = 0, list[Path]()
     for live in seen:
         purge = texts
         for one in found:
             # Another scope, or project, may have a memory of the same name.
-            purge |= one.purge if _is_of(one.ref, live.scope.ref) else texts
-        scrub_live(live, purge, commits, repo)
+            purge |= one.purge if live.scope.ref in _names(one.ref) else texts
+        changed, kept = scrub_live(live, purge, commits, repo)
+        count, left = count + changed, [*left, *kept]
     state = workspace.private_state if private else workspace.state
     scrub_records(state, [live.key for live in seen], texts, commits, repo)
     scrub_states(workspace, texts)
+    return count, tuple(left)
 
 
-def _crossings(repo: Repository, known: Collection[str]) -> list[_Crossing]:
+def _crossings(repo: Repository, known: Collection[str]) -> list[Crossing]:
     """What lies between where refs were and where they are: found by comparing the two histories."""
     found = []
     for ref, old in left_behind(repo):
@@ -241,10 +252,10 @@ def _crossings(repo: Repository, known: Collection[str]) -> list[_Crossing]:
             continue
         with suppress(MissingObject):
             now = next((oid for name in _names(ref) if (oid := repo.ref(name))), None)
-            if now is None or epoch_of(repo, now) == epoch_of(repo, old):
+            if now is None or not apart(repo, now, old):
                 continue
             laid = match(repo, old, now)
-            found.append(_Crossing(ref, laid.there, laid.pairs))
+            found.append(Crossing(ref, laid.there, laid.pairs))
     return found
 
 
@@ -252,10 +263,6 @@ def _names(ref: str) -> tuple[str, ...]:
     """A ref, and what it is called after sharing was turned on or off."""
     both = (SHARED_REF, PRIVATE_REF)
     return (ref, *both) if ref in both else (ref,)
-
-
-def _is_of(one: str, other: str) -> bool:
-    return other in _names(one)
 
 
 def erase_left_over(workspace: Workspace) -> int:
@@ -266,7 +273,7 @@ def erase_left_over(workspace: Workspace) -> int:
     """
     states = (workspace.state, workspace.private_state)
     count = 0
-    for repo, private in _repositories(workspace):
+    for repo, private in repositories(workspace):
         if not old_tips(repo):
             continue
         refs = memory_refs(repo, private=private)
@@ -279,7 +286,8 @@ def erase_left_over(workspace: Workspace) -> int:
     return count
 
 
-def _repositories(workspace: Workspace) -> list[tuple[Repository, bool]]:
+def repositories(workspace: Workspace) -> list[tuple[Repository, bool]]:
+    """The repositories that hold memory, and whether each is the private one."""
     private = [(workspace.private, True)] if workspace.has_private else []
     return [(workspace.code, False), *private]
 

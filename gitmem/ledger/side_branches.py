@@ -20,7 +20,7 @@ from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths, write_tree
-from gitmem.ledger.epochs import epoch_of
+from gitmem.ledger.epochs import apart
 from gitmem.ledger.land import ROOT_SIGNATURE
 from gitmem.ledger.merge import SUBJECT, MergedCommit, merge_commits
 from gitmem.values import dataclass
@@ -196,7 +196,7 @@ def find_landing(
         None where nothing of it is there, or not all while the branch still stands.
     """
     tip = there or pushed
-    if epoch_of(repo, tip) != epoch_of(repo, memory):
+    if apart(repo, tip, memory):
         # What was purged would come back with its history.
         return None
     tips = tuple(dict.fromkeys((tip, pushed)))

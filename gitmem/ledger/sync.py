@@ -20,7 +20,7 @@ from gitmem.ledger.acceptance import publish
 from gitmem.ledger.arrival import check_arrival, exchange, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.departure import depart, prepare
-from gitmem.ledger.epochs import OtherEpoch, epoch_of
+from gitmem.ledger.epochs import OtherEpoch, apart, epoch_of
 from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.inbox import (
     ACCEPTED,
@@ -226,9 +226,8 @@ class _Sync:
 
     def _is_other_epoch(self, theirs: str, ours: str = "") -> bool:
         repo, ours = self.repo, ours or read_tip(self.repo, SHARED_REF).commit
-        if epoch_of(repo, theirs) == epoch_of(repo, ours):
-            return False
-        return not (repo.is_ancestor(theirs, ours) or repo.is_ancestor(ours, theirs))
+        related = repo.is_ancestor(theirs, ours) or repo.is_ancestor(ours, theirs)
+        return apart(repo, theirs, ours) and not related
 
     def _refuse_to_ask(self, ours: str) -> None:
         """Raises where the memory branch there cannot be asked to take this: it holds what was purged."""
@@ -318,10 +317,10 @@ class _Sync:
         waiting = self._theirs(inbox)
         if waiting is not None:
             check_arrival(repo, waiting, inbox)
-            if epoch_of(repo, ours) == epoch_of(repo, waiting):
-                ours = merge_commits(repo, ours, waiting).commit
-            else:
+            if apart(repo, ours, waiting):
                 ours = carry_over(repo, ours, waiting, side=True).commit
+            else:
+                ours = merge_commits(repo, ours, waiting).commit
             self._refuse_to_ask(ours)
         tip = with_base(repo, ours, base)
         pushed = Pushed("pushed") if tip == waiting else self._send(tip, inbox)

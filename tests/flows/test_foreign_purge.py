@@ -160,24 +160,6 @@ def test_undo_of_a_purge_whose_record_is_gone_says_why(
     assert "30 days" in ran.err
 
 
-@pytest.mark.parametrize("alone", often([True, False], True))
-def test_who_wrote_what_survives_is_still_told(
-    ann: Machine, ben: Machine, team: Path, survivor: str, alone: bool
-) -> None:
-    """Also of a history that begins as all do, and that claims to be older."""
-    parent = "" if alone else ben.git("rev-list", "--max-parents=0", PROJECT)
-    forged = forge(team, {"reviewer/ports.md": survivor}, date="2001-01-01T00:00:00Z", parent=parent)
-    ben.run("sync", "-y", code=1)
-    ben.run("review", "accept", waiting(ben))
-    blamed = ben.run("blame", "ports", "--json").out
-    assert "Eve" not in blamed and "ann@example.com" in blamed
-    # What it says of the old history is in the new one, too: nothing else of the old one goes back.
-    history = ben.git("log", "-p", "--format=%B", "--first-parent", PROJECT)
-    assert "Ports start at 4000." in history
-    assert SECRET not in ben.git("log", "-p", f"--exclude={FORMER}*", "--all")
-    ben.git("merge-base", "--is-ancestor", forged, PROJECT)
-
-
 def test_nothing_of_it_reaches_the_team_and_it_is_gone_after_thirty_days(
     ann: Machine, ben: Machine, team: Path, git, survivor: str
 ) -> None:

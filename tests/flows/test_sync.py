@@ -151,27 +151,6 @@ def test_a_branch_named_gitmem_is_in_the_way(clone, git) -> None:
     assert "git branch -m gitmem" in caught.value.hint
 
 
-def test_a_memory_about_a_person_never_leaves_and_holds_back_no_other(clone, bare: Path, git) -> None:
-    ann = clone("ann")
-    ann.learn("likes-tea", type="user")
-    ann.learn("ports")
-    plan = plan_share(ann.workspace)
-    assert [[str(one) for one in some] for some in (plan.leaves, plan.personal)] == [
-        ["reviewer/ports"],
-        ["reviewer/likes-tea"],
-    ]
-    ann.share()
-    ann.learn("likes-coffee", type="user")
-    ann.learn("hosts")
-    done = ann.sync()
-    assert [str(memory) for memory in done.personal] == ["reviewer/likes-coffee", "reviewer/likes-tea"]
-    there = git("-C", bare, "log", "-p", "--format=%B", PROJECT)
-    assert "ports" in there and "hosts" in there and "likes" not in there
-    assert {"reviewer/likes-tea.md", "reviewer/likes-coffee.md"} <= ann.memories().keys()
-    again = ann.sync()
-    assert (again.pushed, again.branch, len(again.personal)) == (0, "", 2)
-
-
 def test_a_writer_that_began_before_sharing_is_folded_in(clone) -> None:
     """It holds the old ref's name, and would otherwise write where nobody looks any more."""
     ann = clone("ann")
@@ -196,24 +175,6 @@ def test_two_clones_exchange_memories_without_a_conflict(clone) -> None:
     assert ann.sync().fetched == 1
     assert ann.memories() == ben.memories()
     assert ann.workspace.code.ref(SHARED_REF) == ben.workspace.code.ref(SHARED_REF)
-
-
-def test_the_same_claim_changed_twice_stays_twice(clone) -> None:
-    ann, ben = clone("ann"), clone("ben")
-    ann.share()
-    ann.learn("ports", "The port of the service is 80.")
-    ann.sync()
-    ben.share()
-    ben.sync()
-    ann.learn("ports", "The port of the service is 8080.")
-    ben.learn("ports", "The port of the service is 9090.")
-    ann.sync()
-    done = ben.sync()
-    ann.sync()
-    assert done.merged == 1
-    text = ann.memories()["reviewer/ports.md"]
-    assert text == ben.memories()["reviewer/ports.md"]
-    assert "8080" in text and "9090" in text and text.count("*(disputed ") == 2
 
 
 def test_only_memory_refs_are_pushed(clone, bare: Path, git) -> None:
@@ -287,19 +248,6 @@ def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(
     assert before != remote_refs(git, bare)
 
 
-def test_a_dry_run_only_fetches(clone, bare: Path, git) -> None:
-    ann, ben = clone("ann"), clone("ben")
-    ann.share()
-    ben.share()
-    ann.learn("ports")
-    ann.sync()
-    ben.learn("hosts")
-    before, tip = remote_refs(git, bare), ben.workspace.code.ref(SHARED_REF)
-    done = ben.sync(dry_run=True)
-    assert (done.fetched, done.pushed, done.branch) == (1, 1, PROJECT)
-    assert (remote_refs(git, bare), ben.workspace.code.ref(SHARED_REF)) == (before, tip)
-
-
 def test_pull_sends_nothing_and_push_takes_nothing_in(clone, bare: Path, git) -> None:
     ann, ben = clone("ann"), clone("ben")
     ann.share()
@@ -330,42 +278,6 @@ def test_in_review_mode_the_memory_branch_is_left_to_others(clone, bare: Path, g
     ben.share()
     ben.sync()
     assert "reviewer/ports.md" not in ben.memories()
-
-
-def test_an_accepted_inbox_branch_is_removed(clone, bare: Path, git) -> None:
-    ann = clone("ann")
-    ann.share("review")
-    ann.learn("ports")
-    inbox = ann.sync().branch
-    git("-C", bare, "update-ref", PROJECT, inbox)
-    ann.sync()
-    assert inbox not in remote_refs(git, bare)
-
-
-def test_a_squashed_inbox_branch_counts_as_accepted(clone, bare: Path, git) -> None:
-    ann = clone("ann")
-    ann.share("review")
-    ann.learn("ports")
-    inbox = ann.sync().branch
-    squash = git("-C", bare, "commit-tree", f"{inbox}^{{tree}}", "-p", PROJECT, "-m", "Squashed")
-    git("-C", bare, "update-ref", PROJECT, squash)
-    assert ann.sync().branch == ""
-    assert list(ann.memories()) == ["reviewer/ports.md"]
-
-
-def test_a_refusal_is_not_retried_and_turns_to_review(clone, bare: Path) -> None:
-    hook = bare / "hooks/update"
-    hook.write_text(
-        '#!/bin/sh\ncase $1 in refs/heads/gitmem/project) echo "protected here" >&2; exit 1;; esac\n'
-    )
-    hook.chmod(0o755)
-    ann = clone("ann")
-    ann.share()
-    ann.learn("ports")
-    pauses: list[int] = []
-    done = ann.sync(pause=pauses.append)
-    assert "protected here" in done.switched
-    assert (done.in_inbox, ann.workspace.sharing, pauses) == (True, "review", [])
 
 
 def test_the_persons_own_pre_push_hook_is_heard(clone) -> None:
@@ -447,30 +359,6 @@ def test_four_clones_pushing_at_once_all_arrive(clone) -> None:
     assert len({one.workspace.code.ref(SHARED_REF) for one in clones}) == 1
 
 
-def test_a_secret_that_arrives_is_reported(clone) -> None:
-    ann, ben = clone("ann"), clone("ben")
-    ann.share()
-    tip = ann.learn("key", SECRET)
-    subprocess.run(["git", "-C", ann.path, "push", "-q", "origin", f"{tip}:{PROJECT}"], check=True)
-    ben.share()
-    done = ben.sync()
-    assert [refusal.path for refusal in done.arrived] == ["reviewer/key.md"]
-    assert "reviewer/key.md" in ben.memories()
-
-
-def test_a_newer_format_and_an_unsafe_path_are_refused(clone, bare: Path, git) -> None:
-    ben = clone("ben")
-    ben.share()
-    before = ben.workspace.code.ref(SHARED_REF)
-    for name, text, match in ((".gitmem", "format = 9\n", "format 9"), ("a:b.md", "x", "no memory")):
-        blob = git("-C", bare, "hash-object", "-w", "--stdin", input=text)
-        tree = git("-C", bare, "mktree", input=f"100644 blob {blob}\t{name}\n")
-        git("-C", bare, "update-ref", PROJECT, git("-C", bare, "commit-tree", tree, "-m", "x"))
-        with pytest.raises(RepositoryError, match=match):
-            ben.sync()
-    assert ben.workspace.code.ref(SHARED_REF) == before
-
-
 def test_a_fresh_clone_starts_from_the_remotes_memory(clone) -> None:
     ann = clone("ann")
     ann.share()
@@ -503,14 +391,6 @@ def test_a_single_branch_clone_syncs(clone) -> None:
     ben.learn("hosts")
     assert (ben.sync().fetched, ben.sync().branch) == (1, "")
     assert ann.sync().fetched == 1
-
-
-def test_an_unreachable_remote_is_a_plain_error(clone, bare: Path) -> None:
-    ann = clone("ann")
-    ann.share()
-    bare.rename(bare.with_name("gone.git"))
-    with pytest.raises(RepositoryError, match="origin cannot be used"):
-        ann.sync()
 
 
 @pytest.fixture

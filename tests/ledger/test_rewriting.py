@@ -83,16 +83,6 @@ def test_a_signature_goes_and_names_of_old_commits_are_mapped(store: Repository,
     assert work.told.unsigned == 1
 
 
-def test_paths_and_whole_memories_go(store: Repository) -> None:
-    one = commit(store, (root_commit(store),), **{f"main__{SECRET}": "A", "main__b": "B", "other__b": "B"})
-    known = rewriter(store, Purge(frozenset({SECRET}), frozenset({"main/b.md"}))).history([one])
-    assert set(read_files(store, store.commit(known[one]).tree)) == {
-        ".gitmem",
-        "main/[purged].md",
-        "other/b.md",
-    }
-
-
 def test_only_what_is_old_and_unused_is_doomed(store: Repository, repo: Path, git) -> None:
     one = commit(store, (root_commit(store),), main__a="Shared with the index.")
     two = commit(store, (one,), main__b=f"It is {SECRET}.")
@@ -167,22 +157,3 @@ def test_what_was_taken_out_is_told_again(parts: list[str]) -> None:
     new = Purge(frozenset({SECRET})).clean(old)
     assert SECRET.encode() not in new
     assert explain(old, new) == (SECRET,)
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "one two  three",
-        "one\n  two three",
-        '"one\\ntwo three"',
-        "one two three",
-    ],
-)
-def test_a_text_is_found_however_it_is_wrapped(written: str) -> None:
-    assert b"[purged]" in Purge(frozenset({"one two three"})).clean(written.encode())
-
-
-def test_a_text_is_found_in_either_normal_form_and_as_json() -> None:
-    purge = Purge(frozenset({"café crème"}))
-    for written in ("café crème", "cafe\u0301 cre\u0300me", '"caf\\u00e9 cr\\u00e8me"'):
-        assert b"[purged]" in purge.clean(written.encode())
