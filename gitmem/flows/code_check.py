@@ -98,7 +98,7 @@ def check_code(workspace: Workspace, change: str, scope: str = "") -> CodeReport
     Raises:
         UsageError: there is no such commit.
     """
-    with closing(CodeFiles(workspace.git, workspace.top, None, SECONDS)) as files:
+    with closing(CodeFiles(workspace.git, workspace.top, SECONDS)) as files:
         base, head = _ends(workspace, files, change)
         memories = list(_memories(workspace, scope))
         asked = [(one, named(one.text)) for one in memories]
@@ -167,7 +167,7 @@ def _became(files: CodeFiles, base: str, head: str, asked: Sequence[Named]) -> _
     gone = there - has
     # What is mentioned still may be defined no more: told only where it plainly got another name.
     undefined = (files.defined(base, there) - files.defined(head, there)) & has if there else set()
-    fates = word_fates(files, base, head, gone | undefined, rev=head) if gone | undefined else {}
+    fates = word_fates(files, base, head, gone | undefined) if gone | undefined else {}
     now = {word: fate.now for word, fate in fates.items() if fate.now}
     out = gone | {word for word in undefined if word in now}
     for name, some in words.items():

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -26,16 +26,13 @@ from gitmem.git.command import GitCommand, layout
 from gitmem.search.code_files import CodeFiles, Places, is_aside, is_prose, module_name
 from gitmem.search.code_history import (
     Fate,
-    Hunk,
     WordFate,
     defines,
     fates,
     folder_moved,
-    hunks,
     renames,
     word_fates,
 )
-from gitmem.search.code_reader import STAGED
 
 MOST_BASES = 40
 """Former commits that are looked at, at most: each time a document was written anew is one."""
@@ -70,21 +67,17 @@ class Checked:
     note: str = ""
 
 
-def documents(
-    git: GitCommand, top: Path, rev: str = "HEAD", *, index: str | None = None
-) -> tuple[Doc, ...]:
+def documents(git: GitCommand, top: Path, rev: str = "HEAD") -> tuple[Doc, ...]:
     """Finds the living documents of a commit, sorted by path.
 
     Args:
         top: top of the work tree, or a bare repository.
-        rev: a commit, or `STAGED`.
-        index: the index file of what is staged; None for the usual one.
 
     Raises:
         RepositoryError: there is no such revision, or none was found and not all files are at hand.
     """
-    with closing(CodeFiles(git, top, index)) as files:
-        name = rev if rev == STAGED else files.commit(rev)
+    with closing(CodeFiles(git, top)) as files:
+        name = files.commit(rev)
         if not name:
             return ()
         listed = files.places(name).files
@@ -103,14 +96,15 @@ def documents(
 
 
 def check(
-    git: GitCommand, top: Path, rev: str, docs: Sequence[Doc], *, index: str | None = None
+    git: GitCommand, top: Path, rev: str, docs: Sequence[Doc], *, staged: bool = False
 ) -> tuple[Checked, ...]:
     """Holds documents against the code of a commit, all together: some ten git processes, however many.
 
     Args:
-        top, rev, index: as for `documents`.
+        top, rev: as for `documents`.
         docs: as `documents` found them; a text may be another than the committed one (a proposal): what it
             says anew is not held against former code.
+        staged: whether the revision is what is staged, and no commit of anybody's.
 
     Returns:
         One for each of `docs`, in its order.
@@ -120,8 +114,8 @@ def check(
     """
     if not docs:
         return ()
-    with closing(CodeFiles(git, top, index)) as files:
-        code = _Code(files, rev if rev == STAGED else files.commit(rev))
+    with closing(CodeFiles(git, top)) as files:
+        code = _Code(files, files.commit(rev), staged=staged)
         asked = [(doc, statement) for doc in docs for statement in doc.statements]
         outcomes = iter(zip(asked, code.look(asked), strict=True))
         return tuple(
@@ -217,9 +211,11 @@ def checked_here(edges: Edges, rev: str, paths: Sequence[Path], *, staged: bool)
     top = where.worktree or where.git_dir
     named = edges.environ.get("GIT_INDEX_FILE", "") if staged else ""
     index = str(Path(edges.cwd, named)) if named else None
-    # As a hook of git's it is asked about what is staged, whose index git names.
-    which = STAGED if staged else rev or "HEAD"
-    docs = documents(git, top, which, index=index)
+    which = rev or "HEAD"
+    if staged:  # as a hook of git's it is asked about an index that git names
+        with closing(CodeFiles(git, top)) as files:
+            which = files.staged(index)
+    docs = documents(git, top, which)
     chosen: set[str] = set()
     for path in paths:
         full = from_top(where.worktree, edges.cwd, path)
@@ -229,7 +225,8 @@ def checked_here(edges: Edges, rev: str, paths: Sequence[Path], *, staged: bool)
                 f"{path} is no living document", "Its first line has to be: # MAGIC DOC: <title>"
             )
         chosen |= meant
-    return check(git, top, which, [doc for doc in docs if not paths or doc.path in chosen], index=index)
+    asked = [doc for doc in docs if not paths or doc.path in chosen]
+    return check(git, top, which, asked, staged=staged)
 
 
 def from_top(worktree: Path | None, cwd: Path, path: Path | str) -> str:
@@ -313,32 +310,26 @@ class _Side:
 
 
 class _Code:
-    """What the code of one revision is, and its history.
+    """What the code of one commit is, and its history."""
 
-    Args:
-        rev: a commit, or `STAGED`.
-    """
-
-    def __init__(self, files: CodeFiles, rev: str) -> None:
+    def __init__(self, files: CodeFiles, commit: str, *, staged: bool) -> None:
         self._files = files
-        self._rev = rev
-        self.commit = files.commit(rev)
+        self.commit = commit
         self.since: dict[str, str] = {}
-        self._now = _Side(rev, files.places(rev))
-        self._staged: dict[str, str] = {}
-        self._staged_hunks: list[Hunk] = []
+        self._now = _Side(commit, files.places(commit))
         self._direct: dict[str, dict[str, str]] = {}
+        self._staged = staged
         # Of another time than the work tree's nothing lies there.
-        self._is_present = rev == STAGED or self.commit == files.commit("HEAD")
+        self._is_present = staged or commit == files.commit("HEAD")
 
     def look(self, asked: Sequence[_Asked]) -> Sequence[_Outcome]:
         """One outcome for each statement."""
-        self._now = self._side(self._rev, [one for _, one in asked], former=False)
+        self._now = self._side(self.commit, [one for _, one in asked], former=False)
         doubts = {n: doubt for n, one in enumerate(asked) if (doubt := self._doubt(*one))}
         # What may lie in code that is not at hand, as in a partial clone, is not known to be gone.
         whole = self._files.complete
         paths = {doc.path for doc, _ in asked}
-        history = History(self._files, self.commit, paths if self.commit else ())
+        history = History(self._files, self.commit, paths)
         self.since = {path: rows[0].commit for path, rows in history.versions.items() if rows}
         bases: dict[str, list[tuple[int, str]]] = {}
         for n, doubt in doubts.items():
@@ -346,7 +337,7 @@ class _Code:
             if doubt == "lacking" and one.parts and not whole:
                 continue
             for version in history.since(doc.path, one.key):
-                if self._rev == STAGED or version.commit != self.commit:
+                if version.commit != self.commit:
                     bases.setdefault(version.commit, []).append((n, version.path))
         then: dict[int, _Then] = {}
         for base in list(bases)[:MOST_BASES]:
@@ -360,6 +351,9 @@ class _Code:
         for n, doubt in doubts.items():
             if doubt == "lacking" and not self._foreign(*asked[n]):
                 outcomes.setdefault(n, _Outcome("never" if known else "unknown"))
+        if self._staged:  # what took it away has no name yet
+            own = {n: one for n, one in outcomes.items() if one.commit == self.commit}
+            outcomes |= {n: replace(one, commit="", time=0) for n, one in own.items()}
         return [outcomes.get(n) or _Outcome("there") for n in range(len(asked))]
 
     def _doubt(self, doc: Doc, one: Statement) -> _Doubt | None:
@@ -401,7 +395,7 @@ class _Code:
         if not file or file in self._now.places.files:
             return False
         near = texts.beside(self._now.places.files, file)
-        return bool(near) and not self._files.given(self._rev, [word]).get(word, set()).intersection(near)
+        return bool(near) and not self._files.given(self.commit, [word]).get(word, set()).intersection(near)
 
     def _side(self, rev: str, wanted: Sequence[Statement], *, former: bool) -> _Side:
         """What a state of the code has; of a former one what the present lacks."""
@@ -534,9 +528,6 @@ class _Code:
         """What became of each."""
         if not asked:
             return {}
-        if self._rev == STAGED:
-            self._staged, patch = self._files.staged_changes()
-            self._staged_hunks = list(hunks(patch))
         paths = {
             then.path for _, _, then in asked.values() if then.path and not self._now.places.has(then.path)
         }
@@ -545,15 +536,7 @@ class _Code:
         for _, one, then in asked.values():
             words.setdefault((then.base, one.kind == "command"), set()).update(then.words)
         renamed = {
-            (base, given): word_fates(
-                self._files,
-                base,
-                self.commit,
-                some,
-                rev=self._rev,
-                given=given,
-                staged=self._staged_hunks,
-            )
+            (base, given): word_fates(self._files, base, self.commit, some, given=given)
             for (base, given), some in words.items()
             if some
         }
@@ -576,7 +559,9 @@ class _Code:
             now = one.name.replace(f"#{then.anchor}", f"#{then.anchored}")
             return _Outcome("moved", f"{then.path}#{then.anchored}", now)
         if then.left:
-            having = [path for path in self._files.defining(self._rev, one.parts[-1]) if not is_aside(path)]
+            having = [
+                path for path in self._files.defining(self.commit, one.parts[-1]) if not is_aside(path)
+            ]
             now = having[0] if len(having) == 1 else ""
             return _Outcome("moved" if now else "gone", now, out_of=then.left)
         if then.words:
@@ -624,30 +609,17 @@ class _Code:
     def _paths(self, paths: set[str], bases: Mapping[str, str]) -> dict[str, Fate]:
         """What became of files and folders."""
         found: dict[str, Fate] = {}
-        committed = paths
-        if self._rev == STAGED:
-            head = self._files.places(self.commit)
-            for path in paths:
-                if head.has(path):
-                    found[path] = self._staged_fate(path, Fate("", 0))
-            committed = paths - found.keys()
-        past, _ = fates(self._files, self.commit, committed) if committed else ({}, True)
-        for path in committed:
+        past, _ = fates(self._files, self.commit, paths) if paths else ({}, True)
+        for path in paths:
             fate = past.get(path, Fate("", 0))
-            if fate.exists and not self._now.places.has(fate.now):
-                fate = self._staged_fate(fate.now, fate)
             if not fate.now and (now := self._directly(bases[path], path)):
                 fate = Fate(fate.commit, fate.time, now, True)
             found[path] = fate
         return found
 
-    def _staged_fate(self, path: str, fate: Fate) -> Fate:
-        now = self._staged.get(path) or folder_moved(path, self._staged)
-        return Fate(fate.commit, fate.time, now or fate.now, bool(now))
-
     def _directly(self, base: str, path: str) -> str:
         """What a file is called now, where git sees one rename from a former commit to the present."""
-        if self._rev == STAGED or not base:
+        if not base:
             return ""
         if base not in self._direct:
             self._direct[base] = renames(self._files, base, self.commit)

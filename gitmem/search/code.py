@@ -251,7 +251,7 @@ class CodeNow:
             gone[commit] = new.difference(known.renamed, *gone.values())
         for commit, words in gone.items():
             if words and reader.left > 0:
-                found = word_fates(reader, commit, head, words, rev=head)
+                found = word_fates(reader, commit, head, words)
                 turns = {word: (fate.now, fate.commit, fate.time) for word, fate in found.items()}
                 known.renamed |= {word: turns.get(word, ("", "", 0)) for word in words}
         return any(gone.values())

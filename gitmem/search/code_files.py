@@ -1,4 +1,4 @@
-"""The files of commits, and of what is staged: which a text means by a path, and what they define."""
+"""The files of commits: which a text means by a path, and what they define."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.object_store import CommandObjects
 from gitmem.git.repository import MissingObject
-from gitmem.search.code_history import defines, pairs
-from gitmem.search.code_reader import NO_NUMBERS, NO_PROSE, PROSE, STAGED, CodeReader, tree
+from gitmem.search.code_history import defines
+from gitmem.search.code_reader import NO_NUMBERS, NO_PROSE, PROSE, CodeReader
 
 SECONDS = 60.0
 """For all questions that git could take longer for."""
@@ -39,6 +39,14 @@ _OTHERS = re.compile(
     r"(?:^|/)package-lock\.json$",
     re.IGNORECASE,
 )
+
+
+_NOBODY = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "gitmem"), ("EMAIL", "gitmem"), ("DATE", "@0 +0000"))
+}
+"""Whose the commit of what is staged is: git need know no identity, and the same has the same name."""
 
 
 class Places:
@@ -147,19 +155,15 @@ class CodeFiles(CodeReader):
 
     Args:
         top: top of the work tree, or a bare repository.
-        index: the index file of what is staged; None for the usual one.
         seconds: for what git could take long for.
 
     Attributes:
         complete: whether all that was asked for was at hand so far.
     """
 
-    def __init__(
-        self, git: GitCommand, top: Path, index: str | None = None, seconds: float = SECONDS
-    ) -> None:
-        self._index = {"GIT_INDEX_FILE": index} if index else None
+    def __init__(self, git: GitCommand, top: Path, seconds: float = SECONDS) -> None:
         self.git = replace(git, fetches=False)
-        super().__init__(self.git, top, seconds, self._index)
+        super().__init__(self.git, top, seconds)
         self.top = top
         where = layout(self.git, top)
         self._common = where.common_dir
@@ -183,37 +187,33 @@ class CodeFiles(CodeReader):
             return False
 
     def commit(self, rev: str) -> str:
-        """The commit whose history counts for a revision; empty before the first.
+        """The commit that a revision means; empty for HEAD before the first.
 
         Raises:
             RepositoryError: there is no such revision.
         """
-        name = "HEAD" if rev == STAGED else rev
-        words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
         result = self.git.run(words, cwd=self.top, check=False)
-        if result.returncode and rev not in (STAGED, "HEAD"):
+        if result.returncode and rev != "HEAD":
             raise RepositoryError(f"There is no commit {rev}", "git log shows those that there are.")
         return "" if result.returncode else result.text.strip()
 
     def places(self, rev: str) -> Places:
-        """The files of a commit, or those that are staged."""
+        """The files of a commit."""
         if rev not in self._places:
             self._places[rev] = self._listed(rev)
         return self._places[rev]
 
     def _listed(self, rev: str) -> Places:
-        # <mode> <kind> <object> of a commit; <mode> <object> <stage> of what is staged
-        at, words = 2, ["ls-tree", "-r", "-z", "--full-tree", rev]
-        if rev == STAGED:
-            at, words = 1, ["ls-files", "-s", "-z", "--full-name", ":/"]
         files: dict[str, str] = {}
         closed: list[str] = []
-        for row in self.git.run(words, cwd=self.top, env=self._index).text.split("\0"):
+        listed = self.git.run(["ls-tree", "-r", "-z", "--full-tree", rev], cwd=self.top)
+        for row in listed.text.split("\0"):
             about, _, path = row.partition("\t")
             if about.startswith(("120000", "160000")):
                 closed.append(path)
             elif path:
-                files[path] = about.split(" ")[at]
+                files[path] = about.split(" ")[2]
         return Places(files, closed)
 
     def having(self, rev: str, text: str, suffixes: Collection[str]) -> tuple[str, ...]:
@@ -221,28 +221,25 @@ class CodeFiles(CodeReader):
         names = [f":(top,icase)*.{suffix}" for suffix in suffixes]
         words = ["grep", "-a", "-l", "-z", "-F", "--full-name", "--no-color"]
         words += ["--no-recurse-submodules", "-e", text]
-        result = self.git.run(
-            [*words, *tree(rev), "--", *names], cwd=self.top, check=False, env=self._index
-        )
+        result = self.git.run([*words, rev, "--", *names], cwd=self.top, check=False)
         if result.stderr:  # a partial clone may lack some of them
             self.complete = False
-        begin = "" if rev == STAGED else f"{rev}:"
-        return tuple(sorted(path.removeprefix(begin) for path in result.text.split("\0") if path))
+        return tuple(sorted(path.removeprefix(f"{rev}:") for path in result.text.split("\0") if path))
 
-    def staged_changes(self) -> tuple[dict[str, str], str]:
-        """Renames that are staged, by git's own reckoning, and the patch of all that is."""
-        words = ["--no-ext-diff", "--no-color", "-M", "HEAD"]
-        begin = ["-c", "diff.noprefix=false", "diff-index", "--cached"]
-        raw = self.git.run(
-            [*begin, "-z", "--diff-filter=R", "--name-status", "--no-rename-empty", *words],
-            cwd=self.top,
-            env=self._index,
-            check=False,
-        )
-        patch = self.git.run(
-            [*begin, "-p", "-U0", "--no-textconv", *words], cwd=self.top, env=self._index, check=False
-        )
-        return pairs(raw.text), patch.stdout.decode("utf-8", "replace")
+    def staged(self, index: str | None = None) -> str:
+        """A commit of what is staged, on HEAD: no ref leads to it, and git takes it away in time.
+
+        Args:
+            index: another index file than the usual one, which git names to a hook.
+
+        Raises:
+            RepositoryError: a conflict is not resolved yet.
+        """
+        which = {"GIT_INDEX_FILE": index} if index else None
+        tree = self.git.run(["write-tree", "--missing-ok"], cwd=self.top, env=which).text.strip()
+        head = self.commit("HEAD")
+        words = ["commit-tree", tree, *(["-p", head] if head else []), "-m", "staged"]
+        return self.git.run(words, cwd=self.top, env=_NOBODY).text.strip()
 
     def blob(self, oid: str) -> bytes:
         """A file's content; nothing where it is not at hand, as in a partial clone."""
@@ -290,11 +287,11 @@ class CodeFiles(CodeReader):
             return
         sought = [part for word in sorted(words) for part in ("-e", word)]
         options = ["-F", "-I", "-w", "-z", "--full-name", *NO_NUMBERS]
-        seen = self.ask(["grep", *options, *sought, *tree(rev), "--", *NO_PROSE], LINES)
+        seen = self.ask(["grep", *options, *sought, rev, "--", *NO_PROSE], LINES)
         self.complete &= seen.returncode in (0, 1)
         for row in seen.text.split("\n"):
             place, _, line = row.partition("\0")
-            yield place if rev == STAGED else place.partition(":")[2], line
+            yield place.partition(":")[2], line
 
 
 def is_aside(path: str) -> bool:

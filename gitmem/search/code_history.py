@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -166,13 +166,8 @@ def renamed_by(reader: CodeReader, commits: Collection[str]) -> dict[str, dict[s
     return _pairs(seen.text)
 
 
-def pairs(text: str) -> dict[str, str]:
-    """Reads `--name-status -z` of renames: old name to new."""
-    return _pairs(text).get("", {})
-
-
 def _pairs(text: str) -> dict[str, dict[str, str]]:
-    """The same by commit, where commits are named before what they renamed."""
+    """Reads `--name-status -z` of renames by commit, which is named before what it renamed; else empty."""
     moved: dict[str, dict[str, str]] = {}
     commit, fields = "", iter(text.split("\0"))
     for field in fields:
@@ -189,7 +184,7 @@ def renames(reader: CodeReader, base: str, commit: str) -> dict[str, str]:
     """What git sees as renamed between two commits, whatever happened between: old name to new."""
     words = ["diff-tree", "-r", "-z", "-M70%", f"-l{RENAME_LIMIT * 5}", "--no-ext-diff"]
     options = ["--no-rename-empty", "--diff-filter=R", "--name-status", base, commit]
-    return pairs(reader.ask([*words, *options], LISTING).text)
+    return _pairs(reader.ask([*words, *options], LISTING).text).get("", {})
 
 
 def folder_moved(name: str, pairs: Mapping[str, str]) -> str:
@@ -210,7 +205,7 @@ class Hunk:
     """A run of lines that became others.
 
     Attributes:
-        commit, time: the commit, and its committer time; empty and 0 for what is not committed.
+        commit, time: the commit, and its committer time.
     """
 
     commit: str
@@ -264,27 +259,23 @@ def word_fates(
     commit: str,
     words: Collection[str],
     *,
-    rev: str,
     given: bool = False,
-    staged: Sequence[Hunk] = (),
 ) -> dict[str, WordFate]:
     """What became of words since a commit, through renames in a row.
 
     Args:
         base: a commit that had them.
         commit: whose history counts.
-        words: identifiers and flags that `rev` lacks.
-        rev: `commit`, or what is staged on it.
+        words: identifiers and flags that it lacks.
         given: see `in_patch`.
-        staged: hunks that are not committed.
     """
-    found = in_patch([*staged, *_patch(reader, base, commit, words)], words, given=given)
+    found = in_patch(_patch(reader, base, commit, words), words, given=given)
     for _ in range(MOST_WORD_RENAMES):
         new = {fate.now for fate in found.values() if fate.now}
-        lost = new - reader.words(rev, new)[0].keys() if new else set()
+        lost = new - reader.words(commit, new)[0].keys() if new else set()
         if not lost:
             break
-        later = in_patch([*staged, *_patch(reader, base, commit, lost)], lost, given=given)
+        later = in_patch(_patch(reader, base, commit, lost), lost, given=given)
         found = {
             word: later.get(fate.now) or replace(fate, now="") if fate.now in lost else fate
             for word, fate in found.items()

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.git.command import GitCommand, Glimpse, peek
-
-STAGED = ":"
-"""Stands for what is staged, in the place of a commit."""
 
 NAMES = 1_500
 """Names in one question: git takes them as arguments."""
@@ -51,16 +48,12 @@ class CodeReader:
     Args:
         top: folder in which git is run: the top of the work tree, or a bare repository.
         seconds: for all questions together.
-        environment: further variables for git.
     """
 
-    def __init__(
-        self, git: GitCommand, top: Path, seconds: float, environment: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, git: GitCommand, top: Path, seconds: float) -> None:
         self._git = git
         self._top = top
         self._until = time.monotonic() + seconds
-        self._environment = environment
 
     @property
     def left(self) -> float:
@@ -83,7 +76,6 @@ class CodeReader:
             size=size,
             input=input,
             enough=enough,
-            env=self._environment,
         )
 
     def head(self) -> str:
@@ -119,7 +111,7 @@ class CodeReader:
         )
 
     def words(self, commit: str, words: Collection[str]) -> tuple[dict[str, str], bool]:
-        """Seeks whole identifiers and flags in the code of a commit, or in what is staged.
+        """Seeks whole identifiers and flags in the code of a commit.
 
         Returns:
             Each word that was found, to a file that has it; and whether the others surely are nowhere.
@@ -142,13 +134,13 @@ class CodeReader:
         found: dict[str, str] = {}
         while remaining := sorted(set(words) - found.keys()):
             sought = [word for each in remaining for word in ("-e", each + more)]
-            seen = self.ask(["grep", *options, *sought, *tree(commit), "--", *NO_PROSE], HITS)
+            seen = self.ask(["grep", *options, *sought, commit, "--", *NO_PROSE], HITS)
             # The last line may be cut off, and a file's name may hold a line break: no word does.
             new: dict[str, str] = {}
             for line in seen.text.split("\n")[:-1]:
                 place, _, hit = line.rpartition("\0")
                 if hit in remaining:
-                    new.setdefault(hit, place if commit == STAGED else place.partition(":")[2])
+                    new.setdefault(hit, place.partition(":")[2])
             found |= new
             ended = seen.returncode is None or seen.returncode > 1
             if not new or (ended and seen.returncode is not None):
@@ -178,11 +170,6 @@ class CodeReader:
 
 
 NO_NUMBERS = ("--no-color", "--no-line-number", "--no-column", "--no-recurse-submodules")
-
-
-def tree(commit: str) -> tuple[str, ...]:
-    """What git grep calls a commit, or what is staged."""
-    return ("--cached",) if commit == STAGED else (commit,)
 
 
 def upwards(path: str) -> Iterator[str]:
