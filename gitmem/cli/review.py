@@ -260,11 +260,11 @@ def edit(
 
     Memory itself changes with git mem review accept. A claim that you take out needs a reason.
     """
-    from gitmem.flows.review import find_waiting_dream
+    from gitmem.dream.review import find_dream
     from gitmem.flows.review_edit import edit_dream
 
     run = context(ctx, as_json=as_json, quiet=quiet)
-    dream = find_waiting_dream(run.workspace, id)
+    dream = find_dream(run.workspace, id)
     done = edit_dream(
         run.workspace,
         run.edges,

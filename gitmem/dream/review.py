@@ -78,17 +78,18 @@ class Landed:
 
 
 def find_dream(workspace: Workspace, id: str) -> Dream:
-    """The open dream with this id.
+    """The open dream with this id, or the only one that begins so.
 
     Raises:
-        UsageError: there is none.
+        UsageError: none or several begin so.
     """
     waiting = open_dreams(workspace)
-    for dream in waiting:
-        if dream.id == id:
-            return dream
-    hint = f"Open are: {', '.join(d.id for d in waiting)}." if waiting else "No dream waits for review."
-    raise UsageError(f"There is no open dream {id!r}", hint)
+    found = [one for one in waiting if one.id == id] or [one for one in waiting if one.id.startswith(id)]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(one.id for one in found or waiting)
+    what = f"Several open dreams begin with {id!r}" if found else f"There is no open dream {id!r}"
+    raise UsageError(what, f"Open are: {listed}." if listed else "No dream waits for review.")
 
 
 def accept(

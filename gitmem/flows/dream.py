@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.errors import CheckFailed, GitmemError, UsageError
+from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.dream.gather import Sources
 from gitmem.dream.record import keep_apart, note_compared, note_nothing
-from gitmem.dream.review import Refreshed, refresh
+from gitmem.dream.review import Refreshed, find_dream, refresh
 from gitmem.dream.run import DreamPlan, carry_out, plan_dream
 from gitmem.dream.schedule import (
     SESSIONS,
@@ -35,7 +35,7 @@ from gitmem.flows.sessions import count_sessions
 from gitmem.git.locks import Locked
 from gitmem.git.repository import short_name
 from gitmem.ledger import failures
-from gitmem.ledger.dreams import Dream, dreams_of, open_dreams
+from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.files import log
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
@@ -322,7 +322,7 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
         UsageError: none or several begin so.
         CheckFailed: the branch is checked out, or was decided or moved meanwhile.
     """
-    dream = _find(workspace, id)
+    dream = find_dream(workspace, id)
     for tree in workspace.worktrees:
         if tree.branch == dream.ref:
             raise CheckFailed(
@@ -334,15 +334,3 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
     return refresh(
         workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges, dream.scope)
     )
-
-
-def _find(workspace: Workspace, id: str) -> Dream:
-    waiting = open_dreams(workspace)
-    found = [one for one in waiting if one.id == id] or [one for one in waiting if one.id.startswith(id)]
-    if len(found) == 1:
-        return found[0]
-    listed = (
-        f"Open are: {', '.join(one.id for one in waiting)}." if waiting else "No dream waits for review."
-    )
-    what = f"several dreams begin with {id!r}" if found else f"no open dream begins with {id!r}"
-    raise UsageError(what.capitalize() if id else "Say which dream to refresh", listed)

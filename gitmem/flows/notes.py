@@ -23,7 +23,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import Edges, own_text
 from gitmem.flows.extraction import left_out, rule_texts
 from gitmem.flows.resume import Resume, resume_of
-from gitmem.flows.sessions import sessions_here, without_secrets
+from gitmem.flows.sessions import meant_id, sessions_here, without_secrets
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
 from gitmem.ledger.job_record import Tally
@@ -62,7 +62,6 @@ TEMPLATE_SECTIONS = 30
 
 TITLE = "Session Title"
 
-_NAMED = 10
 _NOTED = Space("noted", 500, ("noted.json",))
 """By session, what the last look found."""
 
@@ -482,15 +481,7 @@ def _meant(workspace: Workspace, edges: Edges, id: str, noted: set[str]) -> str:
     """The session, recorded or noted, whose id is or begins so."""
     if id in noted:
         return id
-    every = noted | {file.id for file in sessions_here(workspace, edges)}
-    found = [id] if id in every else sorted(one for one in every if id and one.startswith(id))
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise UsageError(
-            f"No session of this repository has an id that begins with {id!r}", "See: git mem session list"
-        )
-    raise UsageError(f"{id!r} could be {', '.join(found[:_NAMED])}", "Give more of the id.")
+    return meant_id(noted | {file.id for file in sessions_here(workspace, edges)}, id)
 
 
 def _recording(workspace: Workspace, edges: Edges, session: str) -> SessionFile | None:

@@ -7,9 +7,6 @@ the rule is committed, the memory in the archive, pointing to the rule; `proposa
      "created": "2026-11-20T10:00:00Z"}
 
 One that is turned down leaves a tombstone in its scope, so that no dream proposes it again.
-
-Before each had a ref they stood in one tree, `promotions/<id>.json` under `refs/heads/review/<project id>`,
-with one more key: `"rejected": null | "why"`. There they are read until the next write moves them.
 """
 
 from __future__ import annotations
@@ -17,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +28,6 @@ from gitmem.core.text import counted, decode, iso, one_line
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
 from gitmem.flows.rule_files import (
-    DEFAULTS,
     EVERYWHERE,
     MemoryPlace,
     chosen_file,
@@ -39,19 +35,18 @@ from gitmem.flows.rule_files import (
     place_of,
 )
 from gitmem.git.repository import MissingObject, Signature
-from gitmem.git.trees import list_files, read_paths
+from gitmem.git.trees import read_paths
 from gitmem.ledger import proposals
-from gitmem.ledger.land import ROOT_SIGNATURE, Written, memory_commit, read_tip
+from gitmem.ledger.land import Written, memory_commit, read_tip
 from gitmem.ledger.proposals import suggestions_of
 from gitmem.ledger.rule_record import read_state
-from gitmem.ledger.suggestions import leave_tree, review_ref, settle
+from gitmem.ledger.suggestions import settle
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 
 if TYPE_CHECKING:
     from gitmem.rules.findable import Recalled
 
 VERSION = 1
-FOLDER = "promotions"
 PREFIX = "p-"
 
 AT_ONCE = 3
@@ -131,8 +126,6 @@ def propose(
     """
     if scope.name == EVERYWHERE:  # a rule of one project is no place for what holds in all
         return ()
-    if not dry_run:
-        _give_refs(workspace, edges)
     room = AT_ONCE - len([*offered(workspace)])
     if room <= 0:
         return ()
@@ -159,11 +152,7 @@ def propose(
 def offered(workspace: Workspace) -> Iterator[OfferedPromotion]:
     """The promotions that wait and still make sense: the memory is there, and no rule already."""
     family = suggestions_of(workspace)
-    found = {one.id: one for one, why in _in_one_tree(workspace).items() if why is None}
-    if found:
-        # Of a process that died in between.
-        decided = proposals.decided(family)
-        found = {id: one for id, one in found.items() if id not in decided}
+    found: dict[str, PromotionProposal] = {}
     for id, tip in proposals.waiting(family).items():
         with suppress(MissingObject):
             one = from_bytes(proposals.record(family.repo, tip)) if id.startswith(PREFIX) else None
@@ -197,7 +186,6 @@ def accept(workspace: Workspace, edges: Edges, one: OfferedPromotion, ask: Calla
         raise CheckFailed(f"{at.address}: {why}", f"If it is none: git mem promote {at.address}")
     if planned.question:
         ask(planned.question)
-    _give_refs(workspace, edges)
     done = promote(workspace, edges, planned)
     settle(workspace, [one.proposal.id], "accepted")
     how = f"; commit it: {done.command}" if done.command else ""
@@ -208,23 +196,22 @@ def reject(
     workspace: Workspace, edges: Edges, one: OfferedPromotion, why: str, job: str = ""
 ) -> Written | None:
     """Remembers that the memory is to stay one; an undo of the commit lets the promotion wait again."""
-    _give_refs(workspace, edges)
-    written = _bury(workspace, edges, one.proposal, why, job)
-    settle(workspace, [one.proposal.id], "rejected")
+    from gitmem.flows.suggestions import TurnedDown, bury  # a look decides nothing
+
+    proposal = one.proposal
+    name = f"{proposal.agent}/{proposal.file.removesuffix('.md')}"
+    row = TurnedDown(proposal.id, name, proposal.agent, (proposal.key,))
+    written = bury(workspace, edges, proposal.scope, [row], why, job, "promotion")
+    settle(workspace, [proposal.id], "rejected")
     return written
 
 
 def from_bytes(data: bytes) -> PromotionProposal | None:
     """Reads a record, which nobody vouches for; None where it is not of the form."""
-    return _read(data)[0]
-
-
-def _read(data: bytes) -> tuple[PromotionProposal | None, Any]:
-    """The same, and why it was turned down, which records of before said."""
     with suppress(ValueError, RecursionError):
         value: Any = json.loads(data)
         if not isinstance(value, dict) or value.get("version") != VERSION:
-            return None, None
+            return None
         words = [value.get(key) for key in ("scope", "agent", "file", "created")]
         recalls = value.get("recalls")
         if isinstance(recalls, int) and all(isinstance(word, str) and len(word) < 1_024 for word in words):
@@ -232,8 +219,8 @@ def _read(data: bytes) -> tuple[PromotionProposal | None, Any]:
             datetime.fromisoformat(created)
             one = PromotionProposal(scope, agent, file, recalls, created)
             formed = scope in SCOPES and is_agent_folder(agent) and is_memory_file(file)
-            return (one if formed and value.get("id") == one.id else None), value.get("rejected")
-    return None, None
+            return one if formed and value.get("id") == one.id else None
+    return None
 
 
 def _make(workspace: Workspace, one: PromotionProposal, at: MemoryPlace, file: str, who: Signature) -> bool:
@@ -262,54 +249,11 @@ def _make(workspace: Workspace, one: PromotionProposal, at: MemoryPlace, file: s
     )
 
 
-def _bury(
-    workspace: Workspace, edges: Edges, one: PromotionProposal, why: str, job: str = ""
-) -> Written | None:
-    from gitmem.flows.suggestions import TurnedDown, bury  # a look decides nothing
-
-    name = f"{one.agent}/{one.file.removesuffix('.md')}"
-    row = TurnedDown(one.id, name, one.agent, (one.key,))
-    return bury(workspace, edges, one.scope, [row], why, job, "promotion")
-
-
 def _is_buried(scope: Scope, one: PromotionProposal) -> bool:
     tip = read_tip(scope.repo, scope.ref)
     path = f"{one.agent}/{tombstone.FILE}"
     stones = tombstone.parse(decode(read_paths(scope.repo, tip.tree, {path}).get(path, b"")))
     return tombstone.matches(stones, one.key)
-
-
-def _in_one_tree(workspace: Workspace) -> Mapping[PromotionProposal, str | None]:
-    """What stands in the tree of before, to why it was turned down; None where it waits."""
-    repo = workspace.private
-    tip = repo.ref(review_ref(workspace))
-    found: dict[PromotionProposal, str | None] = {}
-    for path, oid in list_files(repo, repo.commit(tip).tree, FOLDER).items() if tip else ():
-        one, why = _read(repo.blob(oid))
-        if one is not None and path == _path(one):
-            found[one] = None if why is None else str(why)
-    return found
-
-
-def _give_refs(workspace: Workspace, edges: Edges) -> None:
-    """Gives each promotion of the tree of before a ref of its own, or a tombstone; the ids stay."""
-    found = _in_one_tree(workspace)
-    if not found:
-        return
-    done = proposals.taken(suggestions_of(workspace))
-    for one, why in found.items():
-        at = place_of(workspace, f"{one.scope}/{one.agent}/{one.file}")
-        if why is not None:
-            # A reason that stood in the private repository alone does not go to the team.
-            _bury(workspace, edges, one, "" if one.scope == "project" else why)
-        elif at is not None and one.id not in done:
-            made = int(datetime.fromisoformat(one.created).timestamp())
-            _make(workspace, one, at, DEFAULTS[0], replace(ROOT_SIGNATURE, time=made))
-    leave_tree(workspace, map(_path, found), "Give each promotion a ref of its own")
-
-
-def _path(one: PromotionProposal) -> str:
-    return f"{FOLDER}/{one.id}.json"
 
 
 def _often(

@@ -22,7 +22,6 @@ from gitmem.ledger.workspace import DOCS_REF, WAITING, Workspace
 if TYPE_CHECKING:
     from gitmem.flows.review_dream import Told
     from gitmem.flows.review_items import Item
-    from gitmem.ledger.dreams import Dream
     from gitmem.ledger.working_copy import Saved
 
 SNAPSHOTS_BYTES = 65_536
@@ -120,7 +119,7 @@ def in_refs(
         from gitmem.flows.document_branch import waiting_documents
 
         yield "document", waiting_documents(workspace)
-    if before or any("/p-" in ref for ref in there):
+    if any("/p-" in ref for ref in there):
         from gitmem.flows.promotions import offered
 
         yield "promotion", offered(workspace)
@@ -176,24 +175,6 @@ def pick(queued: Iterable[Item], id: str) -> Item:
     listed = ", ".join(item.id for item in (matches or items)) or "nothing"
     what = "several items begin" if matches else "nothing waits that begins"
     raise UsageError(f"In review {what} with {id!r}", f"Waiting: {listed}.")
-
-
-def find_waiting_dream(workspace: Workspace, id: str) -> Dream:
-    """The open dream of an id, or of the beginning of one.
-
-    Raises:
-        UsageError: none or several begin so.
-    """
-    from gitmem.ledger.dreams import open_dreams
-
-    waiting = open_dreams(workspace)
-    found = [one for one in waiting if one.id.startswith(id)]
-    exact = [one for one in found if one.id == id] or found
-    if len(exact) == 1:
-        return exact[0]
-    listed = ", ".join(one.id for one in (exact or waiting)) or "none"
-    what = "Several open dreams begin" if exact else "No open dream begins"
-    raise UsageError(f"{what} with {id!r}", f"Open are: {listed}.")
 
 
 def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = False) -> Told:

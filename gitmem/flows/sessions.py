@@ -30,6 +30,7 @@ PASTED_CHARS = 1_000_000
 WIDTH = 240
 """Characters of a line that are shown, those around the first term."""
 SHORT = 8
+NAMED = 10
 """Characters of an id that are shown at least."""
 
 PRESENT = "CLAUDE_CODE_SESSION_ID"
@@ -108,17 +109,20 @@ def session_file(workspace: Workspace, edges: Edges, id: str) -> SessionFile:
         UsageError: there is none, or several.
     """
     files = sessions_here(workspace, edges)
-    found = [file for file in files if file.id == id] or [
-        file for file in files if id and file.id.startswith(id)
-    ]
-    if len({file.id for file in found}) == 1:
-        return found[-1]
+    meant = meant_id({file.id for file in files}, id)
+    return [file for file in files if file.id == meant][-1]
+
+
+def meant_id(ids: Collection[str], id: str) -> str:
+    """The id that a person means by it, or by its beginning; errors as for `session_file`."""
+    found = [id] if id in ids else sorted(one for one in ids if id and one.startswith(id))
+    if len(found) == 1:
+        return found[0]
     if not found:
         raise UsageError(
             f"No session of this repository has an id that begins with {id!r}", "See: git mem session list"
         )
-    names = ", ".join(sorted({file.id for file in found})[:10])
-    raise UsageError(f"{id!r} could be {names}", "Give more of the id.")
+    raise UsageError(f"{id!r} could be {', '.join(found[:NAMED])}", "Give more of the id.")
 
 
 def told(workspace: Workspace, file: SessionFile) -> Session:

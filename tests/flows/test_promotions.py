@@ -10,14 +10,9 @@ from machines import Machine
 from promotion_ground import HOT, POINTER, QUESTIONS, machine, recalled, without_hooks
 
 from gitmem.core.names import archived_path
-from gitmem.core.trailers import Provenance
-from gitmem.flows.last_recalls import record_of
-from gitmem.flows.promotions import PromotionProposal, from_bytes
-from gitmem.git.repository import Signature
-from gitmem.git.trees import list_files, read_files
+from gitmem.flows.promotions import from_bytes
+from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
-from gitmem.ledger.land import Ref, Write, land
-from gitmem.ledger.suggestions import review_ref
 
 __all__ = ["machine"]
 
@@ -32,18 +27,6 @@ RECORD = """\
  "file": "no-mocks.md",
  "recalls": 5,
  "created": "2026-11-20T10:00:00Z"
-}
-"""
-BEFORE = """\
-{
- "version": 1,
- "id": "p-1a8d55",
- "scope": "local",
- "agent": "main",
- "file": "no-mocks.md",
- "recalls": 5,
- "created": "2026-11-20T10:00:00Z",
- "rejected": %s
 }
 """
 MESSAGE = """\
@@ -66,29 +49,6 @@ def waiting(machine: Machine) -> list[str]:
 
 def refs(machine: Machine) -> dict[str, str]:
     return machine.workspace.private.refs("refs/gitmem/")
-
-
-def put(machine: Machine, data: str, name: str = ID) -> None:
-    """A file in the tree that held promotions before each had a ref."""
-    workspace = machine.workspace
-    write = Write({f"promotions/{name}.json": data.encode()}, "Propose promotions", Provenance())
-    ann = Signature("Ann", "ann@example.com", machine.now)
-    land(Ref(workspace.private, review_ref(workspace)), lambda _: write, ann)
-
-
-def tip_of(machine: Machine, scope: str) -> str:
-    at = machine.workspace.scope(scope)
-    return at.repo.ref(at.ref) or ""
-
-
-def in_one_tree(machine: Machine) -> set[str]:
-    workspace = machine.workspace
-    tip = workspace.private.ref(review_ref(workspace))
-    return (
-        set(list_files(workspace.private, workspace.private.commit(tip).tree, "promotions"))
-        if tip
-        else set()
-    )
 
 
 def test_a_dream_proposes_what_is_recalled_often_and_a_person_decides(machine: Machine) -> None:
@@ -179,62 +139,6 @@ def test_it_can_be_brought_back_for_90_days_and_is_not_proposed_after_them(machi
     assert proposals.let_go(repo, since + 90 * DAY + 1) == (ref,)
     dream(machine)
     assert waiting(machine) == [], "the tombstone stays"
-
-
-def test_what_another_version_let_wait_is_read_and_gets_a_ref_at_the_next_write(machine: Machine) -> None:
-    put(machine, BEFORE % "null")
-    put(machine, "[" * 100_000, "odd")
-    assert waiting(machine) == [ID] and not refs(machine), "a look writes nothing"
-    dream(machine)
-    (ref,) = refs(machine)
-    repo = machine.workspace.private
-    assert ref.endswith(f"/proposal/{machine.workspace.project_id}/{ID}")
-    assert proposals.record(repo, refs(machine)[ref]).decode() == RECORD
-    assert repo.commit(refs(machine)[ref]).message == MESSAGE
-    assert waiting(machine) == [ID]
-    assert in_one_tree(machine) == {"promotions/odd.json"}, "what nobody can read stays where it is"
-
-
-def test_one_of_another_version_is_accepted_as_any(machine: Machine) -> None:
-    put(machine, BEFORE % "null")
-    machine.run("review", "accept", ID, "-y")
-    assert "Use the real database" in (machine.code / "CLAUDE.md").read_text()
-    assert waiting(machine) == [] and in_one_tree(machine) == set()
-    (ref,) = refs(machine)
-    assert ref.startswith("refs/gitmem/decided/")
-
-
-def test_a_move_that_was_killed_goes_on_and_brings_nothing_back(machine: Machine) -> None:
-    put(machine, BEFORE % "null")
-    machine.run("review", "reject", ID)
-    put(machine, BEFORE % "null")
-    assert waiting(machine) == []
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    assert waiting(machine) == [] and in_one_tree(machine) == set()
-
-
-@pytest.mark.parametrize("scope", ["local", "project"])
-def test_what_another_version_turned_down_stays_turned_down(machine: Machine, scope: str) -> None:
-    """Its reason was in the private repository alone, and goes nowhere else."""
-    if scope == "project":
-        machine.learn("no-mocks", "Use the real database.", scope=scope)
-    one = PromotionProposal(scope, "main", "no-mocks.md", 5, "2026-11-20T10:00:00Z")
-    before = json.dumps(json.loads(one.to_bytes()) | {"rejected": "it is mine"})
-    put(machine, before, one.id)
-    path = record_of(machine.workspace.scope(scope))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps({"query": each, "shown": [HOT]}) + "\n" for each in QUESTIONS))
-    for _ in range(2):
-        machine.run("dream", "--force", "--scope", scope)
-        assert waiting(machine) == [] and not refs(machine) and in_one_tree(machine) == set()
-    message = next(
-        each.message
-        for each in machine.workspace.scope(scope).repo.history(tip_of(machine, scope))
-        if "promotion" in each.message
-    )
-    assert message.startswith("Reject the promotion main/no-mocks")
-    assert ("it is mine" in message) == (scope == "local")
 
 
 def test_it_goes_with_a_purged_memory_and_with_its_text(machine: Machine) -> None:
