@@ -30,8 +30,9 @@ PASTED_CHARS = 1_000_000
 WIDTH = 240
 """Characters of a line that are shown, those around the first term."""
 SHORT = 8
-NAMED = 10
 """Characters of an id that are shown at least."""
+NAMED = 10
+"""Ids that are named where one is meant and several begin so."""
 
 PRESENT = "CLAUDE_CODE_SESSION_ID"
 """Names the session in the environment of what its agent runs."""
