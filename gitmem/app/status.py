@@ -27,6 +27,7 @@ from gitmem.ledger.failures import Failure, resting
 from gitmem.ledger.holdings import keeps_logs, memories
 from gitmem.ledger.indexes import disputed_indexes
 from gitmem.ledger.land import memory_commit
+from gitmem.ledger.lookup import daily_logs
 from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.record import read_record
 from gitmem.ledger.remotes import find_remote
@@ -175,9 +176,7 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
 def _logs(workspace: Workspace, scope: Scope, head: str) -> int:
     if not keeps_logs(scope.repo, head):
         return 0
-    from gitmem.ledger.daily_logs import logs  # most scopes keep no log
-
-    return sum(1 for _ in logs(workspace, scope.name, archived=False))
+    return sum(1 for _ in daily_logs(workspace, scope.name, archived=False))
 
 
 def _large_indexes(indexes: Mapping[str, bytes]) -> Iterator[Over]:

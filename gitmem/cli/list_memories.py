@@ -11,20 +11,21 @@ import typer
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
 from gitmem.cli.words import age, iso, sound
 from gitmem.core.errors import GitmemError
-from gitmem.core.names import INDEX, file_address
+from gitmem.core.names import INDEX, file_address, is_archived
 from gitmem.core.text import counted, one_line
 from gitmem.flows.code_reach import unmerged
 from gitmem.flows.show import listed_value
 from gitmem.git.objects import MISSING_HINT
+from gitmem.git.repository import MissingObject
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.lookup import Listed, bare_indexes, headers
+from gitmem.ledger.lookup import Listed, bare_indexes, daily_logs, headers
 from gitmem.ledger.rule_record import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.ledger.daily_logs import Day
+    from gitmem.ledger.holdings import Spot
 
 NAME_WIDTH = 40
 DESCRIPTION_WIDTH = 100
@@ -115,8 +116,6 @@ def _count_logs(run: Context, scope: str | None, agent: str | None, at: str | No
     with suppress(GitmemError):  # what cannot be read was told
         if not at and not _keeps_logs(run, agent):
             return
-        from gitmem.ledger.daily_logs import logs as daily_logs  # most scopes keep no log
-
         count = sum(1 for _ in daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=False))
         if count:
             run.out.say(f"and {counted(count, 'daily log')}: git mem list --logs")
@@ -128,37 +127,45 @@ def _keeps_logs(run: Context, agent: str | None) -> bool:
 
 
 def _list_logs(run: Context, scope: str | None, agent: str | None, at: str | None, archived: bool) -> None:
-    from gitmem.ledger.daily_logs import logs as daily_logs
-    from gitmem.ledger.daily_logs import opened
-
-    found = list(
-        opened(run.workspace, daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=archived))
-    )
+    found = [
+        (spot, *_facts(run, spot))
+        for spot in daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=archived)
+    ]
     if run.out.as_json:
-        run.out.json([log_value(day) for day in found])
+        run.out.json([_log_value(*one) for one in found])
         return
     if not found:
         run.out.say("no daily logs here" + (" as of then" if at else ""))
         return
     columns = (
-        _aligned([day.spot.stem for day in found]),
-        _aligned([one_line(f"{day.spot.scope}/{day.spot.agent}", NAME_WIDTH) for day in found]),
-        _aligned([age(day.last, run.edges.now) for day in found]),
-        [counted(day.facts, "fact") + (", archived" if day.archived else "") for day in found],
+        _aligned([spot.stem for spot, _, _ in found]),
+        _aligned([one_line(f"{spot.scope}/{spot.agent}", NAME_WIDTH) for spot, _, _ in found]),
+        _aligned([age(last, run.edges.now) for _, _, last in found]),
+        [counted(n, "fact") + (", archived" if is_archived(spot.file) else "") for spot, n, _ in found],
     )
     run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
 
 
-def log_value(day: Day) -> dict[str, object]:
+def _facts(run: Context, spot: Spot) -> tuple[int, int]:
+    """How many lines of a log are facts, and when the last was said, epoch seconds; 0 without any."""
+    from gitmem.core.daily_log import facts  # most scopes keep no log
+
+    with suppress(MissingObject):
+        told = facts(spot.path, run.workspace.scope(spot.scope).repo.blob(spot.blob))
+        return len(told), max((int(line.when.timestamp()) for _, line in told), default=0)
+    return 0, 0
+
+
+def _log_value(spot: Spot, count: int, last: int) -> dict[str, object]:
     """One daily log for `--json`; `last` is when its last fact was said, null without any."""
     return {
-        "day": day.day.isoformat(),
-        "scope": day.spot.scope,
-        "agent": sound(day.spot.agent),
-        "file": sound(day.spot.file),
-        "facts": day.facts,
-        "last": iso(day.last) if day.last else None,
-        "archived": day.archived,
+        "day": spot.stem,
+        "scope": spot.scope,
+        "agent": sound(spot.agent),
+        "file": sound(spot.file),
+        "facts": count,
+        "last": iso(last) if last else None,
+        "archived": is_archived(spot.file),
     }
 
 

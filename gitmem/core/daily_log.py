@@ -265,6 +265,17 @@ def facts(path: str, data: bytes) -> tuple[tuple[Claim, LogLine], ...]:
     return tuple((claim, line) for claim, line in told if line is not None)
 
 
+def log_of(at: str) -> str:
+    """The path of the log that a fact stands in, of `<path of the log>#<12 hex>`."""
+    return at.rpartition("#")[0]
+
+
+def fact_in(at: str, data: bytes) -> tuple[Claim, LogLine] | None:
+    """A fact of a log by its reference; None where the log does not hold it."""
+    path, _, short = at.rpartition("#")
+    return next((fact for fact in facts(path, data) if fact[0].short == short), None)
+
+
 def is_log(path: str) -> bool:
     """Whether a path from the root of a memory tree is the daily log of some agent, archived or not."""
     return "/" in path and not path.startswith(".") and kind(path) == "log"

@@ -19,7 +19,7 @@ from gitmem.core.names import inbox_id
 from gitmem.core.trailers import parse
 from gitmem.git.command import GitCommand, peek
 from gitmem.git.repository import Commit, MissingObject, Repository
-from gitmem.git.trees import changed_files
+from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.land import root_name
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
@@ -172,9 +172,11 @@ def _since(repo: Repository, one: Candidate) -> str:
     """What became of a memory that is shown as of then."""
     tip = repo.ref(one.ref)
     if one.kind == "log":
-        from gitmem.ledger.daily_logs import standing  # most scopes keep no log
+        from gitmem.core.daily_log import fact_in, log_of, other_place  # most scopes keep no log
 
-        there = tip is not None and standing(repo, repo.commit(tip).tree, one.path)
+        path = log_of(one.path)
+        held = read_paths(repo, repo.commit(tip).tree, {path, other_place(path)}) if tip else {}
+        there = any(fact_in(one.path, data) is not None for data in held.values())
         return "" if there else "no longer in its log"
     entry = repo.entry(repo.commit(tip).tree, one.path) if tip else None
     if entry is None:

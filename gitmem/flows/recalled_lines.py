@@ -5,12 +5,11 @@ from __future__ import annotations
 from gitmem.core import tombstone
 from gitmem.core.account import line_key
 from gitmem.core.claim import Claim
-from gitmem.core.daily_log import line_keys, statements
+from gitmem.core.daily_log import fact_in, line_keys, log_of, statements
 from gitmem.core.text import decode
 from gitmem.git.command import peek
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import read_file
-from gitmem.ledger.daily_logs import fact_in, log_of
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import without_secrets
 from gitmem.ledger.workspace import Workspace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from typing import NamedTuple
 
@@ -78,22 +79,28 @@ def memory_files(
     """
     found: dict[str, dict[str, str]] = {}
     wanted = ("memory", "log") if logs else ("memory",)
+    for name, folder in agent_trees(repo, commit, agent):
+        # The archive has hundreds of folders, which one process lists quicker than one question each.
+        try:
+            files = repo.files(folder) if archived else list_files(repo, folder, without={ARCHIVE})
+        except MissingObject as error:
+            if missed is None:
+                raise
+            missed[f"{name}/"] = error.message
+            continue
+        found[name] = {file: files[file] for file in sorted(files, key=by_folder) if kind(file) in wanted}
+    return found
+
+
+def agent_trees(repo: Repository, commit: str, agent: str | None = None) -> Iterator[tuple[str, str]]:
+    """Yields the agents' folders of a memory tree, each with its own tree, in the order of their names.
+
+    Args:
+        agent: one agent's folder; None for all of them.
+    """
     for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
         if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
-            # The archive has hundreds of folders, which one process lists quicker than one question each.
-            try:
-                files = (
-                    repo.files(entry.oid) if archived else list_files(repo, entry.oid, without={ARCHIVE})
-                )
-            except MissingObject as error:
-                if missed is None:
-                    raise
-                missed[f"{name}/"] = error.message
-                continue
-            found[name] = {
-                file: files[file] for file in sorted(files, key=by_folder) if kind(file) in wanted
-            }
-    return found
+            yield name, entry.oid
 
 
 def keeps_logs(repo: Repository, commit: str, agent: str | None = None) -> bool:
@@ -102,12 +109,7 @@ def keeps_logs(repo: Repository, commit: str, agent: str | None = None) -> bool:
     Args:
         agent: one agent's folder; None for all of them.
     """
-    agents = repo.tree(repo.commit(commit).tree)
-    return any(
-        entry.mode == TREE and agent in (None, name) and "logs" in repo.tree(entry.oid)
-        for name, entry in agents.items()
-        if not name.startswith(".")
-    )
+    return any("logs" in repo.tree(folder) for _, folder in agent_trees(repo, commit, agent))
 
 
 def memories(
@@ -127,14 +129,13 @@ def memories(
     repo = scope.repo
     found: dict[str, list[Kept]] = {}
     with closing(scope.catalog()) as catalog:
-        for name, entry in sorted(repo.tree(repo.commit(commit).tree).items()):
-            if entry.mode == TREE and not name.startswith(".") and agent in (None, name):
-                try:
-                    found[name] = _of_agent(catalog, repo, entry.oid, archived, checked)
-                except MissingObject as error:
-                    if missed is None:
-                        raise
-                    missed[f"{name}/"] = error.message
+        for name, folder in agent_trees(repo, commit, agent):
+            try:
+                found[name] = _of_agent(catalog, repo, folder, archived, checked)
+            except MissingObject as error:
+                if missed is None:
+                    raise
+                missed[f"{name}/"] = error.message
     return found
 
 

@@ -32,12 +32,11 @@ from gitmem.core.trailers import Provenance, parse
 from gitmem.git.history import touching
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import changed_files, read_paths
-from gitmem.ledger.daily_logs import asked_day
 from gitmem.ledger.holdings import Spot, chosen_agent
-from gitmem.ledger.lookup import Ambiguous, Found, find
+from gitmem.ledger.lookup import Ambiguous, Found, find, readings
 from gitmem.ledger.moments import commits_at, is_root
 from gitmem.ledger.push_plan import beside
-from gitmem.ledger.workspace import SCOPES, Scope, Workspace
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
 
@@ -189,28 +188,24 @@ def places(
     Yields:
         Scope, its tip, and paths as `Repository.touching` takes them.
     """
-    asked = asked_day(name)
-    if asked is not None:
-        name = "/".join(filter(None, (asked.scope, asked.agent, asked.day.isoformat())))
-    *led, last = name.strip().split("/")
-    given = agent is not None
-    scope = scope or next((word for word in led[:1] if word in SCOPES), None)
-    agent = agent or next((word for word in led[-1:] if word != scope), None)
-    folder = chosen_agent(agent) or "*"
-    files = dict.fromkeys((f"{last.removesuffix('.md')}.md", file_name(last.removesuffix(".md"))))
-    named = [place for file in files for place in ((f"**/{file}",) if deep else (file, archive_path(file)))]
-    with suppress(ValueError):
-        day = log_path(date.fromisoformat(last.removesuffix(".md")))
-        named += [day, f"{ARCHIVE}/{day}"]
-    paths = [f"{folder}/{place}" for place in named] if len(led) < 3 else []
-    words = [word for word in led[:1] if word != scope] + led[1:]
-    for above, below in (("*", words), (words[0], words[1:])) if words else ():
-        # A path inside an agent's folder, with or without the agent before it.
-        inner = "/".join([*below, f"{last.removesuffix('.md')}.md"])
-        if below and is_memory_file(inner):
-            at = chosen_agent(above) if above != "*" else folder if given else above
-            paths += [f"{at}/{place}" for place in (inner, archive_path(inner))]
-    for where, tip in commits_at(workspace, scope):
+    paths: list[str] = []
+    meanings = readings(name, scope, agent)
+    for read in meanings:
+        bare = read.name.removesuffix(".md")
+        if "/" in bare:
+            files = [bare + ".md"] if is_memory_file(bare + ".md") else []
+        else:
+            files = list(dict.fromkeys((bare + ".md", file_name(bare))))
+        if deep and "/" not in bare:
+            named = [f"**/{file}" for file in files]
+        else:
+            named = [place for file in files for place in (file, archive_path(file))]
+        with suppress(ValueError):
+            day = log_path(date.fromisoformat(bare.rpartition("/")[2]))
+            if "/" not in bare or bare.removeprefix(f"{ARCHIVE}/") == day.removesuffix(".md"):
+                named += [day, f"{ARCHIVE}/{day}"]
+        paths += [f"{chosen_agent(read.agent) or '*'}/{place}" for place in named]
+    for where, tip in commits_at(workspace, meanings[0].scope):
         yield from ((where, one, tuple(paths)) for one in (tip, *beside(where.repo, where.ref)))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,8 +11,9 @@ from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import ARCHIVE, INDEX, file_address, is_archived, kind
 from gitmem.git.objects import MISSING_HINT
 from gitmem.git.repository import TREE, MissingObject
+from gitmem.git.trees import list_files
 from gitmem.ledger.catalog import Kept
-from gitmem.ledger.holdings import Spot, chosen_agent, memories, stem_of
+from gitmem.ledger.holdings import Spot, agent_trees, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
@@ -20,12 +22,13 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.git.repository import Repository
-    from gitmem.ledger.daily_logs import Asked
 
 MOST_LISTED = 10
+"""Matches of an ambiguous name that are listed."""
 
 LOG_HINT = "A daily log is no memory. To forget a line of one: git mem forget --claim TEXT"
-"""Matches of an ambiguous name that are listed."""
+
+_DAY = re.compile(r"(?:.+/)?(\d{4}-\d\d-\d\d)(?:\.md)?")
 
 
 class Ambiguous(UsageError):
@@ -145,21 +148,16 @@ def find(
         Ambiguous: several have it; they are listed.
         MissingObject: none that can be read has it, and some cannot be read.
     """
-    day = _day(name) if logs else None
+    day = _DAY.fullmatch(name.strip())
     missed: dict[str, str] = {}
-    known: list[_Held] = []
-    matches: list[Spot] = []
-    read = _Reading(scope, agent, name)
-    if day is None or not day.by_path:
-        for read in _readings(name, scope, agent):
-            known = _held(workspace, read.scope, read.agent, at, now, missed=missed)
-            matches = _matching(known, read, whole=whole or day is not None)
-            if matches:
-                break
-    if day is not None and not matches:
-        from gitmem.ledger.daily_logs import find_days
-
-        matches = find_days(workspace, day, scope, agent, at, now) or _matching(known, read, whole=whole)
+    meanings = readings(name, scope, agent)
+    for read in meanings:
+        known = _held(workspace, read.scope, read.agent, at, now, missed=missed)
+        matches = _matching(known, read, whole=whole or (logs and day is not None))
+        if matches:
+            break
+    if logs and day and not matches:
+        matches = _logs_named(workspace, meanings, at, now) or _matching(known, read, whole=whole)
     if len(matches) == 1:
         from gitmem.core.memory import parse
 
@@ -176,10 +174,10 @@ def find(
     if missed:
         lost = "; ".join(f"{path}: {why}" for path, why in missed.items())
         raise MissingObject(f"{name!r} is not among what can be read. {lost}", MISSING_HINT)
-    if day is not None:
+    if logs and day:
         where = _where(scope, agent, at)
-        raise UsageError(f"There is no daily log of {day.day}{where}", "See the logs: git mem list --logs")
-    hint = LOG_HINT if _day(name) is not None else _close(known, name, at)
+        raise UsageError(f"There is no daily log of {day[1]}{where}", "See the logs: git mem list --logs")
+    hint = LOG_HINT if day else _close(known, name, at)
     raise UsageError(f"There is no memory named {name!r}{_where(scope, agent, at)}", hint)
 
 
@@ -197,9 +195,8 @@ def find_index(
         UsageError: an unknown scope, `at` means nothing, or no such agent has an index.
         Ambiguous: several have one; they are listed.
     """
-    named_scope, named_agent, _ = _parts(name)
-    spots = []
-    for one in _held(workspace, scope or named_scope, agent or named_agent, at, now, archived=False):
+    read, spots = readings(name, scope, agent)[0], []
+    for one in _held(workspace, read.scope, read.agent, at, now, archived=False):
         repo = one.scope.repo
         entry = repo.entry(repo.commit(one.commit).tree, f"{one.agent}/{INDEX}")
         if entry is not None:
@@ -368,15 +365,45 @@ def _held(
     return found
 
 
-def _day(name: str) -> Asked | None:
-    if not name.strip().removesuffix(".md")[-1:].isdigit():  # most names of memories
-        return None
-    from gitmem.ledger.daily_logs import asked_day
+def daily_logs(
+    workspace: Workspace,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+    now: float | None = None,
+    *,
+    archived: bool = True,
+) -> Iterator[Spot]:
+    """Yields daily logs by scope, agent and day, hot ones first; nothing of them is opened.
 
-    return asked_day(name)
+    Args:
+        scope, agent, at, now: as for `find`.
+        archived: also those that were aged out.
+    """
+    from gitmem.ledger.moments import commits_at  # most scopes keep no log
+
+    for where, commit in commits_at(workspace, scope, at, now):
+        for name, folder in agent_trees(where.repo, commit, chosen_agent(agent)):
+            for under in ("logs", f"{ARCHIVE}/logs") if archived else ("logs",):
+                for file, oid in sorted(list_files(where.repo, folder, under).items()):
+                    if kind(file) == "log":
+                        yield Spot(where.name, name, file, oid, commit)
 
 
-class _Reading(NamedTuple):
+def _logs_named(
+    workspace: Workspace, meanings: Sequence[Reading], at: str | None, now: float | None
+) -> list[Spot]:
+    """The daily logs that a name means, by their date or by their path; the hot one where a day has two."""
+    found: dict[str, Spot] = {}
+    for read in meanings:
+        sought = read.name.removesuffix(".md").removeprefix(f"{ARCHIVE}/")
+        for spot in daily_logs(workspace, read.scope, read.agent, at, now):
+            if sought in (spot.stem, spot.file.removesuffix(".md").removeprefix(f"{ARCHIVE}/")):
+                found.setdefault(spot.address, spot)
+    return list(found.values())
+
+
+class Reading(NamedTuple):
     """What a name may mean: a memory's name or path, of an agent and scope as far as these are said.
 
     Attributes:
@@ -391,33 +418,23 @@ class _Reading(NamedTuple):
     address: bool = False
 
 
-def _readings(name: str, scope: str | None, agent: str | None) -> list[_Reading]:
+def readings(name: str, scope: str | None, agent: str | None) -> list[Reading]:
     """What a name may mean, the likeliest first; a scope and agent given besides hold for each."""
     parts = name.strip().split("/")
     led = parts[:1] if len(parts) > 1 and parts[0] in SCOPES else []
     if not all(parts) or (scope and led and led != [scope]):
         raise UsageError(f"{name!r} is no name of a memory{_where(scope, None, None)}", "See: git mem list")
     scope, rest = next(iter(led), scope), parts[len(led) :]
-    inside = _Reading(scope, agent, "/".join(rest))
+    inside = Reading(scope, agent, "/".join(rest))
     if len(rest) == 1:
         return [inside]
-    address = _Reading(scope, rest[0], "/".join(rest[1:]), led=True, address=bool(led))
+    address = Reading(scope, rest[0], "/".join(rest[1:]), led=True, address=bool(led))
     if agent:
         return [inside, address] if chosen_agent(agent) == chosen_agent(rest[0]) else [inside]
     return [address] if led else [address, inside]
 
 
-def _parts(name: str) -> tuple[str | None, str | None, str]:
-    parts = name.strip().split("/")
-    if len(parts) > 3 or not all(parts):
-        raise UsageError(f"{name!r} is no name of a memory", "See the names: git mem list")
-    scope = parts[0] if len(parts) == 3 else None
-    if scope is None and len(parts) == 2 and parts[0] in SCOPES:
-        return parts[0], None, parts[1]
-    return scope, parts[-2] if len(parts) > 1 else None, parts[-1]
-
-
-def _matching(known: Sequence[_Held], read: _Reading, *, whole: bool) -> list[Spot]:
+def _matching(known: Sequence[_Held], read: Reading, *, whole: bool) -> list[Spot]:
     sought = read.name.casefold()
     bare = sought.removesuffix(".md")
     named = [

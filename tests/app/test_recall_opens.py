@@ -26,7 +26,6 @@ HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", 
 LOGS = {
     "gitmem.core.daily_log",
     "gitmem.search.lines",
-    "gitmem.ledger.daily_logs",
     "gitmem.flows.recalled_lines",
 }
 # Every question that any git process is asked on its standard input goes to a file, too.
