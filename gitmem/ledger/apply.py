@@ -13,14 +13,14 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Literal
 
-from gitmem.core import index, tombstone
+from gitmem.core import tombstone
 from gitmem.core.change import Change
 from gitmem.core.claim import Claim, parse_body
 from gitmem.core.daily_log import with_lines
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
-from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file, is_memory_file
+from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
@@ -28,7 +28,7 @@ from gitmem.git.repository import MissingObject, Repository, Signature
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger.edits import claim_keys, fates, is_logged, merged, missing_lines, moment
 from gitmem.ledger.files import log
-from gitmem.ledger.indexes import Hot
+from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
 from gitmem.ledger.workspace import MAIN, Scope, ScopeName, Workspace
 from gitmem.rules.screen import refuse_secrets
@@ -99,7 +99,7 @@ class Applied:
     Attributes:
         op: what it came to: an update of a memory that is gone is an add.
         file: where the memory stands, relative to the agent's folder.
-        edits: path relative to the agent's folder to new content, None to delete.
+        edits: path relative to the agent's folder to new content, None to delete; without the index.
         fates: what became of each claim that an edit took out.
     """
 
@@ -129,14 +129,14 @@ def apply(change: Change, names: Collection[str], read: Read) -> Applied | None:
     if change.op == "noop" or (change.op == "delete" and stands is None):
         return None
     if change.op == "delete" and stands is not None:
-        return Applied("delete", stands, _with_index({stands: None}, names, read))
+        return Applied("delete", stands, {stands: None})
     if change.op == "update" and stands is not None:
         memory = parse(stands, read(stands) or b"")
         changed = merged(change, memory)
         if changed is not None:
             if changed.render() == memory.render():
                 return None
-            done = _updated(changed, names, read)
+            done = _updated(changed, names)
             after = replace(changed, path=done.file)
             return replace(done, fates=fates(memory, after, agent=change.agent, reason=change.reason))
         missing = _missing(change, memory)
@@ -144,8 +144,8 @@ def apply(change: Change, names: Collection[str], read: Read) -> Applied | None:
             return None
         joined = _joined(memory, missing)
         if joined is not None:
-            return _updated(joined, names, read)
-    return _added(change, names, read)
+            return _updated(joined, names)
+    return _added(change, names)
 
 
 def _logged(change: Change, read: Read) -> Applied | None:
@@ -154,10 +154,10 @@ def _logged(change: Change, read: Read) -> Applied | None:
     return Applied("add", change.file, {change.file: encode(with_lines(log, lines))}) if lines else None
 
 
-def _added(change: Change, names: Collection[str], read: Read) -> Applied:
+def _added(change: Change, names: Collection[str]) -> Applied:
     name, file = _free(change.name, names)
     memory = create(name, change.description, change.type, change.body, file)
-    return Applied("add", file, _with_index({file: memory.render()}, names, read))
+    return Applied("add", file, {file: memory.render()})
 
 
 def _standing(file: str, names: Collection[str]) -> str | None:
@@ -166,7 +166,7 @@ def _standing(file: str, names: Collection[str]) -> str | None:
     return next((place for place in (file, hot, archive_path(hot)) if place in names), None)
 
 
-def _updated(joined: Memory, names: Collection[str], read: Read) -> Applied:
+def _updated(joined: Memory, names: Collection[str]) -> Applied:
     file = hot_file(joined.path)
     edits: dict[str, bytes | None] = {}
     if file == joined.path or file in names:
@@ -175,7 +175,7 @@ def _updated(joined: Memory, names: Collection[str], read: Read) -> Applied:
         # What was paged out and is spoken of again belongs where the agent sees it.
         edits[joined.path] = None
     edits[file] = joined.render()
-    return Applied("update", file, _with_index(edits, names, read))
+    return Applied("update", file, edits)
 
 
 def _missing(change: Change, memory: Memory) -> tuple[Claim, ...]:
@@ -207,21 +207,6 @@ def _free(name: str, names: Collection[str]) -> tuple[str, str]:
         chosen = f"{stem}-{number}"
         file, number = f"{chosen}.md", number + 1
     return chosen, file
-
-
-def _with_index(
-    edits: Mapping[str, bytes | None], names: Collection[str], read: Read
-) -> dict[str, bytes | None]:
-    """The edits with the index in line with them; where there is none it gets what is new alone."""
-    data = read(index.INDEX)
-    text = decode(data or b"")
-    gone = {file for file, content in edits.items() if content is None}
-    changed = filter(is_memory_file, edits)
-    before = {file: content for file in changed if (content := read(file)) is not None}
-    hot = {*(names if data is not None else ()), *edits} - gone
-    after = Hot(hot, lambda file: edits[file] if file in edits else read(file))
-    shown = index.reconciled(text, before, after)
-    return dict(edits) if shown == text else {**edits, index.INDEX: encode(shown)}
 
 
 def land_change(
@@ -272,6 +257,7 @@ def land_change(
         if applied is None:
             return None
         edits = {f"{placed.agent}/{path}": data for path, data in applied.edits.items()}
+        edits = with_indexes(scope.repo, tip.tree, edits)
         lifted = tombstone.without_keys(buried, keys) if lift and applied.op != "delete" else buried
         if lifted != buried:
             edits[f"{placed.agent}/{tombstone.FILE}"] = encode(lifted) or None

@@ -34,7 +34,7 @@ from gitmem.core.change import TYPES, Change, Edited, Op, Origin
 from gitmem.core.claim import normal_form, parse_body
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
-from gitmem.core.names import INDEX, file_name, is_agent_folder, is_memory_file
+from gitmem.core.names import file_name, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import MissingObject, Repository, Signature
@@ -235,8 +235,7 @@ def _files(workspace: Workspace, one: Suggestion) -> tuple[dict[str, bytes], dic
         return read_file(scope.repo, tree, prefix + name) if tree else None
 
     applied = apply(change, names, read)
-    # A side branch never changes an index: it is brought in line where the change lands.
-    edits = {name: data for name, data in applied.edits.items() if name != INDEX} if applied else {}
+    edits = applied.edits if applied else {}
     before = {prefix + name: data for name in edits if (data := read(name)) is not None}
     return before, {prefix + name: data for name, data in edits.items()}
 
