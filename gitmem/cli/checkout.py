@@ -16,7 +16,7 @@ from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.record import read_record
-from gitmem.ledger.restore import lay_out, unpin, unsaved
+from gitmem.ledger.working_copy import check_out, unpin, unsaved
 from gitmem.ledger.workspace import LiveDirectory, Workspace
 
 BACK = "-"
@@ -77,7 +77,7 @@ def checkout(
         commit = commits[live.scope.ref]
         files: tuple[str, ...] = ()
         if not dry_run:
-            files = lay_out(live, commit, f"{revision} ({commit[:12]})", run.edges.now).files
+            files = check_out(live, commit, f"{revision} ({commit[:12]})", run.edges.now)
         done.append(_value(live, commit, files))
     if run.out.as_json:
         run.out.json(done)

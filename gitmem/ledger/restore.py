@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gitmem.core import index, tombstone
 from gitmem.core.claim import DISPUTE_LENGTH, claim_id, with_dispute
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import Memory, disputed_keys, parse
 from gitmem.core.merge import agent_folder, kind, merge_trees
@@ -33,23 +33,18 @@ from gitmem.core.names import (
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance, batch_of
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Commit, Repository, Signature
-from gitmem.git.trees import changed_files, list_files, read_file, read_paths
+from gitmem.git.trees import changed_files, read_file, read_paths
 from gitmem.ledger.epochs import former
-from gitmem.ledger.files import linked
 from gitmem.ledger.holdings import taught
 from gitmem.ledger.indexes import remade, with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip
-from gitmem.ledger.layout import blob_name, is_laid_out, label, replace_file
 from gitmem.ledger.merge import landing
 from gitmem.ledger.moments import is_root
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.push_plan import as_it_was
-from gitmem.ledger.record import Record, read_record, write_record
 from gitmem.ledger.save_plan import describe
-from gitmem.ledger.working_copy import scan
-from gitmem.ledger.workspace import LiveDirectory, Scope
+from gitmem.ledger.workspace import Scope
 from gitmem.rules.paths import check_path
 from gitmem.rules.screen import refuse_secrets
 
@@ -343,92 +338,6 @@ def made_together(scopes: Iterable[Scope], done: Undoing) -> tuple[tuple[Scope, 
             if mine and batch_of(told.job) == batch and told.op not in KEPT_OPS and not _is_sync(candidate):
                 found.append((scope, candidate))
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class LaidOut:
-    """A live directory in which a past state was laid out; `files` are those that were replaced."""
-
-    live: LiveDirectory
-    commit: str
-    files: tuple[str, ...]
-
-
-def unsaved(live: LiveDirectory) -> tuple[str, ...]:
-    """Files of a live directory that hold something the ref does not: after a save, what was refused."""
-    record = read_record(live.scope.state, live.key)
-    known = record.files if record else {}
-    length = live.scope.repo.hex_length
-    return tuple(
-        name
-        for name, data in sorted(scan(live).files.items())
-        if blob_name(data, length) != known.get(name)
-    )
-
-
-def lay_out(live: LiveDirectory, then: str, pinned: str, now: float) -> LaidOut:
-    """Lays a past state of an agent's memory out in its live directory, which must have been saved.
-
-    From then on an edit there is a change of that past state, and a save merges it onto the tip.
-
-    Args:
-        then: the commit.
-        pinned: how the person named it.
-        now: seconds since the epoch.
-
-    Raises:
-        CheckFailed: a file changed since it was saved; nothing was replaced.
-    """
-    repo = live.scope.repo
-    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
-        if linked(live.anchor, live.path):
-            raise CheckFailed(
-                f"{live.path} is a symbolic link, or behind one, and is not followed",
-                "Replace the link by a folder and run it again.",
-            )
-        refused = unsaved(live)
-        if refused:
-            raise CheckFailed(
-                f"{live.path / refused[0]} holds something that is not saved",
-                "See what and why: git mem status; settle it, then run this again.",
-            )
-        seen = scan(live).files
-        then_files = list_files(repo, repo.commit(then).tree, live.agent, frozenset({ARCHIVE}))
-        target = {
-            path.removeprefix(f"{live.agent}/"): oid
-            for path, oid in then_files.items()
-            if is_laid_out(path.removeprefix(f"{live.agent}/"))
-        }
-        standing = {name: blob_name(data, repo.hex_length) for name, data in seen.items()}
-        shown = Record(str(live.path), then, target, before=standing, laid_out=now, pinned=pinned)
-        record = replace(shown, home=live.home)
-        # Written first: who dies in between leaves a directory whose next save holds on to what it finds.
-        write_record(live.scope.state, live.key, record)
-        times = taught(live.scope, then, live.agent)
-        aside = live.scope.state / "displaced" / live.key
-        done = []
-        for name in sorted({*target, *standing}):
-            if target.get(name) == standing.get(name):
-                continue
-            data = repo.blob(target[name]) if name in target else None
-            path, was = live.path / name, label(name, standing.get(name, ""))
-            if linked(live.anchor, path.parent):
-                raise RepositoryError(
-                    f"{path.parent} is behind a symbolic link", "Put a folder in its place."
-                )
-            replace_file(path, data, aside, was, times.get(name), live.path)
-            done.append(name)
-        return LaidOut(live, then, tuple(done))
-
-
-def unpin(live: LiveDirectory) -> bool:
-    """Lets a live directory follow the tip again from its next save on; whether it had been pinned."""
-    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
-        record = read_record(live.scope.state, live.key)
-        if record is None or not record.pinned:
-            return False
-        write_record(live.scope.state, live.key, replace(record, pinned=""))
-        return True
 
 
 def write_out(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -14,15 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.merge import kind
-from gitmem.core.names import TEAM, is_memory_file, unfit
+from gitmem.core.names import ARCHIVE, TEAM, is_memory_file, unfit
 from gitmem.core.text import counted
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import MissingObject, Repository
-from gitmem.git.trees import blob_or_none, read_paths
+from gitmem.git.trees import blob_or_none, list_files, read_paths
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.foreign_commits import rescue
+from gitmem.ledger.holdings import taught
 from gitmem.ledger.land import Tip, Write, Written, land, read_tip
 from gitmem.ledger.layout import (
     ASIDE,
@@ -229,7 +231,9 @@ def _round(request: Request) -> tuple[Saved, bool]:
         _settle(live, quiet, request.now)
         write_record(live.scope.state, live.key, kept)
         return Saved(live, whole[0], done, problems=seen.problems, lost=lost), True
-    laid_out = _lay_out(request, planned, seen, record.files if record else {})
+    stood = _stored_before(live, planned, seen, record.files if record else {})
+    laid_out = _lay_out(live, planned.target, seen, request.times)
+    before = {name: oid for name, oid in stood.items() if name not in laid_out.problems}
     oids = {name: blob_name(data, repo.hex_length) for name, data in planned.stored.items()}
     for name in {*laid_out.left, *(name for name in oids if seen.problem(name))}:
         # What stands there is no edit of what the ref holds: its base stays what it was.
@@ -239,7 +243,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
     # Either way: the clock may have been set back since.
     recent = record is not None and abs(request.now - record.laid_out) < STALE_SECONDS
     older = dict(record.before) if record and recent else {}
-    for name, oid in laid_out.before.items():
+    for name, oid in before.items():
         read_before = dict.fromkeys([oid, *older.get(name, "").split()])
         older[name] = " ".join(list(read_before)[:VERSIONS])
     unread = {*record.afresh} & seen.problems.keys() if record else set()
@@ -249,7 +253,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         oids,
         before=older,
         afresh=tuple(sorted({*laid_out.left} | unread)),
-        laid_out=request.now if laid_out.before else (record.laid_out if record else 0.0),
+        laid_out=request.now if before else (record.laid_out if record else 0.0),
         code_head=request.code_head,
         home=live.home,
     )
@@ -271,62 +275,67 @@ class _LaidOut:
 
     Attributes:
         files: files that were replaced, made or deleted.
-        before: file to blob name of what was replaced.
         left: files that could not be put there, as someone else made them meanwhile.
         problems: file to why it was left alone.
         calm: whether nobody wrote in between.
     """
 
     files: tuple[str, ...]
-    before: Mapping[str, str]
     left: tuple[str, ...]
     problems: Mapping[str, str]
     calm: bool
 
 
-def _lay_out(request: Request, plan: Plan, seen: Scan, recorded: Mapping[str, str]) -> _LaidOut:
-    """Writes the target.
+def _behind(target: Mapping[str, bytes], seen: Scan) -> list[str]:
+    """Files that do not hold what they should, and can be replaced."""
+    names = sorted({*target, *seen.files})
+    return [name for name in names if target.get(name) != seen.files.get(name) and not seen.problem(name)]
+
+
+def _stored_before(
+    live: LiveDirectory, plan: Plan, seen: Scan, recorded: Mapping[str, str]
+) -> dict[str, str]:
+    """Stores what is about to be replaced, for a writer that has read it: file to blob.
 
     Args:
         recorded: file to the blob that the last save found or stored of it.
     """
-    live = request.live
     repo = live.scope.repo
+    refused = {refusal.path.removeprefix(f"{live.agent}/") for refusal in plan.refusals}
+    stood: dict[str, str] = {}
+    # All of them before the first file is touched, and together: each alone would be a process.
+    with repo.together():
+        for name in _behind(plan.target, seen):
+            if name not in seen.files or name not in plan.taken:
+                continue
+            # What was refused is in the file, and must not become an object.
+            data = plan.taken[name] if name in refused else seen.files[name]
+            oid = blob_name(data, repo.hex_length)
+            is_known = name not in refused and recorded.get(name) == oid
+            stood[name] = oid if is_known else repo.add_blob(data)
+    return stood
+
+
+def _lay_out(
+    live: LiveDirectory, target: Mapping[str, bytes], seen: Scan, times: Mapping[str, float]
+) -> _LaidOut:
+    """Writes what a directory should hold over what was seen there."""
     done: list[str] = []
     left: list[str] = []
     problems: dict[str, str] = {}
-    before: dict[str, str] = {}
     calm = True
-    aside = _asides(live)[0]
-    refused = {refusal.path.removeprefix(f"{live.agent}/") for refusal in plan.refusals}
-    names = [
-        name
-        for name in sorted({*plan.target, *seen.files})
-        if plan.target.get(name) != seen.files.get(name) and not seen.problem(name)
-    ]
-    # All of them before the first file is touched, and together: each alone would be a process.
-    present = {name: blob_name(seen.files[name], repo.hex_length) for name in names if name in seen.files}
-    stood: dict[str, str] = {}
-    with repo.together():
-        for name in present.keys() & plan.taken.keys():
-            # What was refused is in the file, and must not become an object.
-            data = plan.taken[name] if name in refused else seen.files[name]
-            is_known = name not in refused and recorded.get(name) == present[name]
-            stood[name] = present[name] if is_known else repo.add_blob(data)
-    for name in names:
-        new, old = plan.target.get(name), seen.files.get(name)
-        path = live.path / name
+    for name in _behind(target, seen):
         if reason := _no_way_to(live, name):
             problems[name] = reason
             left.append(name)
             continue
-        if name in stood:
-            before[name] = stood[name]
-        named = label(name, present.get(name, ""))
-        replaced = replace_file(path, new, aside, named, request.times.get(name), live.path)
+        old = seen.files.get(name)
+        named = label(name, blob_name(old, live.scope.repo.hex_length) if old is not None else "")
+        aside, mtime = _asides(live)[0], times.get(name)
+        replaced = replace_file(live.path / name, target.get(name), aside, named, mtime, live.path)
         calm = calm and replaced.done and replaced.found == old
         (done if replaced.done else left).append(name)
-    return _LaidOut(tuple(done), before, tuple(left), problems, calm)
+    return _LaidOut(tuple(done), tuple(left), problems, calm)
 
 
 def _no_way_to(live: LiveDirectory, name: str) -> str | None:
@@ -340,6 +349,77 @@ def _no_way_to(live: LiveDirectory, name: str) -> str | None:
         if os.path.lexists(folder) and not folder.is_dir():
             return f"{folder.name} is a file there, and a folder in memory"
     return None
+
+
+def unsaved(live: LiveDirectory, seen: Scan | None = None) -> tuple[str, ...]:
+    """Files of a live directory that hold something the ref does not: after a save, what was refused.
+
+    Args:
+        seen: what stands there; it is read unless given.
+    """
+    record = read_record(live.scope.state, live.key)
+    known, length = record.files if record else {}, live.scope.repo.hex_length
+    files = (seen or scan(live)).files
+    return tuple(name for name, data in sorted(files.items()) if blob_name(data, length) != known.get(name))
+
+
+def check_out(live: LiveDirectory, then: str, pinned: str, now: float) -> tuple[str, ...]:
+    """Lays a past state of an agent's memory out in its live directory, which must have been saved.
+
+    From then on an edit there is a change of that past state, and a save merges it onto the tip.
+
+    Args:
+        then: the commit.
+        pinned: how the person named it.
+        now: seconds since the epoch.
+
+    Returns:
+        The files that were replaced.
+
+    Raises:
+        CheckFailed: a file changed since it was saved; nothing was replaced.
+        RepositoryError: a file cannot be put in its place.
+    """
+    repo = live.scope.repo
+    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
+        if linked(live.anchor, live.path):
+            raise CheckFailed(
+                f"{live.path} is a symbolic link, or behind one, and is not followed",
+                "Replace the link by a folder and run it again.",
+            )
+        seen = scan(live)
+        if refused := unsaved(live, seen):
+            raise CheckFailed(
+                f"{live.path / refused[0]} holds something that is not saved",
+                "See what and why: git mem status; settle it, then run this again.",
+            )
+        stood = {name: blob_name(data, repo.hex_length) for name, data in seen.files.items()}
+        listed = list_files(repo, repo.commit(then).tree, live.agent, frozenset({ARCHIVE}))
+        inside = {path.removeprefix(f"{live.agent}/"): oid for path, oid in listed.items()}
+        oids = {name: oid for name, oid in inside.items() if is_laid_out(name)}
+        record = Record(
+            str(live.path), then, oids, before=stood, laid_out=now, pinned=pinned, home=live.home
+        )
+        # Written first: who dies in between leaves a directory whose next save holds on to what it finds.
+        write_record(live.scope.state, live.key, record)
+        target = {
+            name: seen.files[name] if stood.get(name) == oid else repo.blob(oid)
+            for name, oid in oids.items()
+        }
+        done = _lay_out(live, target, seen, taught(live.scope, then, live.agent))
+        for name, why in done.problems.items():
+            raise RepositoryError(f"{live.path / name} {why}", "Put a folder in its place.")
+        return done.files
+
+
+def unpin(live: LiveDirectory) -> bool:
+    """Lets a live directory follow the tip again from its next save on; whether it had been pinned."""
+    with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
+        record = read_record(live.scope.state, live.key)
+        if record is None or not record.pinned:
+            return False
+        write_record(live.scope.state, live.key, replace(record, pinned=""))
+        return True
 
 
 def _settle(live: LiveDirectory, quiet: Quiet, now: float) -> None:
@@ -366,12 +446,10 @@ class Quiet:
 
     Attributes:
         seen: what is there; a file that is just being written is among its problems.
-        displaced: files that layouts moved aside.
-        read: those of them that nobody is writing to.
+        read: files that layouts moved aside and nobody is writing to.
     """
 
     seen: Scan
-    displaced: tuple[Displaced, ...]
     read: tuple[Displaced, ...]
 
 
@@ -404,7 +482,7 @@ def read_quiet(live: LiveDirectory, known: Mapping[str, str], asides: tuple[Path
     problems = {**seen.problems, **dict.fromkeys(busy, "is being written right now")}
     files = {name: data for name, data in seen.files.items() if name not in busy}
     read = tuple(entry for entry in displaced if entry not in later)
-    return Quiet(replace(seen, files=files, problems=problems), displaced, read)
+    return Quiet(replace(seen, files=files, problems=problems), read)
 
 
 def _looks_cut(repo: Repository, data: bytes, known: str | None) -> bool:
