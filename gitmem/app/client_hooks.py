@@ -23,8 +23,8 @@ from gitmem.app.clients import CLAUDE, CLIENTS, Client
 from gitmem.app.exclude_file import add_lines, take_out
 from gitmem.app.hook_scripts import hooks_folder
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand
 from gitmem.ledger.files import read_theirs, replace_file
+from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
 LARGEST = 4 * 1024 * 1024
@@ -130,18 +130,18 @@ def own_place(client: Client, folder: Path, data: Path, common_dir: Path) -> Pla
     return Place(client, folder / client.own_file, folder, data / "state", None, str(common_dir))
 
 
-def plan_hooks(place: Place, argv: Sequence[str], git: GitCommand) -> HookPlan:
+def plan_hooks(place: Place, argv: Sequence[str], tracked: bool) -> HookPlan:
     """Plans adding the hooks.
 
     Args:
         argv: the words that start gitmem from anywhere.
-        git: tells whether the file is tracked.
+        tracked: whether the code tracks the file.
 
     Raises:
         RepositoryError: the file, or a folder on its way, is a link, or it is not what it should be.
     """
     before = _read(place)
-    if place.exclude and is_tracked(place, git):
+    if place.exclude and tracked:
         text = (
             f"{place.path} is tracked by the code, so gitmem leaves it alone; to have hooks of "
             f"{place.client.title} in your own folder instead: git mem init --client {place.client.name}"
@@ -239,10 +239,14 @@ def apply_hooks(plan: HookPlan) -> None:
         ) from error
 
 
-def is_tracked(place: Place, git: GitCommand) -> bool:
+def is_tracked(place: Place, workspace: Workspace) -> bool:
     """Whether the code tracks a work tree's hook file."""
+    if not place.exclude:
+        return False
+    if place.client.file.startswith(f"{workspace.claude_folder}/"):
+        return place.client.file in workspace.tracked_files(place.anchor)
     words = ["ls-files", "--error-unmatch", "--", place.client.file]
-    return not git.run(words, cwd=place.anchor, check=False).returncode
+    return not workspace.git.run(words, cwd=place.anchor, check=False).returncode
 
 
 def record_path(state: Path) -> Path:

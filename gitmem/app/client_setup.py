@@ -78,7 +78,7 @@ def plan_clients(
     for client in wanted:
         place = place_of(workspace, environ, client, named=client in named)
         try:
-            found.append(plan_hooks(place, argv, workspace.git))
+            found.append(plan_hooks(place, argv, is_tracked(place, workspace)))
         except RepositoryError as error:
             text = f"{error.message}. {error.hint}"
             found.append(HookPlan(place, None, None, by_hand=text))
@@ -97,7 +97,7 @@ def place_of(
     # Where a home is a work tree, one file may be both; then it serves other repositories as well.
     if place.path == own.path:
         return own
-    if not is_tracked(place, workspace.git):
+    if not is_tracked(place, workspace):
         return place
     return own if named or client in clients_of(data / "state", str(common)) else place
 
@@ -115,7 +115,7 @@ def carry_out_clients(workspace: Workspace, plans: Sequence[HookPlan], argv: Seq
             apply_hooks(plan)
         except RepositoryError:
             # The worker hooks a new work tree as well, and may have been first.
-            again = plan_hooks(plan.place, argv, workspace.git)
+            again = plan_hooks(plan.place, argv, is_tracked(plan.place, workspace))
             if again.changes:
                 apply_hooks(again)
 
@@ -128,7 +128,8 @@ def add_to_worktree(workspace: Workspace, argv: Sequence[str]) -> list[str]:
     lines = []
     for client in clients_of(common / "gitmem"):
         try:
-            plan = plan_hooks(tree_place(client, top, common), argv, workspace.git)
+            place = tree_place(client, top, common)
+            plan = plan_hooks(place, argv, is_tracked(place, workspace))
             apply_hooks(plan)
         except RepositoryError as error:
             lines.append(error.message)

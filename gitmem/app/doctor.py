@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gitmem.app.client_hooks import Place, apply_hooks, plan_hooks
+from gitmem.app.client_hooks import Place, apply_hooks, is_tracked, plan_hooks
 from gitmem.app.client_setup import hooked_clients, plan_clients
 from gitmem.app.client_standing import client_standings
 from gitmem.app.doctor_memory import Finding, Patient, check_objects, check_refs, check_trees
@@ -142,7 +142,7 @@ def _launcher(patient: Patient) -> Iterator[Finding]:
 
 def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
     git = patient.workspace.git
-    setup = read_setup(git, top, common)
+    setup = read_setup(git, top)
     wrong = [one for one in inspect_git_hooks(common, _starts(patient), setup) if one.standing != "ours"]
     actions = plan_git_hooks(common, _starts(patient), setup)
     by_hand = [action for action in actions if action.kind == "by-hand"]
@@ -150,7 +150,7 @@ def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
     if wrong and can:
 
         def install() -> str:
-            apply(plan_git_hooks(common, _starts(patient), read_setup(git, top, common)), git)
+            apply(plan_git_hooks(common, _starts(patient), read_setup(git, top)), git)
             return f"installed {', '.join(one.hook for one in wrong)}"
 
         what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
@@ -179,7 +179,7 @@ def _client_hooks(patient: Patient) -> Iterator[Finding]:
         elif wanted.after != wanted.before:
 
             def install(place: Place = wanted.place) -> str:
-                apply_hooks(plan_hooks(place, _starts(patient), workspace.git))
+                apply_hooks(plan_hooks(place, _starts(patient), is_tracked(place, workspace)))
                 return f"added hooks to {place.path}"
 
             what = f"{client.title}'s hooks are not all in {wanted.path}"

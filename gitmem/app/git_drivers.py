@@ -15,11 +15,10 @@ from pathlib import Path
 
 from gitmem.core.attributes import CLONE
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get_all
+from gitmem.git.command import Configuration, GitCommand, read_configuration
 from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.files import read_theirs, replace_file
 
-NAME = "gitmem: no claim is lost"
 BEGIN, END = b"# >>> gitmem >>>\n", b"# <<< gitmem <<<\n"
 MADE = b"# (gitmem made this file)\n"
 """Stands in the fence where there was no file before, so that leaving takes it away again."""
@@ -29,9 +28,10 @@ MODE = 0o644
 
 # `merge.gitmem.recursive` stays unset: git then asks the driver for the ancestor of a criss-cross, too.
 # `diff.gitmem.cachetextconv` stays unset: its notes would keep texts that a purge takes out of memory.
-NAME_KEY, DRIVER_KEY, TEXT_KEY = "merge.gitmem.name", "merge.gitmem.driver", "diff.gitmem.textconv"
+DRIVER_KEY, TEXT_KEY = "merge.gitmem.driver", "diff.gitmem.textconv"
 _OURS: Mapping[str, tuple[str, ...]] = {
-    NAME_KEY: (NAME,),
+    # Only taken out: an older gitmem set what git calls its driver.
+    "merge.gitmem.name": ("gitmem: no claim is lost",),
     DRIVER_KEY: ("gitmem merge-driver ",),
     TEXT_KEY: ("gitmem textconv ",),
 }
@@ -89,21 +89,25 @@ def text_command(argv: Sequence[str]) -> str:
     return f'shown() {{ {shlex.join(argv)} textconv "$1" 2>/dev/null || cat "$1"; }}; shown'
 
 
-def plan_merge_setup(git: GitCommand, common_dir: Path, argv: Sequence[str]) -> MergeSetup:
+def plan_merge_setup(
+    git: GitCommand, common_dir: Path, argv: Sequence[str], config: Configuration | None = None
+) -> MergeSetup:
     """Finds what is missing or of an older gitmem; nothing is written.
 
     Args:
         common_dir: the common git directory, absolute.
         argv: the words that start gitmem from anywhere, e.g. `Launcher.argv`.
+        config: the clone's configuration, where it was read already.
 
     Raises:
         RepositoryError: the configuration or the file cannot be read.
     """
-    wanted = {NAME_KEY: NAME, DRIVER_KEY: merge_command(argv), TEXT_KEY: text_command(argv)}
+    config = config or read_configuration(git, git_dir=common_dir)
+    wanted = {DRIVER_KEY: merge_command(argv), TEXT_KEY: text_command(argv)}
     found: dict[str, str | None] = {}
     foreign = []
     for key, value in wanted.items():
-        values = config_get_all(git, None, key, git_dir=common_dir)
+        values = config.all(key)
         if any(not _is_ours(key, one) for one in values):
             foreign.append(key)
         elif values != (value,):
@@ -119,8 +123,9 @@ def plan_merge_setup(git: GitCommand, common_dir: Path, argv: Sequence[str]) -> 
 def plan_merge_removal(git: GitCommand, common_dir: Path) -> MergeSetup:
     """Finds what gitmem set here, and nothing else."""
     found: dict[str, str | None] = {}
+    config = read_configuration(git, git_dir=common_dir)
     for key in _OURS:
-        values = config_get_all(git, None, key, scope="local", git_dir=common_dir)
+        values = config.all(key, "local")
         if values and all(_is_ours(key, value) for value in values):
             found[key] = None
     path = common_dir / "info" / "attributes"

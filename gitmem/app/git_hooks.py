@@ -18,7 +18,7 @@ from typing import Literal
 
 from gitmem.app import hook_scripts as scripts
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get
+from gitmem.git.command import Configuration, GitCommand, config_get, read_configuration
 from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
@@ -94,21 +94,27 @@ class HookState:
     path: Path
 
 
-def read_setup(git: GitCommand, worktree: Path, common_dir: Path) -> GitSetup:
+def read_setup(git: GitCommand, worktree: Path, config: Configuration | None = None) -> GitSetup:
     """Asks git for its version and the configuration that matters.
+
+    Args:
+        config: the work tree's configuration, where it was read already.
 
     Raises:
         RepositoryError: git cannot be run, or its configuration not read.
     """
     major, minor = git.run(["version"]).text.split()[2].split(".")[:2]
-    hooks_path = config_get(git, worktree, "core.hooksPath", kind="path")
-    words = ["config", "--local", "-z", "--get-regexp", r"^hook\.gitmem-"]
-    listed = git.run(words, git_dir=common_dir, check=False).text
-    config = {
-        key: value for key, _, value in (entry.partition("\n") for entry in listed.split("\0")) if key
+    config = config or read_configuration(git, worktree)
+    hooks_path = next(reversed(config.all("core.hookspath")), None)
+    if hooks_path and hooks_path.startswith(("~", "%")):
+        hooks_path = config_get(git, worktree, "core.hooksPath", kind="path")
+    own = {
+        key: value
+        for scope, key, value in config.rows
+        if scope == "local" and key.startswith("hook.gitmem-")
     }
     folder = (worktree / hooks_path).resolve() if hooks_path else None
-    return GitSetup((int(major), int(minor)), folder, config)
+    return GitSetup((int(major), int(minor)), folder, own)
 
 
 def plan_git_hooks(

@@ -6,7 +6,15 @@ import hashlib
 from itertools import product
 
 from gitmem.app import hook_scripts
-from gitmem.app.client_hooks import apply_hooks, command, plan_hooks, plugin_text, stands_in, tree_place
+from gitmem.app.client_hooks import (
+    apply_hooks,
+    command,
+    is_tracked,
+    plan_hooks,
+    plugin_text,
+    stands_in,
+    tree_place,
+)
 from gitmem.app.clients import CLIENTS
 from gitmem.app.git_drivers import (
     DRIVER_KEY,
@@ -52,7 +60,7 @@ def renew_hooks(workspace: Workspace) -> list[str]:
         pass  # never renewed yet
     troubles = []
     try:
-        steps = plan_git_hooks(common, argv, read_setup(git, workspace.top, common))
+        steps = plan_git_hooks(common, argv, read_setup(git, workspace.top))
         apply([step for step in steps if _is_there(step)], git)
         if config_get_all(git, None, DRIVER_KEY, git_dir=common):
             apply_merge_setup(plan_merge_setup(git, common, argv), git)
@@ -63,7 +71,7 @@ def renew_hooks(workspace: Workspace) -> list[str]:
         place = tree_place(client, tree.path, common)
         try:
             if stands_in(place):
-                apply_hooks(plan_hooks(place, argv, git))
+                apply_hooks(plan_hooks(place, argv, is_tracked(place, workspace)))
         except GitmemError as error:
             troubles.append(f"hooks of an older gitmem: {error.message}")
     replace_file(workspace.state / FILE, wanted, 0o600)

@@ -222,12 +222,12 @@ def plan_init(
         problems.append(_taken(workspace.taken_by))
     launcher = Launcher(workspace.around.data)
     starts = launcher.argv
-    merging = plan_merge_setup(workspace.git, common, starts)
+    merging = plan_merge_setup(workspace.git, common, starts, workspace.settings.config)
     problems += [
         f"{key}: you have set it otherwise, so git does not use gitmem there" for key in merging.foreign
     ]
     problems += [merging.by_hand] if merging.by_hand else []
-    setup = read_setup(workspace.git, top, common)
+    setup = read_setup(workspace.git, top, workspace.settings.config)
     return InitPlan(
         project_id=choice.id,
         new=not workspace.initialised,

@@ -338,7 +338,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
     common = workspace.layout.common_dir
     top = workspace.layout.worktree or common
     launcher = Launcher(workspace.around.data)
-    states = inspect_git_hooks(common, launcher.argv, read_setup(workspace.git, top, common))
+    states = inspect_git_hooks(common, launcher.argv, read_setup(workspace.git, top))
     spool = workspace.state / "spool"
     state = read_state(common)
     chosen = choice_for(workspace, edges)

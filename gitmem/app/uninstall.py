@@ -89,7 +89,7 @@ def _what(ref: str) -> str:
 def plan_uninstall(workspace: Workspace) -> UninstallPlan:
     """Finds what `uninstall` has to do; memory files and refs stay."""
     common = workspace.layout.common_dir
-    setup = read_setup(workspace.git, workspace.layout.worktree or common, common)
+    setup = read_setup(workspace.git, workspace.layout.worktree or common)
     archived, refs = [], []
     for scope in workspace.scopes if workspace.initialised else ():
         tip = scope.repo.ref(scope.ref)

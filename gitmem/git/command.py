@@ -257,6 +257,44 @@ def config_get_all(
     return tuple(value for where, value in pairs if scope in (None, where))
 
 
+@dataclass(frozen=True)
+class Configuration:
+    """All that git's configuration says in one place, as one process read it.
+
+    Attributes:
+        rows: (scope, key, value) in the order in which they count; sections and variables in lower case.
+    """
+
+    rows: tuple[tuple[str, str, str], ...] = ()
+
+    def all(self, key: str, scope: Scope | None = None) -> tuple[str, ...]:
+        """Every value of a setting, the one that counts last; `scope` as for `config_get_all`."""
+        return tuple(value for where, name, value in self.rows if name == key and scope in (None, where))
+
+    @property
+    def remotes(self) -> tuple[str, ...]:
+        """Names of the remotes that have any setting, sorted."""
+        keys = (key.split(".", 1)[1] for _, key, _ in self.rows if re.match(r"remote\..+\.", key))
+        return tuple(sorted({key.rpartition(".")[0] for key in keys}))
+
+
+def read_configuration(
+    git: GitCommand, cwd: Path | None = None, *, git_dir: Path | None = None
+) -> Configuration:
+    """Reads the whole configuration that counts in a place.
+
+    Raises:
+        RepositoryError: it cannot be read.
+    """
+    words = ["config", "--includes", "--show-scope", "-z", "--list"]
+    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    if result.returncode:
+        raise failure(result, cwd or git_dir)
+    fields = result.text.split("\0")
+    pairs = zip(fields[0::2], (pair.partition("\n") for pair in fields[1::2]), strict=False)
+    return Configuration(tuple((scope, key, value) for scope, (key, _, value) in pairs))
+
+
 def config_get(
     git: GitCommand,
     cwd: Path | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -92,8 +93,6 @@ def create_bare(path: Path, git: GitCommand) -> None:
     Raises:
         RepositoryError: it cannot be made there.
     """
-    from gitmem.git.config import config_set  # a look writes none
-
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.stat().st_mode & 0o777 != 0o700:
@@ -105,6 +104,8 @@ def create_bare(path: Path, git: GitCommand) -> None:
         ) from error
     if (path / "HEAD").is_file() and (path / "objects").is_dir():
         return
+    # Bare repositories keep no reflogs unless told to, and the reflog is the operation log; to a
+    # configuration that is there `git init` only adds.
+    with suppress(FileExistsError), (path / "config").open("x") as config:
+        config.write("[core]\n\tlogAllRefUpdates = true\n")
     git.run(["init", "--quiet", "--bare", "--template=", "--initial-branch=user", str(path)])
-    # Bare repositories keep no reflogs unless told to, and the reflog is the operation log.
-    config_set(git, None, "core.logAllRefUpdates", "true", git_dir=path)

@@ -81,7 +81,7 @@ def choose_project(workspace: Workspace, wanted: str = "") -> Choice:
     usual = configured if PROJECT_ID.fullmatch(configured) else make_project_id(workspace)
     if not known:
         return Choice(usual)
-    roots, url = root_commits(workspace), workspace.origin
+    roots, url = workspace.roots, workspace.origin
     same = [one for one in known.values() if one.roots & roots]
     if usual in known and known[usual].roots and known[usual] not in same:
         apart = make_project_id(workspace, besides=min(roots, default=str(workspace.layout.common_dir)))
@@ -95,20 +95,10 @@ def choose_project(workspace: Workspace, wanted: str = "") -> Choice:
     return Choice(usual, tuple(one.id for one in same), "its history begins with the same commit")
 
 
-def root_commits(workspace: Workspace) -> frozenset[str]:
-    """The first commits of all branches but memory's; none where there is no commit, or history is cut."""
-    git, top = workspace.git, workspace.layout.common_dir
-    if (top / "shallow").exists():
-        return frozenset()
-    memory = ("refs/gitmem/*", "refs/heads/gitmem/*", "refs/remotes/*/gitmem/*")
-    words = ["rev-list", "--max-parents=0", *(f"--exclude={pattern}" for pattern in memory), "--all"]
-    return frozenset(git.run(words, git_dir=top, check=False).text.split())
-
-
 def note_project(workspace: Workspace, author: Signature) -> None:
     """Notes the first commits and the URL that the present repository has, where they are not noted yet."""
     id, url, repo = workspace.project_id, workspace.origin, workspace.private
-    facts = {f"{id}/root/{oid}": encode(f"{oid}\n") for oid in root_commits(workspace)}
+    facts = {f"{id}/root/{oid}": encode(f"{oid}\n") for oid in workspace.roots}
     if url:
         facts[f"{id}/url/{hashlib.sha256(encode(url)).hexdigest()[:12]}"] = encode(f"{url}\n")
 

@@ -8,7 +8,7 @@ from dataclasses import field
 from pathlib import Path
 
 from gitmem.core.errors import UsageError
-from gitmem.git.command import GitCommand, failure
+from gitmem.git.command import Configuration, GitCommand, read_configuration
 from gitmem.values import dataclass
 
 PERSONAL = frozenset(
@@ -65,9 +65,11 @@ class Settings:
 
     Attributes:
         values: lower-cased key without `gitmem.` to value; several values of one key joined by newlines.
+        config: the whole of git's configuration, which they were read with.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
+    config: Configuration = field(default_factory=Configuration, repr=False)
 
     def get(self, key: str) -> str:
         """The value, or its default, or empty.
@@ -123,16 +125,12 @@ def read_settings(git: GitCommand, cwd: Path | None = None, *, git_dir: Path | N
 
     Personal settings are taken from the person's own configuration (`--global`) alone.
     """
-    words = ["config", "--includes", "--show-scope", "-z", "--get-regexp", r"^gitmem\."]
-    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
-    if result.returncode > 1:
-        raise failure(result, cwd or git_dir)
+    config = read_configuration(git, cwd, git_dir=git_dir)
     values: dict[str, str] = {}
-    fields = result.text.split("\0")
-    for scope, pair in zip(fields[0::2], fields[1::2], strict=False):
-        key, _, value = pair.partition("\n")
-        name = key.partition(".")[2].lower()
-        if name in PERSONAL and scope not in ("global", "system"):
+    for scope, key, value in config.rows:
+        section, _, name = key.partition(".")
+        if section != "gitmem" or (name.lower() in PERSONAL and scope not in ("global", "system")):
             continue
+        name = name.lower()
         values[name] = f"{values[name]}\n{value}" if name in values else value
-    return Settings(values)
+    return Settings(values, config)

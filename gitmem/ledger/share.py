@@ -176,6 +176,8 @@ def start_from_remote(workspace: Workspace) -> bool:
     repo = workspace.code
     if workspace.sharing != "off" or repo.ref(PRIVATE_REF) is not None or repo.ref(_IN_THE_WAY) is not None:
         return False
+    if not workspace.settings.config.remotes:
+        return False
     try:
         remote = find_remote(workspace.git, workspace.top)
     except RepositoryError:

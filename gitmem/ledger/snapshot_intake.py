@@ -236,13 +236,14 @@ def _trusted(
 ) -> tuple[dict[str, Snapshot], str, dict[str, str]]:
     """Snapshots that count unasked: in the remote's default branch, or without any remote in HEAD."""
     top = workspace.top
-    remotes = [
-        memory_remote(workspace.git, top, one)
-        for one in workspace.git.run(["remote"], cwd=top).text.split()
-    ]
+    remotes = [memory_remote(workspace.git, top, one) for one in workspace.settings.config.remotes]
     with_code = [one for one in remotes if not holds_memory_alone(one)]
     name = _default_branch(with_code) if with_code else "HEAD"
-    if name is None:
+    within = tuple(f"{parent}/" for parent in parents)
+    if name is None or (
+        # What the person has just taken out of the code is taken in no more.
+        name == "HEAD" and not any(path.startswith(within) for path in workspace.tracked_files(top))
+    ):
         return {}, "", {}
     done = workspace.git.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], cwd=top, check=False)
     if done.returncode:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import copy
 from dataclasses import field, replace
 from functools import cached_property, partial
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.git.command import GitCommand, Layout, Worktree, config_get, layout, worktrees
+from gitmem.git.command import GitCommand, Layout, Worktree, layout, worktrees
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
 from gitmem.ledger.settings import Settings, read_settings
@@ -136,7 +137,7 @@ class Workspace:
         self.layout = where
         self.settings = settings
         self._find_auto_memory = auto_memory
-        self._listed: dict[tuple[Path, tuple[str, ...]], frozenset[str]] = {}
+        self._listed: dict[tuple[Path, tuple[str, ...]], tuple[object, frozenset[str]]] = {}
 
     @property
     def top(self) -> Path:
@@ -240,7 +241,7 @@ class Workspace:
     def with_settings(self, **values: str) -> Workspace:
         """The same with other settings (lower-cased keys); nothing is written."""
         other = copy(self)
-        other.settings = Settings({**self.settings.values, **values})
+        other.settings = replace(self.settings, values={**self.settings.values, **values})
         return other
 
     @property
@@ -282,8 +283,23 @@ class Workspace:
 
     def code_head(self) -> str:
         """The code commit that the present work tree stands on; empty on an unborn branch."""
+        if (known := self._head_from_files()) is not None:
+            return known[0] or ""
         words = ["rev-parse", "--verify", "-q", "HEAD"]
         return self.git.run(words, cwd=self.layout.worktree, check=False).text
+
+    def _head_from_files(self) -> tuple[str | None, str | None] | None:
+        """Commit and branch of the present work tree, each None for none; None where git must say."""
+        try:
+            text = (self.layout.git_dir / "HEAD").read_bytes().decode("utf-8", "surrogateescape").strip()
+            if not text.startswith("ref: refs/heads/"):
+                detached = re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text)
+                return (text, None) if detached else None
+            branch = text.removeprefix("ref: ")
+            # A repository with other files than these calls its HEAD so.
+            return None if branch.endswith("/.invalid") else (self.code.ref(branch), branch)
+        except (OSError, RepositoryError):
+            return None
 
     @property
     def claude_folder(self) -> str:
@@ -300,8 +316,18 @@ class Workspace:
         from gitmem.git.remote import normalise_url
 
         top = self.layout.common_dir
-        url = config_get(self.git, None, "remote.origin.url", git_dir=top)
-        return normalise_url(url, self.layout.worktree or top) if url else None
+        urls = self.settings.config.all("remote.origin.url")
+        return normalise_url(urls[-1], self.layout.worktree or top) if urls and urls[-1] else None
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """First commits of all branches but memory's; none where there is no commit, or history is cut."""
+        top = self.layout.common_dir
+        if (top / "shallow").exists():
+            return frozenset()
+        memory = ("refs/gitmem/*", "refs/heads/gitmem/*", "refs/remotes/*/gitmem/*")
+        words = ["rev-list", "--max-parents=0", *(f"--exclude={pattern}" for pattern in memory), "--all"]
+        return frozenset(self.git.run(words, git_dir=top, check=False).text.split())
 
     @cached_property
     def person(self) -> Signature:
@@ -325,7 +351,11 @@ class Workspace:
     @cached_property
     def worktrees(self) -> tuple[Worktree, ...]:
         """Work trees of the code repository that exist, the main one first."""
-        found = worktrees(self.git, None, git_dir=self.layout.common_dir)
+        where = self.layout
+        alone = where.git_dir == where.common_dir and not (where.common_dir / "worktrees").is_dir()
+        if alone and where.worktree and (head := self._head_from_files()):
+            return (Worktree(where.worktree, *head, bare=False, prunable=False),)
+        found = worktrees(self.git, None, git_dir=where.common_dir)
         return tuple(tree for tree in found if not tree.bare and not tree.prunable and tree.path.is_dir())
 
     def live_directories(self, worktree: Path | None = None) -> tuple[LiveDirectory, ...]:
@@ -411,12 +441,25 @@ class Workspace:
 
     def _tracked(self, top: Path) -> frozenset[str]:
         """Agents' folders (relative to the work tree) in which the code branch tracks a file."""
-        folders = tuple(f"{self.claude_folder}/{folder}" for folder in LIVE_FOLDERS.values())
-        if (top, folders) not in self._listed:
+        folders = tuple(f"{self.claude_folder}/{folder}/" for folder in LIVE_FOLDERS.values())
+        files = (path for path in self.tracked_files(top) if path.startswith(folders))
+        return frozenset("/".join(path.split("/")[:3]) for path in files)
+
+    def tracked_files(self, top: Path) -> frozenset[str]:
+        """Files of the clients' folder and of `snapshots/` that the code branch tracks; asked for once an
+        index."""
+        from gitmem.rules.snapshot import ROOT_FOLDER  # a prompt's hook lists no files
+
+        folders = (self.claude_folder, ROOT_FOLDER)
+        stamp = None
+        with suppress(OSError):  # nothing was ever added
+            status = (self.layout.git_dir / "index").stat()
+            stamp = status.st_ino, status.st_size, status.st_mtime_ns
+        known = self._listed.get((top, folders))
+        if known is None or known[0] != stamp:
             listed = self.git.run(["ls-files", "-z", "--", *folders], cwd=top, check=False).text
-            found = frozenset("/".join(path.split("/")[:3]) for path in listed.split("\0") if path)
-            self._listed[top, folders] = found
-        return self._listed[top, folders]
+            known = self._listed[top, folders] = stamp, frozenset(filter(None, listed.split("\0")))
+        return known[1]
 
 
 def home(type: str, sharing: str) -> ScopeName:
@@ -455,8 +498,11 @@ def make_project_id(workspace: Workspace, besides: str = "") -> str:
         seed = url
         stem = seed.rsplit("/", 1)[-1]
     else:
-        roots = git.run(["rev-list", "--max-parents=0", "HEAD"], git_dir=top, check=False).text.split()
-        seed = min(roots) if roots else str(top.resolve())
+        roots = workspace.roots
+        if len(roots) > 1 or (top / "shallow").exists():
+            words = ["rev-list", "--max-parents=0", "HEAD"]
+            roots = frozenset(git.run(words, git_dir=top, check=False).text.split())
+        seed = min(roots, default=str(top.resolve()))
         stem = (workspace.layout.worktree or top).name
     clean = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "project"
     whole = f"{seed} {besides}" if besides else seed

@@ -12,7 +12,7 @@ from gitmem.app import client_hooks
 from gitmem.app.client_hooks import HookPlan, Place, tree_place
 from gitmem.app.clients import CLAUDE, CLIENTS, CODEX, CURSOR, GEMINI, Client
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand
+from gitmem.flows.context import Edges, workspace_at
 from gitmem.search.action import FILE_TOOLS, SHELL_TOOLS
 
 ARGV = ("/opt dir/gitmem's/python", "-P", "-m", "gitmem")
@@ -37,8 +37,13 @@ def place(repo: Path, client: Client = CLAUDE) -> Place:
     return tree_place(client, repo, repo / ".git")
 
 
+def planned(one: Place, argv=ARGV) -> HookPlan:
+    workspace = workspace_at(Edges(os.environ, one.anchor, 0.0))
+    return client_hooks.plan_hooks(one, argv, client_hooks.is_tracked(one, workspace))
+
+
 def install(repo: Path, argv=ARGV, client: Client = CLAUDE) -> HookPlan:
-    plan = client_hooks.plan_hooks(place(repo, client), argv, GitCommand(os.environ))
+    plan = planned(place(repo, client), argv)
     client_hooks.apply_hooks(plan)
     return plan
 
@@ -262,11 +267,11 @@ def test_git_goes_on_refusing_to_overwrite_a_file_of_the_persons_own(
     install(repo)
     assert (repo / ".git/info/exclude").read_bytes() == before
     assert ".claude/" in git("-C", repo, "status", "--porcelain")
-    assert not client_hooks.plan_hooks(place(repo), ARGV, GitCommand(os.environ)).changes
+    assert not planned(place(repo)).changes
 
 
 def test_a_file_that_changed_after_the_plan_is_not_overwritten(repo: Path, settings: Path) -> None:
-    plan = client_hooks.plan_hooks(place(repo), ARGV, GitCommand(os.environ))
+    plan = planned(place(repo))
     write(settings, "{}")
     with pytest.raises(RepositoryError, match="changed meanwhile"):
         client_hooks.apply_hooks(plan)
@@ -278,7 +283,7 @@ def test_the_last_worktree_that_leaves_takes_the_exclude_line(repo: Path, settin
     git("-C", repo, "worktree", "add", "-q", "-b", "other", other)
     install(repo)
     theirs = tree_place(CLAUDE, other, repo / ".git")
-    plan = client_hooks.plan_hooks(theirs, ARGV, GitCommand(os.environ))
+    plan = planned(theirs)
     client_hooks.apply_hooks(plan)
     remove(repo)
     assert EXCLUDE in (repo / ".git/info/exclude").read_text()
@@ -383,12 +388,11 @@ def test_a_file_in_the_home_stays_until_the_last_repository_leaves(tmp_path: Pat
     folder, data = home / ".codex", home / ".local/share/gitmem"
     folder.mkdir()
     places = [client_hooks.own_place(CODEX, folder, data, tmp_path / name) for name in ("a", "b")]
-    git = GitCommand(os.environ)
     for one in places:
-        plan = client_hooks.plan_hooks(one, ARGV, git)
+        plan = client_hooks.plan_hooks(one, ARGV, False)
         assert plan.changes
         client_hooks.apply_hooks(plan)
-        assert not client_hooks.plan_hooks(one, ARGV, git).changes
+        assert not client_hooks.plan_hooks(one, ARGV, False).changes
     assert client_hooks.clients_of(data / "state", str(tmp_path / "b")) == (CODEX,)
     for one, there in zip(places, (True, False), strict=True):
         client_hooks.apply_hooks(client_hooks.plan_removal(one, ARGV))

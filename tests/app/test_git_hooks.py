@@ -451,7 +451,7 @@ def test_a_hooks_path_of_another_tool_is_left_alone_until_the_person_has_them_ch
 ) -> None:
     quiet(ground)
     git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
-    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    setup = git_hooks.read_setup(ground.runner, ground.repo)
     assert setup.hooks_path == ground.repo / ".hooks"
     offered = [action for action in ground.install(setup) if action.kind == "by-hand"]
     assert [action.hook for action in offered] == [",".join(git_hooks.HOOKS)]
@@ -484,7 +484,7 @@ def test_a_chained_hook_reads_what_git_says_on_stdin_as_before(ground: Ground, g
     theirs = ground.repo / ".hooks/pre-push"
     theirs.write_text("#!/bin/sh\ncat >../seen\n")
     theirs.chmod(0o755)
-    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    setup = git_hooks.read_setup(ground.runner, ground.repo)
     git_hooks.apply(git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True), ground.runner)
     git("-C", ground.repo, "push", "-q", remote, "main")
     oid = git("-C", ground.repo, "rev-parse", "main")
@@ -502,14 +502,14 @@ def test_a_hook_of_another_tool_that_is_no_shell_script_is_the_persons(ground: G
     git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
     (ground.repo / ".hooks").mkdir()
     (ground.repo / ".hooks/post-merge").write_text("#!/usr/bin/env python3\n")
-    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    setup = git_hooks.read_setup(ground.runner, ground.repo)
     plan = git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True)
     assert [step.hook for step in plan if step.kind == "by-hand"] == ["post-merge"]
 
 
 def test_husky_makes_its_own_folder_anew_so_the_lines_go_beside_it(ground: Ground, git) -> None:
     git("-C", ground.repo, "config", "core.hooksPath", ".husky/_")
-    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    setup = git_hooks.read_setup(ground.runner, ground.repo)
     (offered,) = ground.install(setup)[-1:]
     assert offered.kind == "by-hand" and offered.path == ground.repo / ".husky"
     (ground.repo / ".husky").mkdir()
@@ -520,7 +520,7 @@ def test_husky_makes_its_own_folder_anew_so_the_lines_go_beside_it(ground: Groun
 
 def test_a_hooks_path_that_is_the_usual_one_is_used(ground: Ground, git) -> None:
     git("-C", ground.repo, "config", "core.hooksPath", str(ground.hooks))
-    ground.install(git_hooks.read_setup(ground.runner, ground.repo, ground.common))
+    ground.install(git_hooks.read_setup(ground.runner, ground.repo))
     assert set(ground.state()) == set(git_hooks.HOOKS)
 
 
@@ -538,7 +538,7 @@ def test_newer_git_gets_hooks_in_its_configuration(ground: Ground, git) -> None:
     plan = ground.install(NEW)
     assert {action.kind for action in plan} == {"write", "configure", "delete"}
     assert ground.state() == {}
-    setup = git_hooks.read_setup(ground.runner, ground.repo, ground.common)
+    setup = git_hooks.read_setup(ground.runner, ground.repo)
     assert setup.config["hook.gitmem-post-commit.event"] == "post-commit"
     configured = GitSetup((2, 54), None, setup.config)
     assert ground.install(configured) == ()
@@ -549,7 +549,7 @@ def test_newer_git_gets_hooks_in_its_configuration(ground: Ground, git) -> None:
     subprocess.run(["/bin/sh", "-c", f'{command} "$@"', command], cwd=ground.repo, check=True)
     assert ground.events() == ["commit"]
     ground.remove(configured)
-    assert git_hooks.read_setup(ground.runner, ground.repo, ground.common).config == {}
+    assert git_hooks.read_setup(ground.runner, ground.repo).config == {}
     assert list((ground.common / "gitmem" / "hooks").iterdir()) == []
 
 

@@ -26,14 +26,14 @@ def _aged(gitmem, repo: Path) -> tuple[Workspace, GitCommand]:
     """A repository in which an older gitmem installed all that there is."""
     gitmem("init", "-y")
     workspace, git, common = workspace_at(real_edges(repo)), GitCommand(os.environ), repo / ".git"
-    apply(plan_git_hooks(common, OLD, read_setup(git, repo, common)), git)
-    apply_hooks(plan_hooks(tree_place(CLAUDE, repo, common), OLD, git))
+    apply(plan_git_hooks(common, OLD, read_setup(git, repo)), git)
+    apply_hooks(plan_hooks(tree_place(CLAUDE, repo, common), OLD, False))
     apply_merge_setup(plan_merge_setup(git, common, OLD), git)
     return workspace, git
 
 
 def _standings(repo: Path, git: GitCommand, argv: tuple[str, ...]) -> dict[str, str]:
-    setup = read_setup(git, repo, repo / ".git")
+    setup = read_setup(git, repo)
     return {one.hook: one.standing for one in inspect_git_hooks(repo / ".git", argv, setup)}
 
 

@@ -32,7 +32,7 @@ def make_repository(path: Path, env: dict[str, str], hooks: bool) -> None:
         (common / "gitmem" / "spool").mkdir(parents=True)
         launcher = Launcher(Path(env["HOME"], ".local/share/gitmem"))
         launcher.write()
-        apply(plan_git_hooks(common, launcher.argv, read_setup(git, path, common)), git)
+        apply(plan_git_hooks(common, launcher.argv, read_setup(git, path)), git)
 
 
 def commit(path: Path, env: dict[str, str], number: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,28 @@ def test_init_twice_changes_nothing(gitmem, git, repo: Path, home: Path) -> None
     ran = gitmem("init", "-y")
     assert "nothing changed" in ran.out
     assert everything(repo) == before and git("-C", repo, "for-each-ref") == refs
+
+
+def test_what_is_typed_all_day_starts_few_processes(
+    gitmem, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process of git costs some milliseconds, and a verb asks for the same thing once."""
+    told, folder = tmp_path / "told", tmp_path / "bin"
+    folder.mkdir()
+    (folder / "git").write_text(f'#!/bin/sh\necho x >> "{told}"\nexec "{shutil.which("git")}" "$@"\n')
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    def started(*words: str) -> int:
+        told.write_text("")
+        assert gitmem(*words).code == 0
+        return told.read_text().count("x")
+
+    assert 0 < started("init", "-y") <= 12
+    assert started("remember", "Lint before every push", "--name", "lint") <= 8
+    assert started("save") <= 4
+    assert started("list") <= 4
+    assert started("status") <= 9
 
 
 def test_init_works_from_a_subdirectory_and_a_worktree(gitmem, git, repo: Path, tmp_path: Path) -> None:

@@ -367,10 +367,12 @@ def test_a_repository_for_memory_alone_has_no_code_to_trust(team: Team, git: Git
         "-C", ben.path, "config", "remote.gitmem.fetch", "+refs/heads/gitmem/*:refs/remotes/gitmem/gitmem/*"
     )
     git("-C", ben.path, "config", "gitmem.remote", "gitmem")
+    ben = Person(ben.path, team.patch)
     assert [(one.source, one.trusted) for one in snapshot_standings(ben.workspace)[0]] == [
         ("origin/main", True)
     ]
     git("-C", ben.path, "remote", "remove", "origin")
+    ben = Person(ben.path, team.patch)
     assert [(one.source, one.trusted) for one in snapshot_standings(ben.workspace)[0]] == [("HEAD", True)]
 
 

@@ -296,7 +296,7 @@ def test_gitmems_own_pre_push_hook_lets_a_sync_pass(clone, bare: Path, git) -> N
 
     ann = clone("ann")
     argv = (sys.executable, "-m", "gitmem")
-    setup = read_setup(ann.workspace.git, ann.path, ann.path / ".git")
+    setup = read_setup(ann.workspace.git, ann.path)
     apply(plan_git_hooks(ann.path / ".git", argv, setup), ann.workspace.git)
     ann.learn("ports")
     refused = subprocess.run(
