@@ -42,9 +42,9 @@ _DOTTED = re.compile(r"[a-z_]\w*(?:\.[a-z_]\w*)+")
 OutcomeKind = Literal["there", "moved", "gone", "never", "unknown"]
 _Asked = tuple[Doc, Statement]
 
-_Doubt = Literal["lacking", "end", "quoted", "left"]
-"""The code lacks it; has a path that ends so; says a command's word, maybe to another program; has a
-symbol, but not in the file that the document names for it."""
+_Doubt = Literal["lacking", "end", "left"]
+"""The code lacks it; has a path that ends so; has a symbol, but not in the file that the document names for
+it."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,6 @@ class _Side:
         rev: which.
         words: identifiers and flags that it has.
         verbs: words that it gives to programs.
-        verb_files: words of programs that have a file each, to that file.
         commands: what it defines, to what that runs.
     """
 
@@ -305,7 +304,6 @@ class _Side:
     places: Places
     words: set[str] = field(default_factory=set)
     verbs: set[str] = field(default_factory=set)
-    verb_files: Mapping[str, str] = field(default_factory=dict)
     commands: dict[tuple[str, ...], str] = field(default_factory=dict)
 
 
@@ -363,9 +361,6 @@ class _Code:
         if one.kind in ("file", "folder") and "/" in one.target:
             ends = self._now.places.anywhere(one.target)
             return "end" if ends and not self._now.places.exact(one.target, _folder(doc.path)) else None
-        if one.kind == "command":
-            known = one.parts in self._now.commands or one.parts[1] in self._now.verb_files
-            return None if known else "quoted"
         file = self._file_of(doc, one)
         text = self._files.text(self._now.places.files[file]) if file else ""
         return None if texts.mentions(text, one.parts[-1] if one.parts else "") else "left"
@@ -382,20 +377,10 @@ class _Code:
             full = side.places.exact(one.target, _folder(path))
             gone = full in side.places.files and not self._now.places.has(full)
             return _Then(side.rev, full) if gone else None
-        if doubt == "quoted":
-            return _Then(side.rev, words=(one.parts[1],)) if self._gave(side, one.parts[1]) else None
         file = self._file_of(doc, one)
         text = self._files.text(side.places.files[file]) if file in side.places.files else ""
         had = any(defines(line, one.parts[-1]) for line in text.split("\n") if one.parts[-1] in line)
         return _Then(side.rev, left=file) if had else None
-
-    def _gave(self, side: _Side, word: str) -> bool:
-        """Whether a former commit had a file for a word that now no file near that one says."""
-        file = side.verb_files.get(word, "")
-        if not file or file in self._now.places.files:
-            return False
-        near = texts.beside(self._now.places.files, file)
-        return bool(near) and not self._files.given(self.commit, [word]).get(word, set()).intersection(near)
 
     def _side(self, rev: str, wanted: Sequence[Statement], *, former: bool) -> _Side:
         """What a state of the code has; of a former one what the present lacks."""
@@ -417,11 +402,9 @@ class _Code:
             )
             # Of a program that is gone they are asked as well: it may have another name.
             verbs = verbs if any(len(words) == 1 for words in side.commands) else set()
-        side.verb_files = texts.verb_files(places.files) if said else {}
-        by_name = verbs & side.verb_files.keys()
         # A name that the code only used (of the system, of a library) is nothing that it has or has not.
         side.words = self._files.defined(rev, words) if former else set(self._files.words(rev, words)[0])
-        side.verbs = {*by_name, *self._files.given(rev, verbs - by_name)}
+        side.verbs = self._files.given(rev, verbs)
         return side
 
     def _holds(self, doc: Doc, one: Statement) -> bool:

@@ -12,7 +12,7 @@ import posixpath
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -70,7 +70,6 @@ DEFINING = frozenset({"Makefile", "makefile", "GNUmakefile", "package.json", "py
 LONGEST_HEADING = 400
 """Characters of a heading, or of a tag with an anchor, that are read."""
 
-_VERB_FILE = re.compile(r"(?:^|/)(?:cli|cmds?|commands?|verbs?)/([\w-]+)\.\w+$")
 _TARGET = re.compile(r"(?m)^([A-Za-z0-9][\w./ -]*?)[ \t]*:(?!=)")
 _ENTRY = re.compile(r"(?m)^[ \t]+([\w.-]+)[ \t]*=[ \t]*([\w.]+:[\w.]+)[ \t\r]*$")
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)")
@@ -380,20 +379,6 @@ def command_renamed(
         and runs == before[words]
     ]
     return alike[0] if len(alike) == 1 and before[words].strip() else ()
-
-
-def verb_files(paths: Iterable[str]) -> dict[str, str]:
-    """The words of programs that have a file each, by the name of its folder, to that file."""
-    return {match[1]: path for path in paths if (match := _VERB_FILE.search(path))}
-
-
-def beside(paths: Iterable[str], file: str) -> tuple[str, ...]:
-    """Files that may give a program the words that `file` gave it: those of its folder, and just above."""
-    folder = file.rpartition("/")[0]
-    above = folder.rpartition("/")[0]
-    return tuple(
-        path for path in paths if path.startswith(f"{folder}/") or path.rpartition("/")[0] == above
-    )
 
 
 def anchors(text: str) -> tuple[str, ...]:

@@ -272,13 +272,12 @@ class CodeFiles(CodeReader):
         found = {path for path, line in self._lines(rev, [word]) if defines(line, word)}
         return tuple(sorted(path for path in found if not _TESTS.search(path)))
 
-    def given(self, rev: str, words: Collection[str]) -> dict[str, set[str]]:
-        """The files of code, none of them a test, that give each of some words to a program, if any."""
-        found: dict[str, set[str]] = {}
+    def given(self, rev: str, words: Collection[str]) -> set[str]:
+        """Which of some words a file of code that is no test gives to a program."""
+        found: set[str] = set()
         for path, line in self._lines(rev, {form for word in words for form in (word, f"{word}_")}):
-            for word in {quoted or named for quoted, named in _GIVEN.findall(line)}.intersection(words):
-                if not _TESTS.search(path):
-                    found.setdefault(word, set()).add(path)
+            if not _TESTS.search(path):
+                found |= {quoted or named for quoted, named in _GIVEN.findall(line)}.intersection(words)
         return found
 
     def _lines(self, rev: str, words: Collection[str]) -> Iterator[tuple[str, str]]:

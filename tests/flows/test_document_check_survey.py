@@ -65,22 +65,6 @@ def test_what_moved_below_another_folder_is_told_though_its_end_is_the_same(top:
     assert "became `src/app/git.py`" in found["app/git.py"]
 
 
-def test_a_word_of_a_program_whose_file_is_gone_is_told_though_it_is_said_elsewhere(
-    top: Path, git, gitmem
-) -> None:
-    git("-C", top, "rm", "-q", "app/cli/log.py", "setup.py")
-    (top / "app/cli/show.py").rename(top / "app/cli/shows.py")
-    git("-C", top, "mv", "app/git.py", "app/cli/git.py")
-    git("-C", top, "mv", "app/cli/git.py", "app/git.py")
-    (top / "tools").mkdir()
-    git("-C", top, "mv", "app/git.py", "tools/git.py")
-    git("-C", top, "add", "-A")
-    git("-C", top, "commit", "-q", "-m", "less")
-    found = told(gitmem)
-    assert "app log" in found
-    assert not {"app show", "zip_safe"} & set(found)
-
-
 def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(
     top: Path, git, gitmem, tmp_path: Path
 ) -> None:
