@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from cli_ground import DAY, Ground, ground, memory
 
-import gitmem.ledger.restore as travel
 from gitmem.core import tombstone
 from gitmem.core.claim import parse_body
 from gitmem.core.trailers import Provenance, parse
 from gitmem.git.refs import move_ref
+from gitmem.ledger import working_copy
 from gitmem.ledger.record import read_record
 
 __all__ = ["ground"]
@@ -400,7 +400,7 @@ def test_a_checkout_that_died_half_way_costs_nothing(
         raise OSError("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(travel, "replace_file", die)
+        patch.setattr(working_copy, "replace_file", die)
         taught.run("checkout", "~2", code=255)
     assert pinned(taught)
     taught.run("save")

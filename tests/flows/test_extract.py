@@ -502,7 +502,7 @@ def test_another_memory_of_that_name_keeps_its_file() -> None:
     made = apply(change("A fact."), files.keys(), files.get)
     assert made is not None and made.file == "the-name-3.md"
     assert b"name: the-name-3" in (made.edits["the-name-3.md"] or b"")
-    assert set(made.edits) == {"the-name-3.md", "MEMORY.md"}
+    assert set(made.edits) == {"the-name-3.md"}
 
 
 def test_a_deletion_waits_unless_it_was_asked_for(tmp_path: Path) -> None:
