@@ -7,6 +7,7 @@ import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from database import SESSION, Database
@@ -78,7 +79,7 @@ def subjects(workspace: Workspace) -> list[str]:
     return [made.subject for made in scope.repo.history(tip)][:-1] if tip else []
 
 
-def do(repo: Path, event: str = "commit", **more: object) -> None:
+def do(repo: Path, event: str = "commit", **more: Any) -> None:
     jobs.run(repo / ".git", Job(event, str(repo), **more), dict(os.environ))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from partial_engine import PartialEngine
 
 from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
@@ -28,7 +29,7 @@ CODE = {"src/parser.py": "read", "src/printer.py": "write", "src/main.py": "main
 Git = Callable[..., str]
 
 
-class Writer:
+class Writer(PartialEngine):
     """An engine that puts what became of a name in its place, and counts how often it is asked."""
 
     reads_history = False

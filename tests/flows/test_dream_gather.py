@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
+from partial_engine import PartialEngine
 from slices import often
 
 from gitmem.core.account import is_memory, references, reject_keys
@@ -45,7 +46,7 @@ def ground(repo: Path) -> Ground:
     return make_ground(repo)
 
 
-class Scripted:
+class Scripted(PartialEngine):
     """An engine that proposes what it is told to, and remembers what it was asked."""
 
     name = "scripted:1"
@@ -55,12 +56,6 @@ class Scripted:
         self.changes = changes
         self.usage = usage
         self.given = ConsolidateInput({})
-
-    def extract(self, given: object) -> object:
-        raise NotImplementedError
-
-    def choose(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
-        raise NotImplementedError
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         self.given = given

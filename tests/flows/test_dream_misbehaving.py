@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from dream_ground import Ground, make_ground, memory, notes
 from git_config import GIT_CONFIG
+from partial_engine import PartialEngine
 from slices import often
 
 from gitmem.core.account import claims_at, lines_at, reference
@@ -60,7 +61,7 @@ Made = Callable[[ConsolidateInput], Any]
 
 
 @dataclass
-class Double:
+class Double(PartialEngine):
     """An engine that does what it is told to."""
 
     make: Callable[[ConsolidateInput, Tell], Any]

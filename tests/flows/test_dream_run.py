@@ -8,18 +8,18 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
+from partial_engine import PartialEngine
 from ran import Gitmem
 
 from gitmem.app import jobs
 from gitmem.app.spool import Job, put
 from gitmem.app.spool import take as take_jobs
 from gitmem.core.account import references
-from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Fate
 from gitmem.dream.schedule import (
@@ -33,8 +33,6 @@ from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
     DreamChange,
-    ExtractInput,
-    Extraction,
     Step,
     Tell,
     untold,
@@ -59,7 +57,7 @@ MERGED = "main/real-database.md"
 GONE = "main/no-mocks.md"
 
 
-class Double:
+class Double(PartialEngine):
     """An engine that merges the planted duplicates, and does something before that."""
 
     name = "scripted:model"
@@ -68,12 +66,6 @@ class Double:
     def __init__(self, before: Callable[[Tell], object] = lambda _: None) -> None:
         self.before = before
         self.asked = 0
-
-    def extract(self, given: ExtractInput) -> Extraction:
-        raise AssertionError(given)
-
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        raise AssertionError(query, headers, limit)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         self.asked += 1

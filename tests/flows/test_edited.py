@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.core import tombstone
@@ -30,7 +32,7 @@ AFTER = (HEAD + "API is 80.\n\nDatabase is 91.\n\nQueues are 70.\n").encode()
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 
-def edit(after: bytes = AFTER, before: bytes = BEFORE, **more: object) -> Change:
+def edit(after: bytes = AFTER, before: bytes = BEFORE, **more: Any) -> Change:
     made = Change(
         op="update",
         name="ports",
@@ -47,7 +49,7 @@ def edit(after: bytes = AFTER, before: bytes = BEFORE, **more: object) -> Change
     return replace(made, **more)
 
 
-class Editor:
+class Editor(PartialEngine):
     """An engine that proposes what the test says."""
 
     name = "scripted"
@@ -63,7 +65,7 @@ class Editor:
 
 
 def plan(
-    tmp_path: Path, *changes: Change, files: Mapping[str, bytes] | None = None, **rules: object
+    tmp_path: Path, *changes: Change, files: Mapping[str, bytes] | None = None, **rules: Any
 ) -> ExtractionPlan:
     made = Transcript()
     made.user("anything")

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from partial_engine import PartialEngine
 from transcripts import Transcript
 from typer.testing import CliRunner
 
@@ -108,7 +110,7 @@ def put(workspace: Workspace, path: str, text: str, scope: str = "local") -> Non
     land(found, lambda tip: write, ANN)
 
 
-def change(body: str, **more: object) -> Change:
+def change(body: str, **more: Any) -> Change:
     made = Change(
         op="add",
         name="the-name",
@@ -123,7 +125,7 @@ def change(body: str, **more: object) -> Change:
     return replace(made, **more)
 
 
-class Scripted:
+class Scripted(PartialEngine):
     """An engine that proposes what the test says, whatever was said."""
 
     name = "scripted"

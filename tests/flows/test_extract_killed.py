@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
@@ -87,7 +88,7 @@ def transcript(home: Path, repo: Path, number: int, *said: str, subagent: bool =
     return made.write(folder / (f"agent-{number}.jsonl" if subagent else f"{id}.jsonl"))
 
 
-class Editor:
+class Editor(PartialEngine):
     """Edits a file, adds one, and finds one that waits; it may fail at first."""
 
     name = "scripted"

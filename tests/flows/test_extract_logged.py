@@ -6,8 +6,10 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
@@ -53,7 +55,7 @@ def workspace(edges: Edges, home: Path) -> Workspace:
     return initialised_at(edges)
 
 
-class Scripted:
+class Scripted(PartialEngine):
     """An engine that proposes what the test says."""
 
     name = "scripted"
@@ -69,7 +71,7 @@ class Scripted:
         return Extraction(tuple(replace(change, origin=origin) for change in self.changes))
 
 
-def change(body: str, **more: object) -> Change:
+def change(body: str, **more: Any) -> Change:
     made = Change(
         op="add",
         name="the-name",

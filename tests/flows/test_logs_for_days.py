@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
+from partial_engine import PartialEngine
 from purge_ground import MakeMachine
 from transcripts import Transcript
 
@@ -38,7 +39,7 @@ class Killed(BaseException):
     """The process dies here."""
 
 
-class Listener:
+class Listener(PartialEngine):
     """Takes each message for a fact of the project that was plainly asked for."""
 
     name = "scripted"

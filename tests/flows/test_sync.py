@@ -12,6 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,7 @@ class Clone:
         plan = plan_share(self.workspace, mode)  # type: ignore[arg-type]
         turn_on(self.workspace, plan, ANN)
 
-    def sync(self, **changes: object) -> Synced:
+    def sync(self, **changes: Any) -> Synced:
         options = Options(ask=lambda _: True, pause=lambda _: None, now=0.0)
         return sync(self.workspace, replace(options, **changes))
 

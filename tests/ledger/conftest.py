@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_repository import MemoryRepository
@@ -50,7 +51,7 @@ def run(live: LiveDirectory) -> Callable[..., Saved]:
     """Saves the directory, at a moment that moves on each time by more than a displaced file is kept."""
     clock = {"now": 1_900_000_000.0}
 
-    def do(**changes: object) -> Saved:
+    def do(**changes: Any) -> Saved:
         clock["now"] += 100
         return save(replace(Request(live, clock["now"], ANN), **changes))
 

@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -86,7 +87,7 @@ def workspace(repo: Path, home: Path) -> Workspace:
     return store_project_id(open_workspace(around, repo))
 
 
-def one(text: str, **changes: object) -> module.Suggestion:
+def one(text: str, **changes: Any) -> module.Suggestion:
     return suggest(replace(CHANGE, body=text, **changes), "local", CREATED)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from partial_engine import PartialEngine
 from planted_secrets import Maker
 from ran import Ran
 
@@ -151,7 +152,7 @@ def test_a_persons_save_stores_it_in_a_private_scope(
     assert PASSWORD in _stored(git, private)
 
 
-class _Says:
+class _Says(PartialEngine):
     """An engine that proposes one change."""
 
     name = "says"
