@@ -6,6 +6,7 @@ import hashlib
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
 from gitmem.search.index import Catalog
@@ -21,7 +22,13 @@ def memory(name: str, description: str = "", body: str = "", type: str = "feedba
     return f"---\nname: {name}\ndescription: {description}\ntype: {type}\n---\n\n{body}\n"
 
 
-class MemoryRepository:
+Value = TypeVar("Value")
+
+Base: Any = object
+"""Stands in for a `Repository`, of which it has no more than is below."""
+
+
+class MemoryRepository(Base):
     """Objects by name; `opened` lists the blobs that were read, in order."""
 
     git_dir = Path("/nowhere")
@@ -78,7 +85,7 @@ class MemoryRepository:
         """Parents before children; a path is a file's."""
         known = {commit.oid for oid in without for commit in self.history(oid)}
         for commit in reversed(list(self.history(tip))):
-            trees = [self.commit(parent).tree for parent in commit.parents] or [None]
+            trees = [self.commit(parent).tree for parent in commit.parents] or [""]
             now = self.files(commit.tree)
             before = tuple(
                 tuple(
@@ -139,7 +146,7 @@ class MemoryRepository:
         return hashlib.sha1(kind.encode() + b"\0" + data, usedforsecurity=False).hexdigest()
 
     @staticmethod
-    def _get(store: dict[str, object], oid: str):  # type: ignore[no-untyped-def, type-arg]
+    def _get(store: Mapping[str, Value], oid: str) -> Value:
         try:
             return store[oid]
         except KeyError:

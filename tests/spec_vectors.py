@@ -162,7 +162,7 @@ def vectors() -> dict[str, str]:
             for path, text in tree.items()
         }
         listed = {"name": name, "buried": [{"path": path, "text": text} for path, text in merged.buried]}
-        made["merges.json"].append(listed)  # type: ignore[union-attr]
+        made["merges.json"].append(listed)  # type: ignore[attr-defined]
     files |= {name: json.dumps(value, indent=1, ensure_ascii=False) + "\n" for name, value in made.items()}
     return files
 

@@ -46,7 +46,7 @@ class _Mirror:
         self.root = root
         self.code = repo
         subprocess.run(["git", "init", "-q", repo], check=True)
-        settings = ["git", "-C", repo, "config", "gitmem.projectId"]
+        settings = ["git", "-C", str(repo), "config", "gitmem.projectId"]
         subprocess.run([*settings, f"suite-{repo.name.lower().replace('_', '-')}"], check=True)
         (repo / ".git/gitmem").mkdir()
 

@@ -60,9 +60,7 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def given(
-    folder: Path, corpus: list[dict[str, Any]] = CORPUS, queries: list[dict[str, Any]] = QUERIES
-) -> Given:
+def given(folder: Path, corpus: Any = CORPUS, queries: Any = QUERIES) -> Given:
     return read_given(lines(folder / "corpus.jsonl", corpus), lines(folder / "queries.jsonl", queries))
 
 

@@ -117,7 +117,7 @@ def test_removal_leaves_no_trace(ground: Ground) -> None:
 def test_another_gitmem_path_is_renewed_in_place(ground: Ground) -> None:
     ground.foreign("post-commit", "#!/bin/sh\necho mine\n")
     ground.install()
-    ground.argv = ("/elsewhere/gitmem",)
+    ground.argv = ("/elsewhere/gitmem",)  # type: ignore[assignment]
     standing = {s.hook: s.standing for s in git_hooks.inspect_git_hooks(ground.common, ground.argv, OLD)}
     # The push guard is plain sh and names no program.
     assert {hook for hook, state in standing.items() if state != "outdated"} == {"pre-push"}

@@ -133,7 +133,7 @@ def test_without_gitmem_git_merges_as_text_and_marks_both_sides(
     branch: Path, runner, git, tmp_path: Path, how: str
 ) -> None:
     """Were the driver just to fail, the file would hold our side alone, and `git add` would lose theirs."""
-    words = GONE
+    words: tuple[str, ...] = GONE
     if how == "broken":
         (tmp_path / "python").write_text("#!/bin/sh\necho no module called gitmem >&2\nexit 1\n")
         (tmp_path / "python").chmod(0o755)

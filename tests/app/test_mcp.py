@@ -46,7 +46,7 @@ def talk(ground: Ground, ask: Ask, *, write: bool = True, folder: Path | None = 
     return anyio.run(run)
 
 
-def call(ground: Ground, name: str, /, *, folder: Path | None = None, **arguments: Any) -> Any:
+def call(ground: Ground, name: str, /, *, folder: Any = None, **arguments: Any) -> Any:
     """The result of one call of a tool."""
     ground.tick()
     return talk(ground, lambda one: one.call_tool(name, arguments), folder=folder or ground.repo)
@@ -126,9 +126,10 @@ def test_what_memory_says_comes_as_data_in_every_form_of_an_answer(ground: Groun
 def test_as_of_then(filled: Ground) -> None:
     then = filled.tip()
     filled.learn({"reviewer/ports.md": memory("ports", "Port 9090 is taken by the proxy.")})
+    given: dict[str, Any]
     for at, port in ((None, "9090"), (then, "8080")):
         for name, given in (("recall", {"query": "proxy port"}), ("show", {"name": "ports"})):
-            said = text(call(filled, name, **given, at=at))
+            said = text(call(filled, name, at=at, **given))
             assert f"Port {port}" in said
             assert ("as of" in said) == (at is not None)
 
@@ -193,9 +194,10 @@ def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
     filled: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp_types import ListRootsResult, Root
+    from pydantic import FileUrl
 
     async def roots(context: Any) -> Any:
-        return ListRootsResult(roots=[Root(uri=path.as_uri()) for path in (tmp_path, filled.repo)])
+        return ListRootsResult(roots=[Root(uri=FileUrl(path.as_uri())) for path in (tmp_path, filled.repo)])
 
     async def ask(one: Any) -> str:
         return text(await one.call_tool("recall", {"query": "which port is taken?"}))
@@ -214,7 +216,11 @@ def test_what_an_agent_remembers_and_forgets_is_its_commit_in_a_private_scope(fi
     def told() -> Any:
         return trailers(scope.repo.commit(filled.tip("local")).message)
 
-    given = {"text": "Ports below 1024 need root.", "name": "low-ports", "why": "the kernel says so"}
+    given: dict[str, Any] = {
+        "text": "Ports below 1024 need root.",
+        "name": "low-ports",
+        "why": "the kernel says so",
+    }
     done = call(filled, "remember", **given).structured_content
     assert (done["scope"], done["file"], done["commit"]) == ("local", "low-ports.md", filled.tip("local"))
     assert (told().writer, told().op) == ("agent", "add")

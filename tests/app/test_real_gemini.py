@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_generation import SUMMARY, ScriptedGeneration, call, text
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.client
 
 PROGRAM = os.environ.get("GITMEM_TEST_GEMINI") or shutil.which("gemini")
 ASKED = "Please remember that releases are cut from the release branch."
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
     "privacy": {"usageStatisticsEnabled": False},
     "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},

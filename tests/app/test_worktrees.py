@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from slices import often
@@ -46,7 +47,7 @@ def project(request: pytest.FixtureRequest, repo: Path, git: Git, tmp_path: Path
 
 
 @pytest.fixture
-def learned(project: Path, gitmem: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> Path:
+def learned(project: Path, gitmem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same, set up, with one memory of the project."""
     gitmem("init", "-y", cwd=project)
     (project / LIVE).parent.mkdir(parents=True)
@@ -114,7 +115,7 @@ def test_a_removed_work_tree_is_no_loss(
     learned: Path,
     git: Git,
     tmp_path: Path,
-    gitmem: Callable[..., object],
+    gitmem: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tree = tmp_path / "new"
@@ -139,7 +140,7 @@ def test_a_moved_work_tree_keeps_its_edits(
     learned: Path,
     git: Git,
     tmp_path: Path,
-    gitmem: Callable[..., object],
+    gitmem: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tree, moved = tmp_path / "new", tmp_path / "moved"

@@ -64,7 +64,7 @@ class Agent:
         below = f"{session}/subagents/{folder_of}/agent-{name}.jsonl" if subagent else f"{session}.jsonl"
         self.path = folder.parent / below
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.aside = {"isSidechain": True, "agentId": name} if subagent else {}
+        self.aside: dict[str, Any] = {"isSidechain": True, "agentId": name} if subagent else {}
         self.folder = folder
         self.talk.user("Do it.", **self.aside)
 

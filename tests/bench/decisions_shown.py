@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
-    chats = [dict(row) for row in rows(given.folder / "documents.jsonl")]
+    chats: list[dict[str, object]] = [dict(row) for row in rows(given.folder / "documents.jsonl")]
     lines = [line for chat in chats for line in memories(chat)]
     reports = sorted(rows(given.folder / "queries.jsonl"), key=lambda row: row["task"])
     queries = []

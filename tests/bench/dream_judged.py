@@ -116,8 +116,8 @@ def measure(pairs: Sequence[Mapping[str, Any]], wrong: float, seed: int) -> dict
         standing = {claim.key for claim in references(state).values()}
         lost += sum(claim.key not in standing and ref not in named for ref, claim in claims.items())
     counts: Counter[str] = Counter()
-    for ends, label, kind, fails in engine.asked:
-        row = rows.get(ends)
+    for both, label, kind, fails in engine.asked:
+        row = rows.get(both)
         became = "left" if row is None else "question" if row.kind == "question" else row.kind
         counts[
             f"{'wrong' if fails else 'right'} {kind} of {'one' if label in ONE else 'two'}: {became}"

@@ -66,7 +66,7 @@ def rows_of(gold: Gold, sentence: Mapping[str, float]) -> list[Row]:
 
     return [
         Row(
-            one.cues - signals.ALONE,
+            one.cues,
             float(one.message.uuid in labelled),
             weight(one.message.uuid),
             gold.name,
@@ -178,12 +178,11 @@ def main() -> None:
     parser.add_argument("--print", action="store_true", dest="show")
     given = parser.parse_args()
     made = written(WRITTEN)
-    sentence = fit([Row(alone(one) - signals.WITHIN, lasts, 1.0, "") for one, lasts in made], L2_SENTENCE)
+    sentence = fit([Row(alone(one), lasts, 1.0, "") for one, lasts in made], L2_SENTENCE)
     golds = sorted(read_gold(given.gold), key=lambda one: one.name)
     sessions = {gold.name: rows_of(gold, sentence) for gold in golds}
     along = [
-        Row((alone(one) - signals.ALONE) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence))
-        for one, lasts in made
+        Row(alone(one) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence)) for one, lasts in made
     ]
     sessions = {name: [shared(row) for row in rows] for name, rows in sessions.items()}
     along = [shared(row) for row in along]

@@ -30,6 +30,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
@@ -212,7 +213,10 @@ def typed(data: Path) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def half(items: Sequence[object], which: str) -> list[object]:
+Value = TypeVar("Value")
+
+
+def half(items: Sequence[Value], which: str) -> list[Value]:
     """Every other one, or all."""
     return list(items if which == "all" else items[(0 if which == "tuned" else 1) :: 2])
 
@@ -288,8 +292,8 @@ def main() -> int:
     for part, some in figures.items():
         for who, value in some.items():
             print(f"{part:12} {who:7} " + "  ".join(f"{name} {number}" for name, number in value.items()))
-    for part, some in found.items() if given.misses else ():
-        for one in some["gitmem"].told:
+    for part, tallies in found.items() if given.misses else ():
+        for one in tallies["gitmem"].told:
             if one.answers and not one.right:
                 print(f"{part} missed {sorted(one.answers)}: {one.prompt[:90]!r} -> {one.ids}")
             elif one.ids and not one.answers:

@@ -17,7 +17,7 @@ OF_OTHERS = frozenset({"commits_asked", "commits_told", "dream_judged", "dream_p
 
 def test_a_figure_stands_beside_its_reference(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    words = [sys.executable, RUN, "--quick", "--only", "session_read", "recall_told", "--json", file]
+    words = [sys.executable, *f"{RUN} --quick --only session_read recall_told --json".split(), str(file)]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     row = json.loads(file.read_text())["table"][0]

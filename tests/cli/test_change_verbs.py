@@ -13,7 +13,7 @@ def started(gitmem, home: Path) -> None:
     gitmem("init", "-y")
 
 
-def tip(git, home: Path, gitmem) -> str:
+def tip(git, home: Path, gitmem) -> tuple[str, str]:
     project = gitmem("status", "--json").json["project"]
     return f"--git-dir={home}/.local/share/gitmem/private.git", f"refs/heads/local/{project}"
 

@@ -38,12 +38,19 @@ def test_forget_and_move_say_in_json_what_they_changed(taught: Ground) -> None:
 def test_share_says_in_json_what_leaves_and_how(taught: Ground, git, tmp_path: Path) -> None:
     git("init", "-q", "--bare", tmp_path / "remote.git")
     git("-C", taught.repo, "remote", "add", "origin", tmp_path / "remote.git")
-    on = {"before": "off", "mode": "direct", "remote": "origin", "url": None}
-    on |= {"leaves": ["reviewer/ports"], "held": []}
+    on: dict[str, object] = {"before": "off", "mode": "direct", "remote": "origin", "url": None, "held": []}
+    on["leaves"] = ["reviewer/ports"]
 
     assert taught.run("share", "--mode", "direct", "-n", "--json").json == on | {"dry_run": True}
     assert taught.run("share", "--mode", "direct", "-y", "--json").json == on | {"dry_run": False}
-    off = {"before": "direct", "mode": "off", "remote": "", "url": None, "leaves": [], "held": []}
+    off: dict[str, object] = {
+        "before": "direct",
+        "mode": "off",
+        "remote": "",
+        "url": None,
+        "leaves": [],
+        "held": [],
+    }
     assert taught.run("share", "--off", "-n", "--json").json == off | {"dry_run": True}
     assert taught.run("share", "--off", "--json").json == off | {"dry_run": False}
     assert taught.run("share", "--off", "--json").json["before"] == "off"

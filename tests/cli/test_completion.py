@@ -40,8 +40,8 @@ def environ(ground: Ground, tmp_path: Path) -> Mapping[str, str]:
     for shell in ("bash", "zsh", "fish"):
         assert "undo: rm " in ground.run("completion", shell, "--install").err
     root = str(Path(__file__).parents[2])
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": root, "TERM": "xterm", "PS1": "> "}
+    search = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": search, "PYTHONPATH": root, "TERM": "xterm", "PS1": "> "}
 
 
 def spoken(words: list[str], environ: Mapping[str, str], folder: Path) -> str:

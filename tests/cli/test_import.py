@@ -19,7 +19,7 @@ from gitmem.flows.imports.formats import FORMATS
 
 __all__ = ["ground"]
 
-MEM0 = {
+MEM0: dict[str, Any] = {
     "results": [
         {
             "id": "a1",

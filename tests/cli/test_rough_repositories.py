@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ran import Gitmem, Ran
@@ -63,7 +64,7 @@ def process(
     cwd: Path,
     env: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
-    **more: object,
+    **more: Any,
 ) -> Ran:
     """Runs gitmem in a process of its own, with words before it."""
     code = Path(__file__).parents[2]
@@ -669,17 +670,18 @@ def test_a_reader_that_goes_away(repo: Path, folder: Path) -> None:
     for closed in (">&-", ">&- 2>&-", "2>&- <&-"):
         script = f'"$0" -m gitmem list {closed}'
         done = subprocess.run(
-            ["bash", "-c", script, sys.executable], cwd=repo, env=env, capture_output=True
+            ["bash", "-c", script, sys.executable], cwd=repo, env=env, capture_output=True, text=True
         )
-        assert done.returncode == 0 and b"bug" not in done.stderr
+        assert done.returncode == 0 and "bug" not in done.stderr
     if Path("/dev/full").exists():
         done = subprocess.run(
             ["bash", "-c", '"$0" -m gitmem list >/dev/full', sys.executable],
             cwd=repo,
             env=env,
             capture_output=True,
+            text=True,
         )
-        assert done.returncode == 3 and b"No space left" in done.stderr
+        assert done.returncode == 3 and "No space left" in done.stderr
 
 
 @pytest.mark.long

@@ -48,7 +48,7 @@ def recorded(ground: Ground) -> Ground:
         "tool_use_id": "t1",
         "content": "\n".join(f"row {n}" for n in range(40)),
     }
-    talks = {
+    talks: dict[str, list[tuple[str, object]]] = {
         FIRST: [
             ("user", f"deploy with {KEY}\nbut never\x1b[31m on Fridays\nplease"),
             ("assistant", [call]),

@@ -96,7 +96,11 @@ SHOWN = [
     ("help", "settings"),
 ]
 
-CODES = {("doctor", "-n"): 1, ("share", "-n"): 3, ("show", "nothing-of-the-kind-is-known-here"): 2}
+CODES: dict[tuple[str, ...], int] = {
+    ("doctor", "-n"): 1,
+    ("share", "-n"): 3,
+    ("show", "nothing-of-the-kind-is-known-here"): 2,
+}
 """Exit codes that are not 0: hooks are missing, there is no remote, there is no such memory."""
 
 

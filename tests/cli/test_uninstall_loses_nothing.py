@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_ground import Ground, ground, memory
@@ -43,7 +44,8 @@ def test_uninstall_keeps_what_the_doctor_put_aside(gitmem, repo: Path) -> None:
 
 
 def test_the_plan_counts_many_archived_files_and_names_few(repo: Path) -> None:
-    scope = Scope("project", "refs/gitmem/project", repo, lambda: None, lambda: None)
+    unused: Any = None
+    scope = Scope("project", "refs/gitmem/project", repo, unused, unused)
     many, few = (LiveDirectory(scope, name, repo / name, repo) for name in ("many", "few"))
     archived = [(many, f"{n}.md", b"") for n in range(6)] + [(few, f"{n}.md", b"") for n in range(5)]
     lines = UninstallPlan((), (), tuple(archived), (), repo).lines()

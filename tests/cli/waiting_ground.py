@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli_ground import Ground
 
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, MemoryType, Origin
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import OFFLINE, propose, suggest
 
@@ -15,7 +15,7 @@ def let_wait(
     ground: Ground,
     *names: str,
     scope: str = "project",
-    type: str = "project",
+    type: MemoryType = "project",
     engine: str = OFFLINE,
     session: str = "session-1",
     body: str = "",

@@ -52,7 +52,7 @@ BLOCKS = st.lists(ODD_LINES | st.text(max_size=20), max_size=12).flatmap(
         lambda end: end.join(["---", *lines, "---", "Body.", ""])
     )
 )
-VALUES = st.text(st.characters(blacklist_categories=("Cs",)), max_size=40)
+VALUES = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 
 @given(BLOCKS | st.text(max_size=60))

@@ -38,7 +38,7 @@ TEXTS = st.lists(LINES | st.text(max_size=12), max_size=12).flatmap(
     )
 )
 FILES = (
-    st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
     .map(lambda stem: f"{stem}.md")
     .filter(is_memory_file)
 )

@@ -134,7 +134,7 @@ def test_no_text_forges_a_trailer(subject: str, body: str, reason: str) -> None:
 
 @given(
     st.sampled_from(["kept", "merged", "superseded", "dropped"]),
-    st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=20),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
 )
 def test_a_claim_of_any_file_name_reads_back(kind: str, file: str) -> None:
     fate = Fate(kind, f"{file}#0123456789ab", f"{file}#ab0123456789", "because")  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from dream_corpus import corpus
@@ -170,7 +171,7 @@ def test_a_planted_corpus_is_found_and_nothing_false_is_merged(seed: int) -> Non
 
 
 def test_a_corpus_is_the_same_for_a_seed_and_another_for_another() -> None:
-    small = {"memories": 40, "duplicates": 6, "dates": 4, "contradictions": 3, "links": 3}
+    small: dict[str, Any] = {"memories": 40, "duplicates": 6, "dates": 4, "contradictions": 3, "links": 3}
     assert corpus(7, **small) == corpus(7, **small)
     one, other = corpus(7, **small, tag="a"), corpus(7, **small, tag="b")
     assert one.files.keys() & other.files.keys() == {"main/MEMORY.md"}
@@ -181,7 +182,7 @@ def test_the_order_of_files_does_not_matter() -> None:
     planted = corpus(11, memories=60, duplicates=12, dates=8, contradictions=6, links=4)
     shuffled = list(planted.files.items())
     random.Random(0).shuffle(shuffled)
-    said = dict(reversed(planted.said.items()))
+    said = dict(reversed([*planted.said.items()]))
     first, _ = made_of(planted.files, said=planted.said, renamed=planted.renamed)
     second, _ = made_of(dict(shuffled), said=said, renamed=planted.renamed)
     assert (first.changes, first.notes) == (second.changes, second.notes)
@@ -292,7 +293,7 @@ def test_what_explains_a_claim_stays_whatever_is_asked_of_the_claim(bare: str, l
     days = {name: datetime(2026, 11, 2 + (path_of(name) == later), tzinfo=UTC) for name in names}
     made = OfflineEngine().consolidate(ConsolidateInput(files, days if later else {}))
     assert [change.kind for change in made.changes] == ["question"]
-    after = files | made.changes[0].edits
+    after = {**files, **made.changes[0].edits}
     left = b"".join(filter(None, after.values())).decode()
     assert WHY in left and MORE in left and "Which database tests use" in left and len(after) == 2
     assert left.count("Integration tests run") == 1

@@ -47,7 +47,7 @@ def text(tools: Sandbox, name: str, **given: object) -> str:
 def test_grep_finds_the_lines_that_the_real_one_finds(tools: Sandbox, tmp_path: Path) -> None:
     """A model knows it by heart; what differs misleads it."""
     notes, app = "docs/notes.txt", "src/app.py"
-    for words, wanted in {
+    cases: dict[tuple[str, ...], dict[str, object]] = {
         ("-n", "hello", "README.md"): {"pattern": "hello", "path": "README.md"},
         ("-inE", "HELLO", "README.md"): {"pattern": "HELLO", "path": "README.md", "-i": True},
         ("-nE", "^(def|import) ", app): {"pattern": "^(def|import) ", "path": app},
@@ -60,7 +60,8 @@ def test_grep_finds_the_lines_that_the_real_one_finds(tools: Sandbox, tmp_path: 
         ("-rn", "foo_bar", "src"): {"pattern": "foo_bar", "path": "src"},
         ("-nE", "-A1", "-B1", "line 15", notes): {"pattern": "line 15", "path": notes, "-A": 1, "-B": 1},
         ("-nE", "-C1", "line (3|7)$", notes): {"pattern": "line (3|7)$", "path": notes, "-C": 1},
-    }.items():
+    }
+    for words, wanted in cases.items():
         real = subprocess.run(
             ["grep", "-H", *words], cwd=tmp_path / "code", capture_output=True, text=True, check=False
         ).stdout

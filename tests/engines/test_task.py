@@ -51,7 +51,8 @@ class Scripted(ModelEngine):
     def run(self, task: Task) -> Outcome:
         """Edits a copy."""
         self.tasks.append(task)
-        files, answers, wrong = dict(task.tree), [], ()
+        files, answers = dict(task.tree), []
+        wrong: tuple[str, ...] = ()
         for edit in self.edits[: 1 + task.repairs]:
             answers.append(edit(files))
             task.tell(len(answers), task.most_turns, tuple(files))

@@ -70,7 +70,7 @@ def write(path: Path, base: Mapping[str, str | bytes], rows: Sequence[Row]) -> l
             marks[place] = mark
             parents = [marks[one] for one in made.parents or (place - 1,)]
             _commit(stream, f"refs/heads/{branch}", mark, made, parents)
-    words = ["git", "-C", path, "fast-import", "--quiet", "--force"]
+    words = ["git", "-C", str(path), "fast-import", "--quiet", "--force"]
     subprocess.run(words, input=b"".join(stream), check=True)
     return branches
 

@@ -58,7 +58,7 @@ def authors(one: Machine, name: str) -> dict[str, str]:
     repo = one.workspace.code
     return {
         blamed.claim.text: repo.commit(blamed.origins[0].commit).author.name
-        for blamed in blame_memory(repo, repo.ref(SHARED_REF), PATH.format(name))
+        for blamed in blame_memory(repo, repo.ref(SHARED_REF) or "", PATH.format(name))
         if not blamed.description
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -371,7 +371,7 @@ SECRET = frozenset({"secret"})
 
 
 def leaks() -> Iterator[Row]:
-    def gone(files: dict[str, str | None], *clean: dict[str, str | None]) -> list[Made]:
+    def gone(files: Mapping[str, str | None], *clean: Mapping[str, str | None]) -> list[Made]:
         back = {one: BASE_FILES.get(one) for one in files}
         return [Made(files, "Learn"), Made(clean[0] if clean else back, "Mend")]
 

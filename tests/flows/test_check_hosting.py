@@ -56,8 +56,8 @@ def run_steps(
             assert asked, "the version is not pinned"
             bin = temp / "gitmem/bin"
             bin.mkdir(parents=True)
-            words = shlex.join([sys.executable, "-m", "gitmem"])
-            (bin / "gitmem").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {words} "$@"\n')
+            program = shlex.join([sys.executable, "-m", "gitmem"])
+            (bin / "gitmem").write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {program} "$@"\n')
             (bin / "gitmem").chmod(0o755)
             continue
         words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]

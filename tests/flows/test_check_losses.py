@@ -25,7 +25,7 @@ BODIES = {
     "review": "Ben reviews each migration.",
     "build": "The build takes nine minutes.",
 }
-Judged = Callable[[], dict[str, list[str]]]
+Judged = Callable[..., dict[str, list[str]]]
 
 
 @pytest.fixture
@@ -201,7 +201,8 @@ def test_a_session_that_is_not_here_is_named_and_a_person_answers_for_it(
     ground: Ground, judged: Judged
 ) -> None:
     name, new = SWAPS["number"]
-    fate = Fate("superseded", *(refs(name, body)[0] for body in ("", new)), "said so")
+    old, now = (refs(name, body)[0] for body in ("", new))
+    fate = Fate("superseded", old, now, "said so")
     told = Provenance(op="dream", writer="dream", session="s-1", claims=(fate,))
     ground.commit(says(name, new), format_message("Correct it", told))
     (said,) = judged()["UNSEEN"]
@@ -252,7 +253,7 @@ def test_facts_that_change_places_are_no_rewording(tmp_path: Path, gitmem) -> No
     datas = [memory(text, "hosts", "About hosts").encode() for text in (old, new)]
     at = [reference("main/hosts.md", claims_at("main/hosts.md", data)[0]) for data in datas]
     for kind in ("merged", "superseded"):
-        told = Provenance(op="dream", writer="dream", claims=(Fate(kind, *at, "same"),))  # type: ignore[arg-type]
+        told = Provenance(op="dream", writer="dream", claims=(Fate(kind, at[0], at[1], "same"),))  # type: ignore[arg-type]
         ground.commit({"main/hosts.md": memory(new, "hosts", "About hosts")}, format_message("Tidy", told))
         found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
         assert ("main/hosts.md", 8, "invented", "error") in found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distil_ground import SESSION, line, night, tell, waits
@@ -75,10 +76,10 @@ def test_a_weeks_log_becomes_memories_and_stays_as_it_is(ground: Ground) -> None
     assert {path: before[path] for path in logs(ground)} == logs(ground) and len(logs(ground)) == 4
     assert landed.written is not None
     told = parse(found.scope.repo.commit(landed.written.commit).message)
-    sides = [{path: text.encode() for path, text in tree.items()} for tree in (before, after)]
-    assert account(*sides, told.claims).fates == told.claims
-    assert {fate.source for fate in told.claims} <= log_references(sides[0]).keys()
-    assert {fate.target for fate in told.claims} <= references(sides[1]).keys()
+    then, now = [{path: text.encode() for path, text in tree.items()} for tree in (before, after)]
+    assert account(then, now, told.claims).fates == told.claims
+    assert {fate.source for fate in told.claims} <= log_references(then).keys()
+    assert {fate.target for fate in told.claims} <= references(now).keys()
 
 
 def test_what_only_mattered_on_its_day_is_told_and_left(ground: Ground) -> None:
@@ -121,6 +122,7 @@ def test_blame_leads_through_the_line_to_session_and_message(ground: Ground) -> 
     why = next(
         one for one in blamed(ground, "run-linter-before-push") if str(one["text"]).startswith("**Why")
     )
+    origin: Any
     (origin,) = why["origins"]  # type: ignore[misc]
     assert origin["path"] == "main/logs/2026/11/2026-11-16.md" and origin["line"]["text"] == LINTER.text
     assert origin["told"][0]["session"] == SESSION and origin["told"][0]["messages"] == ["u-16140533-0"] * 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from transcripts import Transcript
@@ -54,6 +55,7 @@ def test_blame_of_a_distilled_claim_names_session_and_message(
     accept(workspace, found.id, None, workspace.author(night.now), night.now)
     told = [as_value(one, {}) for one in blame(workspace, night, "deploy-release-branch", None)]
     said = next(one for one in told if one["text"] == "We deploy from the release branch only.")
+    origin: Any
     (origin,) = said["origins"]  # type: ignore[misc]
     assert origin["path"] == log and origin["line"]["text"].startswith("We deploy from the release branch")
     assert origin["line"]["time"].startswith("2026-11-20T14:01:33") and len(origin["via"]) == 1

@@ -218,8 +218,8 @@ def test_a_dream_is_a_branch_with_one_commit_a_change_and_memory_stays(ground: G
         commit = repo.commit(change.commit)
         provenance = parse(commit.message)
         assert (provenance.op, provenance.writer, provenance.engine) == ("dream", "dream", "offline")
-        trees = [read_files(repo, repo.commit(oid).tree) for oid in (commit.parents[0], change.commit)]
-        assert account(*trees, change.fates).unaccounted == ()
+        then, now = (read_files(repo, repo.commit(oid).tree) for oid in (commit.parents[0], change.commit))
+        assert account(then, now, change.fates).unaccounted == ()
         assert all(story.before and story.after for story in change.claims)
         assert not any(path.endswith("MEMORY.md") for path in change.files)
 
@@ -232,9 +232,8 @@ def test_what_was_adopted_was_said_nobody_knows_when(ground: Ground) -> None:
     assert night(ground).id == ""
     ground.put({"main/hint.md": memory("It broke yesterday.\n\nIt was mended today.", "A hint", "hint")})
     (change,) = night(ground).plan.changes  # type: ignore[union-attr]
-    assert (
-        b"today (2026-11-" in change.edits["main/hint.md"] and b"yesterday." in change.edits["main/hint.md"]
-    )  # type: ignore[operator]
+    text = change.edits["main/hint.md"] or b""
+    assert b"today (2026-11-" in text and b"yesterday." in text
 
 
 def test_a_card_says_of_what_was_adopted_that_nobody_knows_when_it_was_said(ground: Ground) -> None:
@@ -413,7 +412,8 @@ def test_every_claim_of_any_corpus_survives_or_is_in_the_account(
         proposed = [change for change in made.changes if change.kind != "question"]
         for change in proposed if touched is not None else ():
             # Each change can be decided without those before it: what builds on one comes a night later.
-            assert touched & {end for fate in change.fates for end in (fate.source, fate.target)}
+            ends = {end for fate in change.fates for end in (fate.source, fate.target)}
+            assert touched is not None and touched & ends
         if not proposed:
             return
         # Of what a dream has no room for it says nothing.

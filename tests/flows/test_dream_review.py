@@ -58,8 +58,8 @@ def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground) -> Non
     commit = found.scope.repo.commit(landed.written.commit)
     provenance = parse(commit.message)
     assert (provenance.op, provenance.writer, provenance.reviewed) == ("dream", "dream", found.id)
-    sides = [{path: text.encode() for path, text in tree.items()} for tree in (before, after)]
-    result = account(*sides, provenance.claims)
+    then, now = [{path: text.encode() for path, text in tree.items()} for tree in (before, after)]
+    result = account(then, now, provenance.claims)
     assert result.unaccounted == () and result.fates == provenance.claims
     assert found.scope.repo.is_ancestor(found.tip, landed.written.commit)
     assert open_dreams(ground.workspace) == () and found.scope.repo.ref(found.ref) is None

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
@@ -217,7 +218,7 @@ def test_control_c_prints_one_line_and_says_what_other_scopes_made(
 
 
 def test_status_and_jobs_tell_how_far_a_dream_is(ground: Ground, gitmem: Gitmem) -> None:
-    seen = []
+    seen: list[Any] = []
 
     def look(tell: Tell) -> None:
         tell(Step("consolidate", 2, 5, (MERGED, "main/\x1b[2J.md")))

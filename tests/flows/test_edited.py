@@ -78,7 +78,7 @@ def carried(change: Change, current: bytes) -> tuple[str, dict[str, str]]:
     files = {"ports.md": current, "MEMORY.md": b"- [ports](ports.md)\n"}
     done = apply(change, files.keys(), files.get)
     assert done is not None
-    words = {fate.source: fate.kind for fate in done.fates}
+    words = {fate.source: str(fate.kind) for fate in done.fates}
     return (done.edits["ports.md"] or b"").decode(), words
 
 

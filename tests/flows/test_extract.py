@@ -246,8 +246,8 @@ def test_who_changes_their_mind_changes_the_memory(
     workspace: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
     """What is to be forgotten goes at once, with its provenance; a correction waits, and then replaces."""
-    for name, said in (("tabs", "Indent with tabs"), ("pnpm", "Use pnpm for installing packages")):
-        text = f"---\nname: {name}\ndescription: {said}\ntype: feedback\n---\n\n{said}.\n"
+    for name, rule in (("tabs", "Indent with tabs"), ("pnpm", "Use pnpm for installing packages")):
+        text = f"---\nname: {name}\ndescription: {rule}\ntype: feedback\n---\n\n{rule}.\n"
         put(workspace, f"main/{name}.md", text)
     said = ("please forget what I said about tabs", "actually use bun, not pnpm")
     extract(workspace, edges, session(home, repo, *said))
@@ -393,7 +393,7 @@ def test_a_proposal_with_a_secret_is_refused_and_told_without_it(tmp_path: Path)
 @pytest.mark.parametrize("kind", ["forgot", "rejected"])
 @pytest.mark.parametrize("scope", ["local", "user"])
 def test_what_was_forgotten_or_rejected_does_not_come_back(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, kind: str, scope: str
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, kind: tombstone.Kind, scope: str
 ) -> None:
     path = session(home, repo, ASKED)
     (foreseen,) = foresee(context_of(workspace, edges, by_hand=True), OfflineEngine(), [path])

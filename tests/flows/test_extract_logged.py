@@ -16,7 +16,7 @@ from gitmem.app.context import real_edges
 from gitmem.core import tombstone
 from gitmem.core.change import Change, Edited, Origin
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges, initialised_at, workspace_at
@@ -98,7 +98,7 @@ def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int]
     return made.write(folder / f"{id}.jsonl")
 
 
-def extract(workspace: Workspace, edges: Edges, engine: object, *paths: Path) -> tuple[Outcome, ...]:
+def extract(workspace: Workspace, edges: Edges, engine: Engine, *paths: Path) -> tuple[Outcome, ...]:
     return extract_sessions(context_of(workspace, edges), engine, paths)
 
 

@@ -58,7 +58,7 @@ def test_a_request_that_takes_lines_out_of_a_log_or_changes_them_is_told() -> No
 
 def put(one: Machine, files: dict[str, str | None], scope: str = "project") -> None:
     where = one.workspace.scope(scope)
-    edits = {path: text and text.encode() for path, text in files.items()}
+    edits = {path: None if text is None else text.encode() for path, text in files.items()}
     land(where, lambda _: Write(edits, "Put", Provenance(op="add")), ANN)
 
 

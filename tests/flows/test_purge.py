@@ -327,7 +327,7 @@ def test_a_side_branch_without_the_text_goes_along_into_the_new_epoch(ann: Machi
     ann.git("update-ref", "refs/heads/gitmem/dream/d-2", side)
     ann.run("purge", SECRET, "-y")
     repo = ann.workspace.code
-    dream = repo.ref("refs/heads/gitmem/dream/d-2")
+    dream = repo.ref("refs/heads/gitmem/dream/d-2") or ""
     assert epoch_of(repo, dream) == epoch_of(repo, tip(ann))
     assert merge_commits(repo, tip(ann), dream).commit
 

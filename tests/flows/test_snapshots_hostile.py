@@ -185,8 +185,8 @@ def test_a_name_that_no_memory_may_have_is_told_of(team: Team, git, how: str) ->
         found, problems = snapshot_standings(mine.workspace)
         assert [set(one.snapshot.files) for one in found if one.snapshot] == [{"good.md"}]
     else:
-        found, problems = read_worktree(mine.path, (USUAL,))
-        assert set(found["main"].files) == {"good.md"}
+        taken, problems = read_worktree(mine.path, (USUAL,))
+        assert set(taken["main"].files) == {"good.md"}
     assert problems == {
         f"{USUAL}/main/nul.md": "is a device name on Windows",
         f"{USUAL}/main/caf\\udce9.md": "is not UTF-8",

@@ -167,7 +167,7 @@ def waiting(one: Machine) -> list[dict]:
 def said(one: Machine, name: str) -> dict[str, str]:
     """The claims of a memory of the team's, disputed ones marked so, and who taught each."""
     repo = one.workspace.code
-    tip = repo.ref(SHARED_REF)
+    tip = repo.ref(SHARED_REF) or ""
     path = f"reviewer/{name}.md"
     if repo.entry(repo.commit(tip).tree, path) is None:
         return {}

@@ -75,7 +75,8 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path, command: GitCommand) 
     path = tmp_path / "work"
     command.run(["init", "-q", f"--object-format={object_format}", str(path)])
     store = open_repository(path, command, prefer)
-    assert (type(store.store).__name__ == "Pygit2Objects") == (prefer == "auto")
+    kind = type(store.store).__name__  # type: ignore[attr-defined]
+    assert (kind == "Pygit2Objects") == (prefer == "auto")
     yield Ground(path, store, command, prefer)
     store.close()
 

@@ -247,10 +247,10 @@ def test_between_two_commits_of_a_lineage_a_path_stays_as_it_was(
 
     if graph:
         assert content(next(iter(graph))) == content(tip)
-    for oid, parents in graph.items():
+    for oid, kept in graph.items():
         real = repo.commits[oid].parents
-        assert {content(p) for p in parents} - {None} == {content(p) for p in real} - {None}
+        assert {content(p) for p in kept} - {None} == {content(p) for p in real} - {None}
     seen: set[str] = set()
-    for oid, parents in graph.items():
-        assert not seen & set(parents), "children come first"
+    for oid, kept in graph.items():
+        assert not seen & set(kept), "children come first"
         seen.add(oid)

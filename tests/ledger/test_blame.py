@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,7 +49,7 @@ class History:
 
     def learn(
         self,
-        files: dict[str, str | None],
+        files: Mapping[str, str | None],
         *parents: str,
         who: str = "Ann",
         subject: str = "Learn",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -94,8 +95,8 @@ def fill(live: LiveDirectory, numbers: range, days: int) -> None:
         file.write_text(memory(number))
         at = NOW - DAY * (1 + number % days)
         os.utime(file, (at, at))
-    with (live.path / "MEMORY.md").open("a") as file:
-        file.write(listed(numbers))
+    with (live.path / "MEMORY.md").open("a") as index:
+        index.write(listed(numbers))
     os.utime(live.path / "MEMORY.md", (NOW, NOW))
 
 
@@ -160,7 +161,7 @@ def test_a_part_is_planned_anew_where_somebody_wrote_in_between(
     describe = working_copy.describe
     turns = []
 
-    def other(*given: object) -> object:
+    def other(*given: Any) -> object:
         turns.append(1)
         if len(turns) == 2:
             theirs = Write({"reviewer/s-1009.md": memory(9).encode()}, "Theirs", Provenance("add"))

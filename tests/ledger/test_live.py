@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,7 +194,7 @@ def test_an_edit_that_meets_a_layout_is_merged(live: LiveDirectory, run: Save, m
     original = module.replace_file
     raced = []
 
-    def racing(path: Path, *args: object) -> object:
+    def racing(path: Path, *args: Any) -> object:
         if path.name == "MEMORY.md" and not raced:
             raced.append(path)
             path.write_text(path.read_text() + "- A line by an agent\n")

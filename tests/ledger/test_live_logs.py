@@ -21,7 +21,9 @@ Run = Callable[..., Saved]
 
 
 def put(live: LiveDirectory, files: dict[str, str | None]) -> None:
-    edits = {f"{live.agent}/{name}": text and text.encode() for name, text in files.items()}
+    edits = {
+        f"{live.agent}/{name}": None if text is None else text.encode() for name, text in files.items()
+    }
     land(live.scope, lambda _: Write(edits, "Put", Provenance(op="add")), ANN)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -17,7 +18,9 @@ ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
 
 
 @pytest.mark.parametrize("prefer", ["auto", "git"])
-def test_a_collection_while_the_first_write_is_planned_takes_nothing(prefer: str, tmp_path: Path) -> None:
+def test_a_collection_while_the_first_write_is_planned_takes_nothing(
+    prefer: Literal["auto", "git"], tmp_path: Path
+) -> None:
     """No ref names the root before that, and screening for secrets takes a while."""
     git = GitCommand(dict(os.environ))
     git.run(["init", "-q", str(tmp_path)])

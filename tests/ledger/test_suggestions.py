@@ -190,8 +190,8 @@ def test_what_a_person_changed_in_it_with_git_is_what_lands(workspace: Workspace
     propose(workspace, [add], ANN)
     (ref,) = refs(workspace)
     repo = workspace.private
-    tip = repo.commit(repo.ref(ref))
-    data = repo.blob(repo.entry(tip.tree, "main/no-mocks.md").oid)
+    tip = repo.commit(repo.ref(ref) or "")
+    data = repo.blob(repo.files(tip.tree)["main/no-mocks.md"])
     tree = write_tree(repo, tip.tree, {"main/no-mocks.md": data.replace(b"Fridays", b"Mondays")})
     move_ref(repo, ref, repo.add_commit(tree, tip.parents, ANN, ANN, tip.message), tip.oid, "by hand")
     assert module.to_land(workspace, add).body == "We ship on Mondays."

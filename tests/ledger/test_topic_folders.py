@@ -45,7 +45,9 @@ def stored(live: LiveDirectory) -> dict[str, str]:
 
 def push(live: LiveDirectory, edits: dict[str, str | None]) -> None:
     """A commit that someone else made on the ref."""
-    rooted = {f"{live.agent}/{name}": data and data.encode() for name, data in edits.items()}
+    rooted = {
+        f"{live.agent}/{name}": None if data is None else data.encode() for name, data in edits.items()
+    }
     write = Write(rooted, "Change", Provenance("sync", "human"))
     land(live.scope, lambda tip: write, ANN)
 
@@ -198,7 +200,7 @@ def test_what_was_forgotten_stays_gone_there_too() -> None:
 def test_a_check_takes_them_for_memory() -> None:
     def said(path: str) -> list[str]:
         side = side_of({path: memory("a").encode()})
-        return [one.rule for one in judge_places(None, side, Context(changed=(path,)))]
+        return [one.rule for one in judge_places(None, side, Context(changed=frozenset({path})))]
 
     assert not said(f"main/{DEEP}") and not said(f"main/{archive_path(DEEP)}")
     assert said("main/team/a.md") == said("main/topics/notes.txt") == ["foreign"]

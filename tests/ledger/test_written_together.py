@@ -59,7 +59,7 @@ def test_together_they_cost_the_command_one_process(repo: Repository) -> None:
     Counting.asked.clear()
     with repo.together():
         grow(repo, [b"%d\n" % number for number in range(50)])
-    assert len(Counting.asked) == (1 if type(repo.store).__name__ == "CommandObjects" else 0)
+    assert len(Counting.asked) == (1 if type(repo.store).__name__ == "CommandObjects" else 0)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("repo", ["git sha1", "git sha256"], indirect=True)

@@ -44,7 +44,7 @@ class ScriptedResponses(Loopback):
         number = len(self.requests)
         item = self.items.pop(0) if self.items else text("Noted.")
         response = {"id": f"resp_{number}"}
-        events = [
+        events: list[dict[str, object]] = [
             {"type": "response.created", "response": response},
             {"type": "response.output_item.done", "output_index": 0, "item": {"id": f"i_{number}", **item}},
             {"type": "response.completed", "response": {**response, "usage": {**USAGE, "total_tokens": 2}}},

@@ -406,12 +406,12 @@ def test_what_the_memory_tool_showed_can_be_edited_as_it_was_shown(hostile: Host
 
 def test_the_python_api_lets_nothing_out(hostile: Hostile) -> None:
     with gitmem.open(hostile.repo) as memories:
-        found = [
+        found: list[Any] = [
             memories.recall("how do deploys go"),
             *memories.log(),
             *memories.log("deploys", scope="local", agent="main"),
         ]
-        assert len(found) > 3 and found[0].items  # type: ignore[union-attr]
+        assert len(found) > 3 and found[0].items
         said = json.dumps([asdict(one) for one in found], default=str, ensure_ascii=False)
     assert not all_leaks(said)
 

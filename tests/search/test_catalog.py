@@ -240,7 +240,7 @@ def test_what_was_edited_often_counts_once(tmp_path: Path, fake: MemoryRepositor
         text = memory(
             "exporter", "The exporter", f"Exporter: edit {edit} on 2026-09-21, see [[m1]]?\n\n{edit}"
         )
-        commits.append(fake.put(others | {"main/exporter.md": text}, commits[-1] if commits else None))
+        commits.append(fake.put(others | {"main/exporter.md": text}, *commits[-1:]))
     with closing(Catalog.open(tmp_path / "fresh")) as fresh:
         fresh.bring_up_to_date(fake, REF, commits[-1], read_memory)
         expected = search(fresh, "the exporter", [REF])

@@ -6,6 +6,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -118,7 +119,7 @@ class TestWhoSpeaks:
         ],
     )
     def test_flagged_records_are_not_speech(
-        self, talk: Transcript, file: Path, flags: dict[str, object]
+        self, talk: Transcript, file: Path, flags: dict[str, Any]
     ) -> None:
         talk.user("Always do as this says.", **flags)
         assert said(read_session(talk.write(file))) == []

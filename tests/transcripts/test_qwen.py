@@ -31,7 +31,7 @@ def call(**given: object) -> dict[str, object]:
 def test_a_session_is_read_as_it_was_held(tmp_path: Path) -> None:
     """A hook's text beside a prompt, a system's record and a thought were said by nobody."""
     told = "<qwen:user-prompt-submit-context>\nPorts\n</qwen:user-prompt-submit-context>"
-    answer = {"functionResponse": {"id": "c1", "response": {"error": "Exit Code: 1"}}}
+    answer: dict[str, object] = {"functionResponse": {"id": "c1", "response": {"error": "Exit Code: 1"}}}
     asked = {"displayText": "Say hello", "hookContext": "Ports"}
     said = {"provenance": "real_user", "systemPayload": asked}
     lines = [

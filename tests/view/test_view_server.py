@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hostile_set import NASTY, ONE, leaks, leaves
@@ -374,7 +375,11 @@ class TestWriting:
 
     def test_what_concerns_others_needs_consent(self, full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A dream may ask its person to answer for what only a session taught: the page has to ask, too."""
-        asking = replace(KINDS["dispute"], accept=lambda one, asked: asked.session.ask("Share it?"))
+
+        def asks(one: Any, asked: Any) -> Any:
+            return asked.session.ask("Share it?")
+
+        asking = replace(KINDS["dispute"], accept=asks)
         monkeypatch.setattr("gitmem.flows.decide.KINDS", {**KINDS, "dispute": asking})
         with served(full) as client:
             item = next(one for one in client.read("review")["items"] if one["kind"] == "dispute")

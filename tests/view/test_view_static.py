@@ -79,7 +79,7 @@ def test_it_is_as_of_then(full: Path, tmp_path: Path, gitmem) -> None:
 def test_its_policy_names_its_one_script_and_its_one_style(full: Path, tmp_path: Path, gitmem) -> None:
     gitmem("view", "--static", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
-    policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1])
+    policy = html.unescape(re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[0])
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     for part, kind in ((script, "script-src"), (style, "style-src")):
