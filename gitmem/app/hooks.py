@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.flows.place import SAID, data_folder, disabled, find_initialised, start_worker
+from gitmem.flows.place import SAID, claude_folder, data_folder, disabled, find_initialised, start_worker
 from gitmem.ledger.files import log
 
 if TYPE_CHECKING:
@@ -202,9 +202,7 @@ def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) ->
     from gitmem.flows.pause import note_switch, switched_off
 
     place = find_initialised(Path(_text(payload, "cwd") or Path.cwd()))
-    config = Path(
-        environ.get("CLAUDE_CONFIG_DIR") or Path(environ.get("HOME") or "~").expanduser() / ".claude"
-    )
+    config = claude_folder(environ, Path(environ.get("HOME") or "~").expanduser())
     off = switched_off(environ, config, place[0] if place else None)
     # A fork that keeps no recording is nothing to extract from.
     recorded = Path(_text(payload, "transcript_path") or "/").is_file()

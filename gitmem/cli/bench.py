@@ -70,7 +70,7 @@ def extract(
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
         raise UsageError(f"There is no engine {engine!r}", f"One of: {', '.join(ENGINES)}.")
-    sessions = read_gold(run.edges.cwd / gold.expanduser())
+    sessions = read_gold(run.edges.path(gold))
     measured = engine_named(run, engine)
     begun = perf_counter()
     scored = [score(one, measured) for one in sessions]
@@ -108,7 +108,7 @@ def recall(
     from gitmem.app.bench_recall import measure, read_given
     from gitmem.git.command import GitCommand
 
-    given = read_given(run.edges.cwd / corpus.expanduser(), run.edges.cwd / queries.expanduser())
+    given = read_given(run.edges.path(corpus), run.edges.path(queries))
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
         measured = measure(
             given, GitCommand(run.edges.environ), Path(folder), int(run.edges.now), run.out.say
@@ -160,7 +160,7 @@ def dream(
     if engine not in ENGINES:
         raise UsageError(f"There is no engine {engine!r}", f"One of: {', '.join(ENGINES)}.")
     if corpus is not None:
-        files = read_folder(run.edges.cwd / corpus.expanduser())
+        files = read_folder(run.edges.path(corpus))
     else:
         files = own_memory(run.workspace)
         if not files:

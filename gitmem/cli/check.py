@@ -93,7 +93,7 @@ def check(
         from gitmem.view.report import report_html  # most checks write none
         from gitmem.view.static import write
 
-        write(edges.cwd / page.expanduser(), report_html(report))
+        write(edges.path(page), report_html(report))
     if out.as_json:
         out.json(_value(report))
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -54,7 +53,7 @@ def export(
         raise UsageError(f"{format} is a folder of files", "Say where: git mem export -o DIR")
     if place == "-" and run.out.as_json:
         raise UsageError("--json reports what was written", "Say where: -o FILE")
-    path = run.edges.cwd / Path(place).expanduser()
+    path = run.edges.path(place)
     if place == "-":
         # Formats of one file are JSON, so what is taken for markup or control is written out in its texts.
         run.out.json(json.loads(next(iter(made.files.values()))))

@@ -50,7 +50,7 @@ def extract(
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace, edges = run.workspace, run.edges
     if session is not None:
-        path = edges.cwd / session.expanduser()
+        path = edges.path(session)
         if not path.is_file() and not is_recording(path):
             raise UsageError(f"There is no transcript {path}", "Name a session's .jsonl file.")
         paths = [path]

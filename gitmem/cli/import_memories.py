@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -80,9 +79,7 @@ def import_memories(
         raise UsageError(
             "There is nothing to import", "Name it: git mem import SOURCE (what can be: --formats)"
         )
-    given = (
-        piped(sys.stdin.buffer) if source == "-" else open_source(run.edges.cwd / Path(source).expanduser())
-    )
+    given = piped(sys.stdin.buffer) if source == "-" else open_source(run.edges.path(source))
     top = run.workspace.layout.worktree
     wanted = project or (top.name if top else "")
     given = replace(given, name=source, project="" if wanted == "*" else wanted)

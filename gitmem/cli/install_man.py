@@ -35,7 +35,7 @@ def install_man(
     run = context(ctx, quiet=quiet)
     edges = run.edges
     data = edges.environ.get("XDG_DATA_HOME") or str(edges.home / ".local/share")
-    folder = (edges.cwd / to.expanduser() if to else Path(data) / "man") / "man1"
+    folder = (edges.path(to) if to else Path(data) / "man") / "man1"
     pages = list(man_pages())
     if not dry_run:
         folder.mkdir(parents=True, exist_ok=True)

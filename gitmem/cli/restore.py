@@ -63,7 +63,7 @@ def restore(
         raise UsageError("Say as of when, with --at REV|DATE|TAG", "See what there was: git mem log")
     past = choose(run.workspace, run.edges, name, at, scope, agent)
     if to is not None:
-        _write_out(run, past, run.edges.cwd / to.expanduser(), dry_run)
+        _write_out(run, past, run.edges.path(to), dry_run)
         return
     done = bring_back(run.workspace, run.edges, past, dry_run=dry_run)
     if run.out.as_json:

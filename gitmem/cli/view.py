@@ -51,7 +51,7 @@ def view(
     if static is not None:
         if port or not open_it:
             raise UsageError("--static writes a file, and serves nothing")
-        _write(run, static.expanduser(), scope or "project", at or "", dry_run=dry_run)
+        _write(run, run.edges.path(static), scope or "project", at or "", dry_run=dry_run)
         return
     if scope or dry_run:
         raise UsageError("--scope and --dry-run belong to --static", "git mem view --static FILE")
@@ -62,7 +62,6 @@ def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> N
     from gitmem.view.static import content, write
 
     out = run.out
-    path = run.edges.cwd / path
     made = content(run.workspace, run.edges, scope, at)
     carries = f"{counted(made.memories, 'memory')} of {scope}"
     carries += (

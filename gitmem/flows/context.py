@@ -8,9 +8,9 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows.exit import configure
-from gitmem.flows.place import data_folder
+from gitmem.flows.place import claude_folder, data_folder
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, bare_layout
 from gitmem.ledger.files import read_regular
@@ -55,6 +55,18 @@ class Edges:
         """The person's home directory."""
         return Path(self.environ.get("HOME") or "~").expanduser()
 
+    def path(self, given: str | Path) -> Path:
+        """A path as a person writes it: from the folder that the command is about, or from a home (`~`).
+
+        Raises:
+            UsageError: the home is of nobody here.
+        """
+        try:
+            return self.cwd / Path(given).expanduser()
+        except RuntimeError:
+            who = str(given).partition("/")[0]
+            raise UsageError(f"{given}: nobody is called {who[1:]} here", "Give the whole path.") from None
+
     @property
     def data(self) -> Path:
         """Folder of the private repository."""
@@ -62,9 +74,8 @@ class Edges:
 
     @property
     def config(self) -> Path:
-        """Claude Code's own folder, as `claude_home` finds it, which a prompt's hook does not load."""
-        given = self.environ.get("CLAUDE_CONFIG_DIR", "")
-        return Path(given) if given else self.home / ".claude"
+        """Claude Code's own folder."""
+        return claude_folder(self.environ, self.home)
 
 
 def _catalog(state: Path) -> MemoryCatalog:

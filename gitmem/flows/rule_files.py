@@ -304,7 +304,7 @@ def chosen_file(workspace: Workspace, edges: Edges, to: str | None) -> str:
     """
     top = top_of(workspace)
     if to is not None:
-        path = Path(os.path.normpath(edges.cwd / Path(to).expanduser()))
+        path = Path(os.path.normpath(edges.path(to)))
         try:
             file = path.relative_to(top).as_posix()
         except ValueError:

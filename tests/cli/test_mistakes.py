@@ -55,6 +55,17 @@ MISTAKES = [
     ("share", 3, "This repository has no remote", "Add one: git remote add origin URL"),
     ("help rember", 2, "There is no page 'rember'", "settings"),
     ("completion tcsh", 2, "'tcsh' is not one of", "See: git mem completion -h"),
+    (
+        "export --format json -o ~no-one/x",
+        2,
+        "~no-one/x: nobody is called no-one here",
+        "Give the whole path",
+    ),
+    ("import ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("view --static ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("restore --all --at ~0 --to ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("extract --session ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("promote ports --to ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
     ("jobs --retry --clear", 2, "do not go together", "Choose one of them"),
 ]
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.clients import CLAUDE
+from gitmem.flows.context import Edges
 from gitmem.transcripts.claude_home import (
     auto_memory_dir,
     claude_config_dir,
@@ -44,10 +46,14 @@ def put(config: Path, name: str, cwd: object, id: str = "s1", mtime: int = 1) ->
     return path
 
 
-def test_config_dir_is_the_variable_else_in_home() -> None:
+@pytest.mark.parametrize("given", [None, "", "/etc/claude"])
+def test_config_dir_is_the_variable_else_in_home_for_all_who_ask(given: str | None) -> None:
+    """A hook loads neither the sessions' reader nor the table of clients, and finds the same folder."""
+    environ = {"HOME": "/home/dev"} | ({} if given is None else {"CLAUDE_CONFIG_DIR": given})
+    expected = Path(given or "/home/dev/.claude")
     home = Path("/home/dev")
-    assert claude_config_dir({}, home) == home / ".claude"
-    assert claude_config_dir({"CLAUDE_CONFIG_DIR": "/etc/claude"}, home) == Path("/etc/claude")
+    assert claude_config_dir(environ, home) == CLAUDE.home(environ, home) == expected
+    assert Edges(environ, home, 0.0).config == expected
 
 
 def test_slug_replaces_every_other_character_and_collapses_nothing() -> None:
