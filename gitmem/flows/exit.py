@@ -165,7 +165,7 @@ def _stamp() -> str:
 
     found = find_spec("betterleaks")
     here = Path(redaction.__file__)
-    files = [here.with_name("secrets.py"), here.with_name("secrets.toml")]
+    files = [here.with_name(name) for name in ("secrets.py", "secrets.toml", "secrets_prose.toml")]
     files += [Path(found.origin)] if found is not None and found.origin else []
     times = []
     for file in files:

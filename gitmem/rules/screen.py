@@ -283,7 +283,7 @@ def _wholes(
         for path, texts in new.items()
         if len(set(texts)) > 1 and len(files[path]) <= OTHER_BYTES
     }
-    found = scan(list(whole.values()), allow)
+    found = scan(list(whole.values()), allow, prose=False)
     return {
         path: (text, tuple(one for one in every if one.severity == "block"))
         for (path, text), every in zip(whole.items(), found, strict=True)

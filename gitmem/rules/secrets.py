@@ -1,6 +1,7 @@
 """Finds credentials in text, by the rules of a maintained detector (betterleaks).
 
-The detector is a Go library of some 460 rules; beside them stand our own, in its format (secrets.toml).
+The detector is a Go library of some 460 rules; beside them stand our own, in its format
+(secrets.toml, secrets_prose.toml).
 Scanning opens no connection and reads no configuration from the working directory or the environment
 (only the loader does: `BETTERLEAKS_LIB_PATH` names another copy of the library). A process that loaded
 it must not fork without exec.
@@ -25,8 +26,8 @@ Span = tuple[int, int]
 Detect = Callable[[str], list[Any]]
 """The detector: what it finds in a text."""
 
-RULES = "secrets.toml"
-"""Our own rules, beside this file."""
+SURE, PROSE = "secrets.toml", "secrets_prose.toml"
+"""Our own rules, beside this file: those that may block, and those that only warn."""
 
 # The detector's catch-alls for `word = value`, `password = value` and `scheme://user:password@host`.
 _GENERIC_KEY = "generic-api-key"
@@ -49,7 +50,10 @@ _REFERENCE = re.compile(r"\$?\{\{[^{}\n]*\}\}|\$\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\$
 # What stands around a word in markdown, prose and queries: the rules expect white space or quotes there.
 # (Each pattern begins with the character that it is about, and looks back from there: quick to search for.)
 _AROUND = re.compile(r"[*|<>()\[\]{}&“”‘’„«».,:!?](?:(?<![.,:!?])|(?<=\S[.,:!?])(?=[\s*|)\]`\"'”’»]|$))")
-_WRAPPED = re.compile(r"\n(?<=[\w\-.+/=]{8}\n)[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})")
+# (What a memory's frontmatter has on its next line continues nothing.)
+_WRAPPED = re.compile(
+    r"\n(?<=[\w\-.+/=]{8}\n)(?!(?:description|metadata|modified):)[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})"
+)
 # One token that was written as two: `ghp_…` + `…`.
 _SPLIT = re.compile(
     r"[`\"'”’](?<=[\w\-.+/=]{4}[`\"'”’])[ \t]*(?:\+|and|then|plus|followed by)?[ \t]*\n?[ \t]*[`\"'“‘]"
@@ -120,7 +124,9 @@ def find_secrets(text: str, allow: frozenset[str] = frozenset()) -> tuple[Secret
     return scan([text], allow)[0]
 
 
-def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tuple[Secret, ...], ...]:
+def scan(
+    texts: Sequence[str], allow: frozenset[str] = frozenset(), *, prose: bool = True
+) -> tuple[tuple[Secret, ...], ...]:
     """Finds the credentials in each of several texts.
 
     Each text is scanned by itself, so a finding belongs to it alone. The detector costs about 0.1 s
@@ -130,6 +136,7 @@ def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tup
     Args:
         texts: claims, files or messages.
         allow: fingerprints that a person accepted.
+        prose: whether a password in a sentence is looked for, which is never more than a warning.
 
     Returns:
         for each text its findings, in order of appearance.
@@ -138,7 +145,7 @@ def scan(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[tup
         DetectorUnavailable: the detector is missing on this machine or failed.
     """
     wanted = list(dict.fromkeys(text for text in texts if text.strip()))
-    detect = _detector() if wanted else None
+    detect = _detector(*((SURE, PROSE) if prose else (SURE,))) if wanted else None
     found = {text: _findings(text, detect) for text in _suspects(wanted, detect)} if detect else {}
     return tuple(
         tuple(finding for finding in found.get(text, ()) if finding.fingerprint not in allow)
@@ -278,17 +285,18 @@ def redact(text: str, findings: Iterable[Secret]) -> str:
     return _cut(text, spans)
 
 
-def _detector() -> Detect:
+def _detector(*names: str) -> Detect:
+    """The detector with some files of our own rules."""
     try:
         # A 30 MB shared library: only a process that stores something loads it.
         from betterleaks import BetterleaksError, scan_string
     except (ImportError, OSError) as problem:
         raise _unavailable(problem) from problem
-    rules = str(Path(__file__).with_name(RULES))
+    files = [str(Path(__file__).with_name(name)) for name in names]
 
     def detect(text: str) -> list[Any]:
         try:
-            return list(scan_string(text, rules))
+            return [found for rules in files for found in scan_string(text, rules)]
         except (BetterleaksError, OSError) as problem:
             raise _unavailable(problem) from problem
 

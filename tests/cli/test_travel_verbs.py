@@ -277,7 +277,7 @@ def test_an_undo_that_only_takes_away_looks_for_no_secret(
     """Loading the detector would take as long as all the rest of it."""
     taught.run("remember", "Ships sail on water.")
 
-    def detect() -> None:
+    def detect(*_: str) -> None:
         raise AssertionError("something is looked at")
 
     with monkeypatch.context() as patch:

@@ -247,7 +247,7 @@ def test_many_harmless_texts_are_asked_about_together(monkeypatch: pytest.Monkey
         asked.append(text)
         return []
 
-    monkeypatch.setattr(secrets, "_detector", lambda: detect)
+    monkeypatch.setattr(secrets, "_detector", lambda *_: detect)
     texts = [f"Service {number} reads queue q{number}, *always*." for number in range(1000)]
     assert scan([*texts, *texts, "", "  "]) == ((),) * 2002
     assert len(asked) < 10

@@ -22,7 +22,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch, first: int, last: int, **given: obj
         "component_sets": [],
         "tags": [],
     }
-    monkeypatch.setattr(secrets, "_detector", lambda: lambda _: [SimpleNamespace(**answer | given)])
+    monkeypatch.setattr(secrets, "_detector", lambda *_: lambda _: [SimpleNamespace(**answer | given)])
 
 
 @pytest.mark.parametrize(
