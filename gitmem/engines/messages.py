@@ -188,39 +188,14 @@ class Client:
         except ApiError:
             raise
         except (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL) as problem:
-            raise _translated(problem, self._settings) from None
+            raise translated(problem, self._settings) from None
         except (ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError) as problem:
             # The SDK hands on what it does not check: a body that is no JSON, a message of another shape.
             raise bad_answer(self._settings, type(problem).__name__) from None
 
     def _sdk(self) -> Anthropic:
         if self._made is None:
-            from anthropic import Anthropic
-
-            from gitmem.engines.transport import http_client
-
-            try:
-                known = self._settings
-                way = http_client(known.timeout, known.patience, known.proxy, known.ca_file)
-            except OSError as problem:
-                raise ApiError(
-                    "engine-certificates",
-                    f"{one_line(self._settings.ca_file, 200)}: no certificates can be read from it: "
-                    f"{problem.strerror}",
-                    "mend it, or take it out: git config --global --unset gitmem.caFile",
-                ) from None
-            made = Anthropic(
-                # Both are always given, so that the SDK looks for neither in the environment.
-                api_key=self._settings.api_key or "none",
-                base_url=self._settings.url,
-                timeout=self._settings.timeout,
-                max_retries=self._settings.retries,
-                open_telemetry=False,
-                http_client=way,
-            )
-            # Those of ANTHROPIC_CUSTOM_HEADERS, which no parameter keeps out: another key, say.
-            made._custom_headers = {}
-            self._made = made
+            self._made = open_sdk(self._settings)
         return self._made
 
     def _create(self, request: Mapping[str, Any]) -> Message:
@@ -280,6 +255,38 @@ class Client:
             output=told.output_tokens,
         )
         return replace(usage, dollars=dollars(self._settings.model, usage, min(hour, written)))
+
+
+def open_sdk(settings: ApiSettings) -> Anthropic:
+    """Makes the SDK's client, which takes neither key nor address nor proxy from the environment.
+
+    Raises:
+        EngineError: no certificates can be read.
+    """
+    from anthropic import Anthropic
+
+    from gitmem.engines.transport import http_client
+
+    try:
+        way = http_client(settings.timeout, settings.patience, settings.proxy, settings.ca_file)
+    except OSError as problem:
+        raise ApiError(
+            "engine-certificates",
+            f"{one_line(settings.ca_file, 200)}: no certificates can be read from it: {problem.strerror}",
+            "mend it, or take it out: git config --global --unset gitmem.caFile",
+        ) from None
+    made = Anthropic(
+        # Both are always given, so that the SDK looks for neither in the environment.
+        api_key=settings.api_key or "none",
+        base_url=settings.url,
+        timeout=settings.timeout,
+        max_retries=settings.retries,
+        open_telemetry=False,
+        http_client=way,
+    )
+    # Those of ANTHROPIC_CUSTOM_HEADERS, which no parameter keeps out: another key, say.
+    made._custom_headers = {}
+    return made
 
 
 _OF_INPUT = ("engine-declined", "engine-answer-too-long", "engine-too-much", "engine-request")
@@ -354,7 +361,7 @@ def bad_answer(settings: ApiSettings, what: str) -> ApiError:
     """The server answered with something that is no answer."""
     return ApiError(
         "engine-bad-answer",
-        f"{_server(settings)} sent an answer that cannot be used: {_safe(what, settings)}",
+        f"{_server(settings)} sent an answer that cannot be used: {safe_words(what, settings)}",
         f"it is tried again; if it stays so, {_OTHER_MODEL}",
     )
 
@@ -367,7 +374,7 @@ def _cut_off(settings: ApiSettings) -> ApiError:
     )
 
 
-def _translated(problem: Exception, settings: ApiSettings) -> ApiError:
+def translated(problem: Exception, settings: ApiSettings) -> ApiError:
     """Turns what the SDK or its transport raised into an error that a person can act on."""
     import anthropic
     import httpx2
@@ -389,13 +396,13 @@ def _translated(problem: Exception, settings: ApiSettings) -> ApiError:
             cause = cause.__cause__
         return ApiError(
             "engine-connection",
-            f"{server} cannot be reached: {_safe(str(cause) or type(cause).__name__, settings)}",
+            f"{server} cannot be reached: {safe_words(str(cause) or type(cause).__name__, settings)}",
             "it is tried again; check the network, and the address and proxy in `git mem engine`",
         )
     if not isinstance(problem, anthropic.APIStatusError):
         return bad_answer(settings, str(problem) or type(problem).__name__)
     told = getattr(problem, "api_message", None)
-    said = f": {_safe(told, settings)}" if isinstance(told, str) and told.strip() else ""
+    said = f": {safe_words(told, settings)}" if isinstance(told, str) and told.strip() else ""
     code, type_ = problem.status_code, problem.type or ""
     for codes, types, kind, what, hint in _STATUS:
         if code in codes or type_ in types:
@@ -407,7 +414,7 @@ def _translated(problem: Exception, settings: ApiSettings) -> ApiError:
     )
 
 
-def _safe(words: str, settings: ApiSettings) -> str:
+def safe_words(words: str, settings: ApiSettings) -> str:
     """A server's words on one line, without the key or anything else that looks like one."""
     if settings.api_key:
         words = words.replace(settings.api_key, "[key]")

@@ -59,7 +59,8 @@ class _Bounded(httpx2.BaseTransport):
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         end = time.monotonic() + self._seconds
         response = self._inner.handle_request(request)
-        if _wait_of(response) > LONGEST_WAIT:
+        # A condition that did not hold (409) holds no better the next time.
+        if response.status_code == 409 or _wait_of(response) > LONGEST_WAIT:
             response.headers["x-should-retry"] = "false"
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = _Stream(response.stream, end)

@@ -21,6 +21,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.engines.anthropic import AnthropicEngine
+    from gitmem.engines.messages import ApiSettings
     from gitmem.engines.task import ModelEngine
 
 _CLIENT_BYTES = 16 * 1024 * 1024
@@ -108,9 +109,19 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
 def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
     """Makes the engine that asks over the Messages API."""
     from gitmem.engines.anthropic import AnthropicEngine
+
+    settings = api_settings(chosen)
+    if chosen.local:
+        # It says nothing while it reads a prompt; and one that hangs is not helped by being asked again.
+        settings = replace(settings, timeout=chosen.patience, retries=0)
+    return AnthropicEngine(settings, meter)
+
+
+def api_settings(chosen: Choice) -> ApiSettings:
+    """Where requests to Anthropic's API go, and as whom."""
     from gitmem.engines.messages import ApiSettings
 
-    settings = ApiSettings(
+    return ApiSettings(
         chosen.key,
         chosen.base_url,
         chosen.model,
@@ -120,10 +131,6 @@ def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
         must_call=chosen.foreign,
         questions=chosen.protocol == "questions",
     )
-    if chosen.local:
-        # It says nothing while it reads a prompt; and one that hangs is not helped by being asked again.
-        settings = replace(settings, timeout=chosen.patience, retries=0)
-    return AnthropicEngine(settings, meter)
 
 
 def ledger_for(workspace: Workspace) -> Ledger:
