@@ -37,6 +37,7 @@ NO_MEMORY = {
     "ledger/proposals.py": "a proposal's own ref",
     "ledger/session_notes.py": "session notes",
     "ledger/side_branches.py": "a branch of a request",
+    "ledger/stores.py": "what a hosted memory store held when it was last seen",
     "flows/document_branch.py": "the branch of living documents",
     "flows/documents.py": "the branch of living documents",
     "flows/pull_request.py": "a dream's branch, as it was pushed",

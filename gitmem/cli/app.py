@@ -35,7 +35,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "pause",
         "unpause",
     ),
-    "Team": ("share", "check", "backup", "snapshot"),
+    "Team": ("share", "check", "backup", "remote", "snapshot"),
     "Consolidate": ("dream", "docs"),
     "Care": ("doctor", "engine", "purge", "uninstall", "demo"),
     "More": (
@@ -80,6 +80,7 @@ SUMMARIES = {
     "share": "Turn sharing of project memory on or off.",
     "check": "Judge memory before it is merged: for reviewers, hooks and CI.",
     "backup": "Copy private memory to a repository of yours, and keep it there.",
+    "remote": "Name hosted memory stores that a scope is mirrored to.",
     "snapshot": "Copy project memory into the code tree, or show where that stands.",
     "dream": "Consolidate: propose merges and repairs as a branch to review.",
     "docs": "Keep living documents true to the code: list, check, propose.",
@@ -138,7 +139,6 @@ MEANT = {
     "man": "help",
     "sessions": "session",
     "install": "init",
-    "remote": "share",
 }
 """What a person probably means by a word of git or another tool that is no verb here."""
 

@@ -36,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 def sync(
     ctx: typer.Context,
-    remote: Annotated[str, typer.Argument(help="A configured remote.", show_default=False)] = "",
+    remote: Annotated[
+        str, typer.Argument(help="A remote of git's, or a store (git mem remote).", show_default=False)
+    ] = "",
     pull: Annotated[bool, typer.Option("--pull", help="Only take in.")] = False,
     push: Annotated[bool, typer.Option("--push", help="Only send.")] = False,
     dry_run: DryRun = False,
@@ -48,10 +50,19 @@ def sync(
 
     A memory that leaves this machine for the first time is named, and asked for. With --dry-run the
     remote's branches are fetched, and nothing else is done. The backup that you named (git mem backup) is
-    left out where a remote or a direction is given.
+    left out where a remote or a direction is given. With the name of a hosted memory store (git mem remote)
+    the memory of its scope is exchanged with that.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace, both = run.workspace, pull == push
+    if remote:
+        from gitmem.ledger.stores import find_store  # a sync with git's remotes needs none
+
+        if store := find_store(workspace, remote):
+            from gitmem.cli.remote import sync_store
+
+            sync_store(run, store, pull=pull or both, push=push or both, dry_run=dry_run)
+            return
     named = named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:

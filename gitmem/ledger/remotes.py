@@ -53,6 +53,11 @@ def find_remote(git: GitCommand, cwd: Path, name: str = "", *, anew: bool = Fals
     raise RepositoryError("This repository has no remote", "Add one: git remote add origin URL")
 
 
+def remote_names(git: GitCommand, cwd: Path) -> tuple[str, ...]:
+    """Names of the remotes that git knows here."""
+    return _configured(git, cwd)[0]
+
+
 def _configured(git: GitCommand, cwd: Path) -> tuple[tuple[str, ...], str]:
     """Names of the remotes, and the one that was chosen for memory here: asked for with one git call."""
     words = ["config", "--includes", "--show-scope", "-z", "--get-regexp", _SETTINGS]

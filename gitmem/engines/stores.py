@@ -1,0 +1,257 @@
+"""Anthropic's hosted memory stores over the SDK: listed, read, written on a condition.
+
+What a server says is held to its own hashes and to limits; what goes wrong is named. Shapes, limits and
+conditions are those of the beta `agent-memory-2026-07-22`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from gitmem.core.errors import EngineError
+from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.text import one_line
+from gitmem.engines.messages import ApiError, ApiSettings, bad_answer, open_sdk, safe_words, translated
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+STORE_MEMORIES = 2_000
+"""Memories of one store (documented by Anthropic)."""
+
+PAGE, PAGES = 100, 200
+"""Items of a page, the most that the API gives, and pages: ten times what a store can hold."""
+
+NOTHING_LOST = "What was done until then is noted, and nothing is lost. Run it again."
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,127}")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_HINTS = {
+    "engine-auth": "Check ANTHROPIC_API_KEY where you run this.",
+    "engine-credit": "See your account's billing page.",
+    "engine-connection": f"Check the network, and address and proxy in `git mem engine`. {NOTHING_LOST}",
+}
+
+
+class Conflict(EngineError):
+    """Somebody else wrote meanwhile: nothing was written."""
+
+
+class NotTaken(EngineError):
+    """The server does not take this one memory; the message says why."""
+
+
+@dataclass(frozen=True)
+class StoreMemory:
+    """One memory of a store.
+
+    Attributes:
+        id: stays the same when the path changes.
+        path: as the store has it, with a leading slash; hostile text.
+        sha: SHA-256 of the content, 64 hexadecimal digits.
+        size: bytes of the content.
+    """
+
+    id: str
+    path: str
+    sha: str
+    size: int
+
+
+def digest(data: bytes) -> str:
+    """The hash by which the API compares contents."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def is_id(text: str) -> bool:
+    """Whether a text can be an id of the API's."""
+    return _ID.fullmatch(text) is not None
+
+
+class StoreClient:
+    """Asks one server about stores; use it as a context manager.
+
+    Every method raises `EngineError` where no usable answer came.
+    """
+
+    def __init__(self, settings: ApiSettings) -> None:
+        self._settings = settings
+        self._made: Anthropic | None = None
+
+    def __enter__(self) -> StoreClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._made is not None:
+            self._made.close()
+
+    def listing(self, store: str) -> tuple[StoreMemory, ...]:
+        """All memories of a store, without their contents.
+
+        Raises:
+            EngineError: there is no such store, or it lists more than any can hold.
+        """
+        with self._named(store):
+            first = self._sdk.beta.memory_stores.memories.list(store, limit=PAGE, view="basic")
+            return tuple(_stored(one) for one in _pages(first) if one.type == "memory")
+
+    def read(self, store: str, memory: str) -> tuple[StoreMemory, bytes]:
+        """One memory and its content, which has the hash that it is said to have.
+
+        Raises:
+            Conflict: it is gone by now.
+        """
+        with self._named(store, memory):
+            found = self._sdk.beta.memory_stores.memories.retrieve(
+                memory, memory_store_id=store, view="full"
+            )
+            data = (found.content or "").encode("utf-8")
+            one = _stored(found)
+        if digest(data) != one.sha or len(data) > MEMORY_BYTES:
+            raise self._bad(f"{one_line(one.path, 100)} has not the content that it says")
+        return one, data
+
+    def create(self, store: str, path: str, data: bytes) -> StoreMemory:
+        """Adds a memory.
+
+        Raises:
+            Conflict: the path is taken.
+            NotTaken: the server refuses this one.
+        """
+        with self._named(store, path):
+            return _stored(
+                self._sdk.beta.memory_stores.memories.create(store, path=path, content=data.decode("utf-8"))
+            )
+
+    def update(self, store: str, known: StoreMemory, data: bytes) -> StoreMemory:
+        """Changes a memory, if it still is as it was listed.
+
+        Raises:
+            Conflict: it is not.
+            NotTaken: the server refuses this one.
+        """
+        with self._named(store, known.path):
+            return _stored(
+                self._sdk.beta.memory_stores.memories.update(
+                    known.id,
+                    memory_store_id=store,
+                    content=data.decode("utf-8"),
+                    precondition={"type": "content_sha256", "content_sha256": known.sha},
+                )
+            )
+
+    def delete(self, store: str, known: StoreMemory) -> None:
+        """Deletes a memory, if it still is as it was listed.
+
+        Raises:
+            Conflict: it is not.
+        """
+        with self._named(store, known.path):
+            self._sdk.beta.memory_stores.memories.delete(
+                known.id, memory_store_id=store, expected_content_sha256=known.sha
+            )
+
+    def writers(self, store: str, since: str) -> dict[str, str]:
+        """Who wrote last at each path at which something changed.
+
+        Args:
+            since: ISO 8601 time from which on is asked.
+
+        Returns:
+            Path in the store to what was done and by whom, as the store tells it: hostile text.
+        """
+        with self._named(store):
+            asked = self._sdk.beta.memory_stores.memory_versions.list(
+                store, limit=PAGE, view="basic", created_at_gte=since
+            )
+            told: dict[str, tuple[Any, str]] = {}
+            for one in _pages(asked):
+                if one.path and (one.path not in told or told[one.path][0] < one.created_at):
+                    told[one.path] = one.created_at, f"{one.operation} by {_actor(one.created_by)}"
+        return {path: one_line(what, 160) for path, (_, what) in told.items()}
+
+    @property
+    def _sdk(self) -> Anthropic:
+        if self._made is None:
+            self._made = open_sdk(self._settings)
+        return self._made
+
+    @contextmanager
+    def _named(self, asked: str, memory: str = "") -> Iterator[None]:
+        """Tells what went wrong.
+
+        Args:
+            asked: id of the store or dream that it is about.
+            memory: path or id of the one memory that it is about; empty for none.
+        """
+        import anthropic
+        import httpx2
+
+        settings = self._settings
+        try:
+            yield
+        except EngineError:
+            raise
+        except anthropic.APIStatusError as problem:
+            said = getattr(problem, "api_message", None)
+            words = safe_words(said, settings) if isinstance(said, str) else f"error {problem.status_code}"
+            if problem.status_code == 409 or (problem.status_code == 404 and memory):
+                raise Conflict(f"{asked} moved: {words}", NOTHING_LOST) from None
+            if problem.status_code in (400, 413, 422) and memory:
+                raise NotTaken(words) from None
+            if problem.status_code in (403, 404):
+                raise ApiError(
+                    "engine-no-store",
+                    f"{asked} is not there, or the API key may not use it: {words}",
+                    "See git mem remote, and whether the key is of the store's workspace.",
+                ) from None
+            raise self._translated(problem) from None
+        except (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL) as problem:
+            raise self._translated(problem) from None
+        except (ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError) as problem:
+            # The SDK hands on what it does not check: a body that is no JSON, an answer of another shape.
+            raise self._bad(type(problem).__name__) from None
+
+    def _bad(self, what: str) -> ApiError:
+        found = bad_answer(self._settings, what)
+        return ApiError(found.kind, found.message, NOTHING_LOST)
+
+    def _translated(self, problem: Exception) -> ApiError:
+        found = translated(problem, self._settings)
+        return ApiError(found.kind, found.message, _HINTS.get(found.kind, NOTHING_LOST))
+
+
+def _pages(first: Any) -> Iterator[Any]:
+    """The items of all pages, no more than there can be."""
+    for number, page in enumerate(first.iter_pages(), start=1):
+        if number > PAGES:
+            raise ApiError("engine-bad-answer", f"a listing has more than {PAGES} pages", NOTHING_LOST)
+        if not isinstance(page.data, list):
+            # An empty object is no empty store.
+            raise ValueError("a page without a list")
+        yield from page.data
+
+
+def _stored(one: Any) -> StoreMemory:
+    found = StoreMemory(one.id, one.path, one.content_sha256, one.content_size_bytes)
+    if not (is_id(found.id) and isinstance(found.path, str) and _HASH.fullmatch(found.sha)):
+        raise ValueError("a memory without id, path or hash")
+    return found
+
+
+def _actor(who: Any) -> str:
+    """A writer as a version names it: `session sesn_…`, `key apikey_…`."""
+    if who is None:
+        return "nobody it names"
+    names: tuple[tuple[Literal["session_id", "api_key_id", "user_id", "service_account_id"], str], ...] = (
+        ("session_id", "session"),
+        ("api_key_id", "key"),
+        ("user_id", "user"),
+        ("service_account_id", "service account"),
+    )
+    found = ((word, getattr(who, name, None)) for name, word in names)
+    return next((f"{word} {one_line(str(id), 80)}" for word, id in found if id), "somebody")
