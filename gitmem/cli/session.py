@@ -14,7 +14,6 @@ from gitmem.core.session_notes import Section
 from gitmem.core.text import counted, one_line
 from gitmem.flows.sessions import (
     Told,
-    is_live,
     listed,
     search,
     session_file,
@@ -80,9 +79,6 @@ def show(
     ctx: typer.Context,
     id: Id,
     person: Annotated[bool, typer.Option("--person", help="Only what a person said.")] = False,
-    live: Annotated[
-        bool, typer.Option("--live", help="Only what the agent still sees: not what was compacted.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Prints what was said in a session.
@@ -92,10 +88,7 @@ def show(
     run = context(ctx, as_json=as_json, pages=True)
     file = session_file(run.workspace, run.edges, id)
     said = told(run.workspace, file)
-    shown = is_live(file) if live else lambda _: True
-    messages = [
-        (n, m) for n, m in enumerate(said.messages, 1) if (m.role == "person" or not person) and shown(m)
-    ]
+    messages = [(n, m) for n, m in enumerate(said.messages, 1) if m.role == "person" or not person]
     if run.out.as_json:
         head = {"id": said.id, "client": said.client, "path": sound(str(file.path)), "cwd": sound(said.cwd)}
         run.out.json({**head, "messages": [_said(run, n, m) for n, m in messages], "skipped": said.skipped})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,6 @@ from gitmem.flows.context import Edges
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.secrets import redact, scan
 from gitmem.transcripts import discover
-from gitmem.transcripts.chain import live_uuids
 from gitmem.transcripts.model import Message, Session, SessionFile
 from gitmem.transcripts.privacy import ignoring
 
@@ -134,20 +133,6 @@ def told(workspace: Workspace, file: SessionFile) -> Session:
     """
     session = whole(workspace, file.path)
     return replace(session, messages=without_secrets(workspace, session.messages))
-
-
-def is_live(file: SessionFile) -> Callable[[Message], bool]:
-    """Tells of a message whether the agent still sees it: whether it is not compacted or rewound.
-
-    Raises:
-        UsageError: the client does not record that.
-        RepositoryError: the file cannot be read.
-    """
-    if file.client != "claude-code":
-        raise UsageError(f"{file.client} does not record what its agent still sees", "Leave --live out.")
-    live = frozenset(live_uuids(file.path))
-    # Where one record holds several utterances, the later ones have a number behind its id.
-    return lambda message: message.uuid in live or message.uuid.partition(".")[0] in live
 
 
 def search(
