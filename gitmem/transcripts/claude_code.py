@@ -29,7 +29,7 @@ from gitmem.transcripts.reader import (
     Reply,
     Said,
     key,
-    read_on,
+    reader_of,
     result_text,
     time_of,
     tool_call,
@@ -52,26 +52,6 @@ _PROGRESS = re.compile(
 _PROGRESS_ID = re.compile(rb'"uuid":"([^"\\]+)"(?:,"[A-Za-z]+":"[^"\\]*")*\}\n\Z')
 _HEAD = 1_000
 _SNAPSHOT = b'{"type":"file-history-snapshot",'
-
-
-def read_session(
-    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
-) -> Session:
-    """Reads a recorded session, or what was added to it; see `read_on`.
-
-    Raises:
-        RepositoryError: the file cannot be read, or is no regular file.
-    """
-    return read_on(
-        path,
-        start,
-        lambda start: Reading(path.stem, start),
-        lambda mark: Reading.resume(path.stem, mark),
-        RULES,
-        bookmarks=bookmarks,
-        keep=keep,
-        most=most,
-    )
 
 
 _Utterance = tuple[speech.Spoken, Source, str]
@@ -335,34 +315,13 @@ def _recognises(record: Mapping[str, Any]) -> bool:
     return "payload" not in record and ("sessionId" in record or "uuid" in record or "leafUuid" in record)
 
 
+read_session = reader_of(Reading, Reading.resume, RULES)
+"""Reads a recorded session, or what was added to it."""
+
 CLIENT = Client(NAME, read_session, _recognises, claude_config_dir, sessions_of)
 
 
 SPOKEN = frozenset({"refusal", "answer", "reply"})
-
-
-def read_subagent(
-    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True
-) -> Session:
-    """Reads a subagent's recording, or what was added to it; see `reading.read_on`.
-
-    Raises:
-        RepositoryError: the file cannot be read, or is no regular file.
-    """
-
-    def resume(mark: Bookmark) -> _Sidechain | None:
-        inner = Reading.resume(path.stem, mark)
-        return _Sidechain(inner) if inner is not None else None
-
-    return read_on(
-        path,
-        start,
-        lambda start: _Sidechain(Reading(path.stem, start)),
-        resume,
-        f"{RULES} subagent",
-        bookmarks=bookmarks,
-        keep=keep,
-    )
 
 
 def is_subagents(path: Path) -> bool:
@@ -375,6 +334,11 @@ class _Sidechain:
 
     def __init__(self, inner: Reading) -> None:
         self._inner = inner
+
+    @classmethod
+    def resume(cls, name: str, mark: Bookmark) -> _Sidechain | None:
+        inner = Reading.resume(name, mark)
+        return cls(inner) if inner is not None else None
 
     @property
     def end(self) -> int:
@@ -400,3 +364,9 @@ class _Sidechain:
 
     def mark(self, edges: str) -> Bookmark:
         return replace(self._inner.mark(edges), reader=f"{RULES} subagent")
+
+
+read_subagent = reader_of(
+    lambda name, start: _Sidechain(Reading(name, start)), _Sidechain.resume, f"{RULES} subagent"
+)
+"""Reads a subagent's recording, or what was added to it."""

@@ -31,7 +31,7 @@ from gitmem.transcripts.reader import (
     belongs,
     key,
     read_lines,
-    read_on,
+    reader_of,
     result_text,
     time_of,
     tool_call,
@@ -161,29 +161,6 @@ _HEAD = 5
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 
 
-def read_session(
-    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
-) -> Session:
-    """Reads a recorded session, or what was added to it; see `read_on`.
-
-    A fork copies its parent's records without ids of their own, so a message is known by all that was said
-    before it. A subagent's session says nothing: no person speaks in it.
-
-    Raises:
-        RepositoryError: the file cannot be read, or is no regular file.
-    """
-    return read_on(
-        path,
-        start,
-        lambda start: _Reading(path.stem, start),
-        lambda mark: _Reading.resume(path.stem, mark),
-        RULES,
-        bookmarks=bookmarks,
-        keep=keep,
-        most=most,
-    )
-
-
 @dataclass
 class _Head:
     """What the recording says of itself."""
@@ -198,6 +175,9 @@ class _Head:
 
 class _Reading:
     """One reading.
+
+    A fork copies its parent's records without ids of their own, so a message is known by all that was said
+    before it. A subagent's session says nothing: no person speaks in it.
 
     `_turns` holds, for each turn that was not rolled back, its number and what the next message's id was
     derived from before it. `_told` is who tells that a person spoke: `events`, `items` in recordings
@@ -449,5 +429,8 @@ def _first(path: Path) -> Mapping[str, Any]:
 def _recognises(record: Mapping[str, Any]) -> bool:
     return record.get("type") in _TYPES and isinstance(record.get("payload"), dict)
 
+
+read_session = reader_of(_Reading, _Reading.resume, RULES)
+"""Reads a recorded session, or what was added to it."""
 
 CLIENT = Client(NAME, read_session, _recognises, codex_home, sessions_of)

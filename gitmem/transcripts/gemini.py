@@ -48,7 +48,7 @@ from gitmem.transcripts.reader import (
     key,
     opened,
     read_lines,
-    read_on,
+    reader_of,
     result_text,
     time_of,
     tool_call,
@@ -323,15 +323,8 @@ def read_session(
     """
     if path.suffix == ".json":
         return _read_document(path, start)
-    return read_on(
-        path,
-        start,
-        lambda start: _Reading(path.stem, start),
-        lambda mark: _Reading.resume(path.stem, mark),
-        RULES,
-        bookmarks=bookmarks,
-        keep=keep,
-        most=most,
+    return reader_of(_Reading, _Reading.resume, RULES)(
+        path, start, bookmarks=bookmarks, keep=keep, most=most
     )
 
 

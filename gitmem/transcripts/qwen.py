@@ -17,7 +17,7 @@ from typing import Any
 
 from gitmem.transcripts import claude_code
 from gitmem.transcripts.model import Session, SessionFile
-from gitmem.transcripts.reader import Bookmark, Client, belongs, first_cwd, read_on
+from gitmem.transcripts.reader import Bookmark, Client, belongs, first_cwd, reader_of
 
 NAME = "qwen"
 RULES = f"{NAME} 1"
@@ -38,26 +38,6 @@ class _Reading(claude_code.Reading):
 
     def mark(self, edges: str) -> Bookmark:
         return replace(super().mark(edges), reader=RULES)
-
-
-def read_session(
-    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
-) -> Session:
-    """Reads a recorded session, or what was added to it; see `read_on`.
-
-    Raises:
-        RepositoryError: the file cannot be read, or is no regular file.
-    """
-    return read_on(
-        path,
-        start,
-        lambda start: _Reading(path.stem, start),
-        lambda mark: _Reading.resume(path.stem, mark),
-        RULES,
-        bookmarks=bookmarks,
-        keep=keep,
-        most=most,
-    )
 
 
 def _claude(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,5 +117,8 @@ def _recognises(record: Mapping[str, Any]) -> bool:
     parts = isinstance(message, dict) and "parts" in message
     return "payload" not in record and "sessionId" in record and ("provenance" in record or parts)
 
+
+read_session = reader_of(_Reading, _Reading.resume, RULES)
+"""Reads a recorded session, or what was added to it."""
 
 CLIENT = Client(NAME, read_session, _recognises, qwen_home, sessions_of)

@@ -532,6 +532,34 @@ class Read(Protocol):
         """Reads from a byte offset on."""
 
 
+def reader_of(
+    begin: Callable[[str, int], Reading], resume: Callable[[str, Bookmark], Reading | None], rules: str
+) -> Read:
+    """Gives the function by which a client's recordings are read, see `read_on`.
+
+    Args:
+        begin: makes a reading of the recording of a name, which hands out from an offset on.
+        resume: makes one that goes on from a bookmark; None where that makes no sense.
+        rules: name and version of what its bookmarks hold.
+    """
+
+    def read(
+        path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
+    ) -> Session:
+        return read_on(
+            path,
+            start,
+            lambda at: begin(path.stem, at),
+            lambda mark: resume(path.stem, mark),
+            rules,
+            bookmarks=bookmarks,
+            keep=keep,
+            most=most,
+        )
+
+    return read
+
+
 @dataclass(frozen=True)
 class Client:
     """One client and its reader.
