@@ -158,7 +158,7 @@ def _chosen_before(workspace: Workspace, session: str) -> Sequence[Candidate]:
 
 def _memories(answer: Recall) -> tuple[str, list[str]]:
     """What was recalled, in words, and the contents whose text is in it."""
-    from gitmem.search.display import for_prompt  # most prompts call nothing up
+    from gitmem.search.recall import for_prompt  # most prompts call nothing up
 
     memories, told = for_prompt(answer)
     return memories, [item.blob for item in told]

@@ -15,10 +15,9 @@ from gitmem.core.text import one_line
 from gitmem.flows import last_recalls
 from gitmem.flows.recall import ask
 from gitmem.ledger.files import COMMITS
-from gitmem.search.display import KNOWN_CHARS, told_by
-from gitmem.search.display import as_json as as_value
 from gitmem.search.gate import Left
-from gitmem.search.recall import Recall, RecallItem
+from gitmem.search.recall import KNOWN_CHARS, Recall, RecallItem, told_by
+from gitmem.search.recall import as_json as as_value
 
 if TYPE_CHECKING:
     from gitmem.flows.code_commits import ToldCommit

@@ -18,7 +18,7 @@ from gitmem.search.score import Text, rarity, read_text, scores
 from gitmem.search.text import Fields, links
 from gitmem.search.tree_catalog import LooseCatalog
 from gitmem.search.trees import is_memory
-from gitmem.search.vocabulary import FIELD, storable
+from gitmem.search.words import FIELD, storable
 
 SHARED = 1 / 3
 """Share of the words of a memory's description, by rarity, that another must have to come before it when

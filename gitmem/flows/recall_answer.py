@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.limits import PROMPT_SECONDS, RECALLED
 from gitmem.flows.context import Edges
-from gitmem.search.duplicates import said_by
-from gitmem.search.gate import REFERENCE, Selection, explains, warns
+from gitmem.search.gate import REFERENCE, Selection, explains, said_by, warns
 from gitmem.search.query import Candidate, Source
 from gitmem.search.recall import (
     Later,

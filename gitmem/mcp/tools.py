@@ -42,8 +42,7 @@ from gitmem.ledger.lookup import Ambiguous, Found, find
 from gitmem.ledger.taint import holds_secret, read_tainted, without_secrets
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
-from gitmem.search.display import as_context, as_json
-from gitmem.search.recall import capped, plain_place
+from gitmem.search.recall import as_context, as_json, capped, plain_place
 
 RECALL_CHARS = 120_000
 LOGGED = 20

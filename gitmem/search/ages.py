@@ -2,6 +2,7 @@
 
 The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
 when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
+What they account for of daily logs, and when these lines were told, comes from the same walks.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from gitmem.core.account import lines_named, path_of
+from gitmem.core.trailers import parse
 from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
+from gitmem.git.trees import read_log
 from gitmem.search import database
 from gitmem.search.trees import Trees, is_memory, torn_steps
 
@@ -272,8 +276,6 @@ class _Walk:
                 self._known[path, oid] = lesson
                 taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, *lesson))
             if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
-                from gitmem.search.accounts import distills
-
                 rows = distills(commit)
                 distilled += [(self._ref, line, place, bytes.fromhex(said)) for line, said in rows]
         return walked, taught, distilled
@@ -298,8 +300,6 @@ class _Walk:
         teaches, code = _teaching(commit)
         told: dict[str, int] = {}
         if not teaches and "/logs/" in commit.message:
-            from gitmem.search.accounts import told_at
-
             told = told_at(repo, commit)
         for path, old, come in changes:
             if come is None:
@@ -396,3 +396,33 @@ def _teaching(commit: Commit) -> tuple[bool, str]:
     provenance = parse(commit.message)
     teaches = provenance.writer in _TEACHERS and provenance.op not in _NO_TEACHING
     return teaches, provenance.code_commit if teaches else ""
+
+
+def distills(commit: Commit) -> Iterator[tuple[str, str]]:
+    """Yields lines of logs that a commit accounts for, with its name; what it takes back, with no line."""
+    told = parse(commit.message)
+    lines = (fate.source for fate in told.claims if fate.source.isascii())
+    yield from ((line, commit.oid) for line in lines if "/logs/" in line)
+    if len(told.undoes) == len(commit.oid) and not told.undoes.strip("0123456789abcdef"):
+        yield "", told.undoes
+
+
+def told_at(repo: Repository, commit: Commit) -> dict[str, int]:
+    """When the last of the lines was told that a commit made claims of, for each memory with such claims.
+
+    No time is later than the commit's own: a day that is yet to come makes no fact young.
+
+    Returns:
+        Path to seconds since the epoch; nothing where the logs cannot be read.
+    """
+    fates = [fate for fate in parse(commit.message).claims if fate.kind == "merged"]
+    try:
+        lines = lines_named(fates, lambda path: read_log(repo, commit.tree, path))
+    except MissingObject:
+        return {}
+    found: dict[str, int] = {}
+    for fate in fates:
+        if fate.source in lines:
+            path, when = path_of(fate.target), int(lines[fate.source].when.timestamp())
+            found[path] = max(found.get(path, 0), min(when, commit.author.time))
+    return found

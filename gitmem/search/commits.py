@@ -27,8 +27,7 @@ from gitmem.git.repository import Commit, MissingObject
 from gitmem.ledger.files import COMMITS, delete_index
 from gitmem.search.database import TOKENIZER, create, portions, stamp, writing
 from gitmem.search.reach import read_changes
-from gitmem.search.vocabulary import Vocabulary
-from gitmem.search.words import tells, terms, words
+from gitmem.search.words import Vocabulary, tells, terms, words
 from gitmem.values import dataclass
 
 VERSION = 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import CATALOG
 from gitmem.search import database
-from gitmem.search.vocabulary import Vocabulary, storable
+from gitmem.search.words import Vocabulary, storable
 from gitmem.values import dataclass
 
 # Nearly every prompt finds the index up to date, and loads nothing of what makes it.
@@ -456,7 +456,7 @@ def _facts(repo: Repository, logs: Mapping[str, str | None]) -> list[Texts]:
     standing = {path: oid for path, oid in logs.items() if oid}
     if not standing:
         return []
-    from gitmem.search.lines import read_fact, read_lines  # most scopes keep no log
+    from gitmem.search.text import read_fact, read_lines  # most scopes keep no log
 
     lines = read_lines(repo, standing)
     return [Texts(lines.wanted, lines.times, lines, read_fact)]

@@ -22,7 +22,7 @@ from typing import NamedTuple, Protocol
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search.database import portions, writing
 from gitmem.search.text import Fields, Read, passages
-from gitmem.search.vocabulary import (
+from gitmem.search.words import (
     ASKS,
     FIELD,
     HEADED,
@@ -34,10 +34,11 @@ from gitmem.search.vocabulary import (
     WEAK,
     Vocabulary,
     number_of,
+    parts,
+    spaced,
     storable,
     unpacked,
 )
-from gitmem.search.words import parts, spaced
 
 BATCH = 10_000
 BATCH_BYTES = 8_000_000

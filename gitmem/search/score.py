@@ -14,7 +14,7 @@ from dataclasses import field
 from operator import mul
 from typing import NamedTuple
 
-from gitmem.search.vocabulary import ASKS, FIELD, LABEL, PASSAGE
+from gitmem.search.words import ASKS, FIELD, LABEL, PASSAGE
 from gitmem.values import dataclass
 
 BEFORE = (0.5, 0.325, 0.21, 0.14)

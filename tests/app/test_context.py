@@ -222,12 +222,11 @@ def test_a_prompt_that_calls_nothing_up_loads_nothing_that_only_an_answer_needs(
         "gitmem.core.trailers",
         "gitmem.engines.offline.likeness",
         "gitmem.search.code",
-        "gitmem.search.code_reader",
         "gitmem.flows.choice",
         "gitmem.flows.last_recalls",
         "gitmem.flows.memory_facts",
         "gitmem.search.ages",
-        "gitmem.search.display",
+        "gitmem.search.recall",
         "gitmem.search.heads",
         "gitmem.search.postings",
     }

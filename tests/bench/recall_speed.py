@@ -212,7 +212,7 @@ import os, sys
 from pathlib import Path
 from gitmem.search.query import Source, gather
 from gitmem.search.recall import recall
-from gitmem.search.display import as_context
+from gitmem.search.recall import as_context
 from gitmem.search.index import Catalog
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository

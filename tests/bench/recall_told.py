@@ -37,11 +37,14 @@ sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
 
 from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa: E402
 
-from gitmem.search.display import for_prompt  # noqa: E402
 from gitmem.search.gate import PROMPT, select  # noqa: E402
 from gitmem.search.index import Catalog  # noqa: E402
 from gitmem.search.query import Source, search  # noqa: E402
-from gitmem.search.recall import later_ones, recall  # noqa: E402
+from gitmem.search.recall import (  # noqa: E402
+    for_prompt,
+    later_ones,
+    recall,
+)
 from gitmem.search.text import read_memory  # noqa: E402
 from gitmem.transcripts.discover import read  # noqa: E402
 

@@ -14,10 +14,9 @@ from gitmem.core.dates import asked_days
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
 from gitmem.search.index import Catalog
-from gitmem.search.query import Candidate, search
-from gitmem.search.relations import may_name_time
+from gitmem.search.query import Candidate, may_name_time, search
 from gitmem.search.text import MOST, links, passages, read_memory
-from gitmem.search.vocabulary import KIND_BITS, WEAK, char, number_of, unpacked
+from gitmem.search.words import KIND_BITS, WEAK, char, number_of, unpacked
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)

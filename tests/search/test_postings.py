@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitmem.search import database, postings
 from gitmem.search.text import passages, read_memory
-from gitmem.search.vocabulary import (
+from gitmem.search.words import (
     ASKS,
     FIELD,
     HEADED,
@@ -24,8 +24,8 @@ from gitmem.search.vocabulary import (
     Vocabulary,
     char,
     unpacked,
+    words,
 )
-from gitmem.search.words import words
 
 HEAD = "---\nname: {}\ndescription: {}\n---\n"
 PIECES = [

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.search.score import Asked, Corpus, Piece, Text, scores
-from gitmem.search.vocabulary import ASKS, LABEL, PASSAGE
-from gitmem.search.words import words
+from gitmem.search.words import ASKS, LABEL, PASSAGE, words
 
 CORPUS = Corpus(texts=100, passages=400, name=200, description=600, body=8000)
 A = Asked(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)

@@ -8,7 +8,7 @@ import pytest
 from memory_repository import DAY, START, MemoryRepository
 from memory_repository import follow as indexed
 
-from gitmem.search.entries import Ground
+from gitmem.search.candidates import Ground
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
 from gitmem.search.text import read_memory
