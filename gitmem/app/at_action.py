@@ -159,6 +159,7 @@ def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
         OSError: the file cannot be written.
     """
     from gitmem.ledger.files import write_atomically
+    from gitmem.ledger.signatures import requires, unproved
 
     path = file_of(workspace.around.data, workspace.layout.common_dir)
     if AT not in workspace.settings.words("recallAt"):
@@ -166,18 +167,19 @@ def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
         return
     known = _read(path, workspace.layout.common_dir)
     tips = {scope.ref: scope.repo.ref(scope.ref) for scope in workspace.scopes}
-    if known.get("tips") == tips:
+    if known.get("tips") == tips and not requires(workspace):
         return
     old = known.get("tips", {})
     rows: list[Mapping[str, Any]] = []
     for scope in reversed(workspace.scopes):  # what is most one's own first
-        mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref]
-        rows += _with_codes(
-            scope,
-            tips[scope.ref],
-            _rows(scope, old.get(scope.ref), tips[scope.ref], mine),
-            lessons or {},
-        )
+        # What is proved of shared memory may change while it does not.
+        anew = scope.name == "project" and requires(workspace)
+        mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref and not anew]
+        found = _rows(scope, None if anew else old.get(scope.ref), tips[scope.ref], mine)
+        if anew:
+            left_out = unproved(workspace, [row["blob"] for row in found])
+            found = [row for row in found if row["blob"] not in left_out]
+        rows += _with_codes(scope, tips[scope.ref], found, lessons or {})
     # Not escaped: what is purged is looked for as it was said.
     made = {
         "version": _VERSION,

@@ -59,6 +59,23 @@ def check_settings(patient: Patient) -> list[Finding]:
     return found
 
 
+def check_signing(patient: Patient) -> list[Finding]:
+    """Looks whether signatures can be checked, and made, where settings want that."""
+    from gitmem.git.commit_signatures import sign_trial
+    from gitmem.ledger.signatures import find_signers, trusts  # few settings want it
+
+    workspace = patient.workspace
+    found = []
+    if trusts(workspace) and (signers := find_signers(workspace)).trouble:
+        what = f"no signature of shared memory can be checked: {signers.trouble}"
+        found.append(Finding("signing", what, signers.remedy))
+    if why := sign_trial(workspace.git, workspace.layout.common_dir):
+        what = f"commit.gpgSign is set, and memory lands unsigned: {why}"
+        mend = "add the key to ssh-agent; gitmem asks for no passphrase, and signs with SSH keys alone"
+        found.append(Finding("signing", what, mend))
+    return found
+
+
 def check_engine(patient: Patient) -> list[Finding]:
     """Looks whether the engine in force can run."""
     chosen = choice_for(patient.workspace, patient.edges)
@@ -240,6 +257,7 @@ def _origin(patient: Patient, folder: Path) -> str:
 CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (
     check_settings,
     check_engine,
+    check_signing,
     check_state,
     check_private_repository,
     check_locks,

@@ -327,7 +327,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     from gitmem.git.repository import MissingObject
     from gitmem.git.trees import read_file
     from gitmem.ledger.holdings import index_as_loaded
-    from gitmem.ledger.taint import without_secrets
+    from gitmem.ledger.taint import told
 
     repo = scope.repo
     tip = repo.ref(scope.ref)
@@ -337,7 +337,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
         return
     if scope.name == "project":
         try:
-            data = without_secrets(workspace, path, data)
+            data = told(workspace, path, data)
         except MissingObject:
             return
         data = _without_unmerged(workspace, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +31,7 @@ from gitmem.ledger.lookup import daily_logs
 from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.record import read_record
 from gitmem.ledger.remotes import find_remote
+from gitmem.ledger.signatures import Trust, trust
 from gitmem.ledger.state import Space, notice
 from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace
 from gitmem.values import dataclass
@@ -274,6 +275,7 @@ class Standing:
     clients: tuple[Mapping[str, str], ...] = ()
     outgoing: tuple[Outgoing, ...] = ()
     purge: ForeignPurge | None = None
+    trust: Trust | None = None
 
     def as_value(self) -> dict[str, Any]:
         """The JSON form."""
@@ -321,6 +323,7 @@ class Standing:
                 for one in self.resting
             ],
             "paused": self.paused.as_value() if self.paused else None,
+            "trust": asdict(self.trust) if self.trust else None,
         }
 
 
@@ -378,6 +381,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
         clients=_clients(workspace, edges),
+        trust=trust(workspace),
     )
 
 

@@ -31,6 +31,7 @@ from gitmem.ledger import proposals
 from gitmem.ledger.land import Tip, Written
 from gitmem.ledger.paging import age_out
 from gitmem.ledger.session_notes import FAMILY, prune
+from gitmem.ledger.signatures import follow
 from gitmem.ledger.state import Space, json_entries
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.search.ages import Lesson
@@ -89,6 +90,7 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     troubles = [
         *renew_hooks(workspace),
         *_warm(workspace, lessons),
+        *_follow_signatures(workspace),
         *_keep_warnings(workspace, lessons),
     ]
     scopes = workspace.scopes
@@ -125,6 +127,15 @@ def _warm(workspace: Workspace, lessons: dict[tuple[str, str], Mapping[str, Less
     if workspace.settings.flag(SETTING):
         follow_commits(workspace, FOLLOW_SECONDS)
     return troubles
+
+
+def _follow_signatures(workspace: Workspace) -> list[str]:
+    """Looks at the signatures of shared memory, so that a prompt's hook starts no process for them."""
+    try:
+        follow(workspace)
+    except (GitmemError, OSError) as error:
+        return [f"signatures of shared memory: {error}"]
+    return []
 
 
 def _keep_warnings(workspace: Workspace, lessons: Lessons) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -13,11 +14,12 @@ from gitmem.core.account import path_of
 from gitmem.core.names import file_address, kind
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Telling
-from gitmem.flows.blame import Line, as_value, code_of
+from gitmem.flows.blame import Line, as_value, code_of, signed_by
 from gitmem.flows.blame import blame as look_up
 from gitmem.ledger.blame import Blamed, Origin
 from gitmem.ledger.moments import Became
 from gitmem.ledger.sayings import Replaced
+from gitmem.ledger.signatures import SignatureVerdict
 
 SHORT = 12
 RULE = "**Rule in:** "
@@ -63,16 +65,16 @@ def blame(
     run = context(ctx, as_json=as_json, pages=True)
     workspace = run.workspace
     lines = look_up(workspace, run.edges, name, text, scope, agent, at)
-    code = code_of(workspace, lines)
+    code, signed = code_of(workspace, lines), signed_by(workspace, lines)
     if run.out.as_json:
-        run.out.json([as_value(line, code) for line in lines])
+        run.out.json([as_value(line, code, signed) for line in lines])
     elif not lines:
         run.out.say("no memory says this" if text is not None else "this memory is empty")
     elif text is not None:
         for line in lines:
-            _print_hops(run, line, code)
+            _print_hops(run, line, code, signed)
     else:
-        _print_lines(run, lines, code)
+        _print_lines(run, lines, code, signed)
         if not at and any(line.blamed.claim.text.startswith(RULE) for line in lines):
             _tell_rule(run, name or "", scope, agent)
 
@@ -86,7 +88,9 @@ def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) ->
         run.out.say(shown.became.said)
 
 
-def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> None:
+def _print_lines(
+    run: Context, lines: list[Line], code: dict[str, Became], signed: Mapping[str, SignatureVerdict]
+) -> None:
     """A line a claim; the session stands below, once for claims in a row that share it.
 
     A log is not about one thing: there the code of that time stands below, too.
@@ -99,7 +103,8 @@ def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> No
         claim = one_line(line.blamed.text, CLAIM_WIDTH)
         out.data(f"{out.paint(commit, 'yellow')} {when}  {who:{width}}  {claim}")
         at = _codes(line.blamed, code) if kind(line.file) == "log" else []
-        notes = [*_sessions(line.blamed), *at, *_notes(line.blamed), *_replaced(line)]
+        proved = _signed(line.blamed, signed)
+        notes = [*_sessions(line.blamed), *proved, *at, *_notes(line.blamed), *_replaced(line)]
         told = "\n".join(notes)
         if told != before:
             for note in notes:
@@ -107,7 +112,9 @@ def _print_lines(run: Context, lines: list[Line], code: dict[str, Became]) -> No
         before = told
 
 
-def _print_hops(run: Context, line: Line, code: dict[str, Became]) -> None:
+def _print_hops(
+    run: Context, line: Line, code: dict[str, Became], signed: Mapping[str, SignatureVerdict]
+) -> None:
     """The way from a claim back to where it was said and to the code of that time."""
     out, blamed = run.out, line.blamed
     address = one_line(f"{line.scope.name}/{line.agent}/{file_address(line.file)}", 100)
@@ -123,8 +130,14 @@ def _print_hops(run: Context, line: Line, code: dict[str, Became]) -> None:
             known = code.get(one.provenance.code_commit)
             if known:
                 out.data(f"    code {one_line(_code(one.provenance.code_commit, known), 120)}")
-    for note in (*_notes(blamed), *_replaced(line)):
+    for note in (*_signed(blamed, signed), *_notes(blamed), *_replaced(line)):
         out.data(f"    {note}")
+
+
+def _signed(blamed: Blamed, signed: Mapping[str, SignatureVerdict]) -> list[str]:
+    """What is proved of the commits that introduced a claim; nothing where signatures do not count."""
+    words = (signed[one.commit].words for one in blamed.origins if one.commit in signed)
+    return [one_line(each, CLAIM_WIDTH) for each in dict.fromkeys(words)]
 
 
 def _replaced(line: Line) -> list[str]:

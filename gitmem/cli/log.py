@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Annotated, Any
 
@@ -17,10 +18,13 @@ from gitmem.core.text import one_line
 from gitmem.flows.values import entry_value
 from gitmem.ledger.log import LogEntry, fates, learned
 from gitmem.ledger.moments import moment_of
+from gitmem.ledger.signatures import SignatureVerdict, trusts, verdicts
 from gitmem.ledger.workspace import Scope
 
 SUBJECT_WIDTH = 100
 SHORT = 12
+AT_ONCE = 50
+"""Commits whose signatures are looked at together: what is read first comes first."""
 
 
 class LogCommand(typer.core.TyperCommand):
@@ -79,19 +83,34 @@ def log(
     begin = _moment(run, since)
     all_of_it = learned(run.workspace, name, scope, agent)
     found = islice((pair for pair in all_of_it if pair[1].time >= begin), max_count)
+    proved = _proved(run, found)
     if run.out.as_json:
-        run.out.json([entry_value(where.name, entry) for where, entry in found])
+        run.out.json([entry_value(where.name, entry, signed) for where, entry, signed in proved])
         return
     empty = True
-    for where, entry in found:
+    for where, entry, signed in proved:
         empty = False
         if oneline:
             head = run.out.paint(entry.commit[:SHORT], "yellow")
             run.out.data(f"{head} {one_line(entry.subject, SUBJECT_WIDTH)}")
         else:
-            _print(run, where, entry)
+            _print(run, where, entry, signed)
     if empty and max_count != 0:
         run.out.say(f"nothing was learned here {f'since {since}' if since else 'yet'}")
+
+
+def _proved(
+    run: Context, found: Iterable[tuple[Scope, LogEntry]]
+) -> Iterator[tuple[Scope, LogEntry, SignatureVerdict | None]]:
+    """The same, each with what is proved of it; nothing where signatures do not count."""
+    if not trusts(run.workspace):
+        yield from ((where, entry, None) for where, entry in found)
+        return
+    rest = iter(found)
+    while some := list(islice(rest, AT_ONCE)):
+        shared = [entry.commit for where, entry in some if where.name == "project"]
+        signed = verdicts(run.workspace, shared)
+        yield from ((where, entry, signed.get(entry.commit)) for where, entry in some)
 
 
 def _moment(run: Context, since: str) -> int:
@@ -105,12 +124,14 @@ def _moment(run: Context, since: str) -> int:
     return moment
 
 
-def _print(run: Context, scope: Scope, entry: LogEntry) -> None:
+def _print(run: Context, scope: Scope, entry: LogEntry, signed: SignatureVerdict | None) -> None:
     out, told = run.out, entry.provenance
     by = told.writer + (f" ({told.engine})" if told.engine else "")
     head = f"{out.paint(entry.commit[:SHORT], 'yellow')} {day(entry.time)}  {scope.name:7}"
     who = one_line(f"{entry.author.partition(' <')[0]}, {by}", 60)
     out.data(f"{head}  {who}  {one_line(entry.subject, SUBJECT_WIDTH)}")
+    if signed is not None:
+        out.data(f"    {one_line(signed.words, 80)}")
     if told.session:
         out.data(f"    session {one_line(told.session, 80)}")
     if told.claims:

@@ -56,6 +56,8 @@ def show(
         one_line(f"{found.address}, {what} {_ago(one.taught, run.edges.now)}", 300)
         + (f", as of {found.commit[:12]}" if at else "")
     )
+    if one.proof is not None:
+        run.out.say(one_line(one.proof.words, 200))
     if one.became is not None:
         run.out.say(one.became.said)
         if one.became.edited:

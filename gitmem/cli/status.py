@@ -19,6 +19,7 @@ from gitmem.ledger.state import noticed
 if TYPE_CHECKING:
     from gitmem.flows.review_items import Item
     from gitmem.ledger.inbox import Outgoing
+    from gitmem.ledger.signatures import Trust
 
 
 STATES = ("held", "refused", "leaving", "set-aside")
@@ -108,11 +109,25 @@ def _show(run: Context, found: Standing, verbose: bool) -> None:
     for path in found.damaged:
         out.data(f"  what ran in the background was damaged and is begun anew; the old file: {path}")
         noticed(Path(path).parent)
+    if found.trust is not None:
+        for line in _trust(found.trust):
+            out.data(f"  {line}")
     for waiting in found.outgoing:
         out.data(f"  {_waits(waiting)}")
     if found.purge:
         told = f"somebody purged memory at {found.purge.remote}, and nothing is exchanged before you decide"
         out.data(out.paint(f"  {told}: git mem review show {found.purge.id}", "yellow"))
+
+
+def _trust(trust: Trust) -> Iterator[str]:
+    """How much of shared memory is signed by somebody trusted, and what keeps that from being known."""
+    if trust.trouble:
+        yield f"no signature can be checked: {one_line(trust.trouble, 200)} ({trust.remedy})"
+    others = trust.memories - trust.proved
+    told = f"signed by people you trust: {trust.proved} of {counted(trust.memories, 'memory')} in project"
+    yield told + (
+        f"; {others} told to no agent (gitmem.requireSigned)" if trust.required and others else ""
+    )
 
 
 def _waiting(items: Sequence[Item]) -> str:

@@ -54,8 +54,14 @@ SETTINGS: Rows = (
     ("docs", "whether living documents are looked at after commits"),
     ("recallCommits", "whether commits of the code answer prompts and questions"),
     (
+        "trust",
+        "a file of allowed signers as git has it, outside the work tree, or `true` for git's own: shared "
+        "memory is told with who signed it, or whom it claims to be by",
+    ),
+    (
         "requireSigned",
-        "`true`: shared memory whose commit has no good signature says so when recalled",
+        "`true`: shared memory that nobody trusted signed is told to no agent, and `git mem check` refuses "
+        "it",
     ),
     ("remote", "a remote's name: where memory is shared; unset: `origin` where there is one"),
     ("claudeDir", "the folder of agents' files in a work tree"),

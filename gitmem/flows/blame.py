@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitmem.core.daily_log import LogLine
@@ -18,6 +18,7 @@ from gitmem.ledger.holdings import Spot
 from gitmem.ledger.lookup import Found, find, find_index
 from gitmem.ledger.moments import Became, became
 from gitmem.ledger.sayings import Replaced, replaced, sayings
+from gitmem.ledger.signatures import SignatureVerdict
 from gitmem.ledger.workspace import Scope, Workspace
 
 
@@ -89,12 +90,24 @@ def code_of(workspace: Workspace, lines: Sequence[Line]) -> dict[str, Became]:
     return became(workspace, (one.provenance.code_commit for one in told))
 
 
-def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
+def signed_by(workspace: Workspace, lines: Sequence[Line]) -> dict[str, SignatureVerdict]:
+    """What is proved of the commits of the code repository that introduced these claims."""
+    from gitmem.ledger.signatures import of_commits
+
+    shared = (line for line in lines if line.scope.name == "project")
+    return of_commits(workspace, (origin.commit for line in shared for origin in line.blamed.origins))
+
+
+def as_value(
+    line: Line, code: dict[str, Became], signed: Mapping[str, SignatureVerdict] | None = None
+) -> dict[str, object]:
     """One claim as a value; empty strings where a trailer is missing.
 
     Args:
         code: what is known of the code commits that are named.
+        signed: what is proved of the commits that introduced claims.
     """
+    proved = signed or {}
     blamed = line.blamed
     return {
         "scope": line.scope.name,
@@ -114,6 +127,7 @@ def as_value(line: Line, code: dict[str, Became]) -> dict[str, object]:
                 "line": line_value(origin.line) if origin.line else None,
                 "via": list(origin.via),
                 "beyond": origin.beyond,
+                "signed": proved[origin.commit].value if origin.commit in proved else None,
                 "told": [_told_value(one, code) for one in origin.told],
             }
             for origin in blamed.origins

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,8 @@ from gitmem.git.command import GitCommand, layout
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, RawStep, Repository, own
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import root_name
-from gitmem.ledger.settings import read_settings
+from gitmem.ledger.settings import Settings, read_settings
+from gitmem.ledger.signatures import REQUIRED
 from gitmem.ledger.workspace import SNAPSHOT_FOLDER
 from gitmem.rules.credentials import without_secrets
 from gitmem.rules.paths import judge_epoch
@@ -69,6 +71,7 @@ class Request:
         parents: folders of a code tree that hold snapshots; the first is gitmem's own.
         allow: fingerprints of secrets that a person accepted, and words by which one answers for findings.
         branch: its name; empty where it has none.
+        unsigned: which of some commits have to be signed and are not; none where nothing requires that.
     """
 
     ref: str = ""
@@ -79,6 +82,7 @@ class Request:
     parents: tuple[str, ...] = ()
     allow: frozenset[str] = frozenset()
     branch: str = ""
+    unsigned: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {}
 
 
 Proof = Callable[[Ground, Request, str, str, str], tuple[Finding, ...]]
@@ -141,10 +145,32 @@ def check(environ: Mapping[str, str], cwd: Path, request: Request, proof: Proof)
         | (allowed_by_labels(environ) if request.github else frozenset()),
         branch=(request.ref or (environ.get("GITHUB_HEAD_REF", "") if request.github else "")),
     )
+    if settings.flag(REQUIRED):
+        home, trees = Path(environ.get("HOME", "")), [where.worktree] if where.worktree else []
+        asked = replace(asked, unsigned=partial(_unsigned, git, where.common_dir, settings, home, trees))
     try:
         return _check(Ground(git, where, repo), reader, asked, proof)
     finally:
         repo.close()
+
+
+def _unsigned(
+    git: GitCommand,
+    git_dir: Path,
+    settings: Settings,
+    home: Path,
+    trees: Sequence[Path],
+    oids: Sequence[str],
+) -> dict[str, str]:
+    """Commits that nobody trusted signed, each to what is known; why nothing is, under no name."""
+    from gitmem.ledger.signatures import UNCHECKED, ask_git, read_signers  # few checks require it
+
+    signers = read_signers(git, git_dir, settings, home, trees)
+    if signers.trouble:
+        return {"": f"{signers.trouble} ({signers.remedy})"}
+    known = {oid: one for some in ask_git(git, git_dir, oids, signers) for oid, one in some.items()}
+    judged = {oid: known.get(oid, UNCHECKED) for oid in oids}
+    return {oid: one.words for oid, one in judged.items() if one.standing != "trusted"}
 
 
 def allowed_by_labels(environ: Mapping[str, str]) -> frozenset[str]:
@@ -200,7 +226,8 @@ def _check(ground: Ground, reader: Reader, asked: Request, proof: Proof) -> Repo
     if not memory:
         revisions = tuple(_of_folders(revisions, (*before.folders, *after.folders)))
     after = replace(after, trouble=(*after.trouble, *trouble))
-    found = judge("request", before, after, replace(context, revisions=revisions))
+    unsigned = asked.unsigned([one.oid for one in revisions]) if memory else {}
+    found = judge("request", before, after, replace(context, revisions=revisions, unsigned=unsigned))
     asked_for: tuple[Proposal, ...] = ()
     if memory:
         found = _together(found, without_secrets(_history(ground, asked, base, head, proof), asked.allow))

@@ -14,6 +14,7 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.limits import CANDIDATES
 from gitmem.flows.context import Edges
+from gitmem.ledger.signatures import unproved
 from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Left, Selection
@@ -74,7 +75,12 @@ def by_model(
     project = workspace.scope("project")
     allow = workspace.allowed
     tainted = read_tainted(project.state)
-    clean = [one for one in candidates if one.ref != project.ref or not tainted.hides(one.blob, allow)]
+    left_out = unproved(workspace, [one.blob for one in candidates if one.ref == project.ref])
+    clean = [
+        one
+        for one in candidates
+        if one.ref != project.ref or not (one.blob in left_out or tainted.hides(one.blob, allow))
+    ]
     ignore = ignoring(workspace.settings.all("ignore"))
     chosen = select_by(engine, query, clean, scopes, limit, ignore, allow) if clean else Selection(())
     return chosen, engine.name

@@ -23,6 +23,7 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
 from gitmem.git.command import GitCommand, config_get, worktrees
+from gitmem.git.commit_signatures import signed_commit
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Commit, Entry, Repository, Signature, short_name
@@ -196,8 +197,8 @@ def build(workspace: Workspace, base: str, changes: Sequence[DocumentChange], wh
     Raises:
         RepositoryError: an object cannot be read or written, or git cannot sign.
     """
-    repo, git, top = workspace.code, workspace.git, workspace.top
-    signs = config_get(git, top, "commit.gpgSign", kind="bool") == "true"
+    repo = workspace.code
+    signs = config_get(workspace.git, workspace.top, "commit.gpgSign", kind="bool") == "true"
     parent = base
     for change in changes:
         told = Provenance(
@@ -215,27 +216,18 @@ def build(workspace: Workspace, base: str, changes: Sequence[DocumentChange], wh
             if not signs:
                 parent = repo.add_commit(tree, (parent,), who, who, message)
         if signs:
-            parent = _signed(git, top, tree, parent, who, message)
+            parent = _signed(workspace, tree, parent, who, message)
     return parent
 
 
-def _signed(git: GitCommand, top: Path, tree: str, parent: str, who: Signature, message: str) -> str:
-    sign = "-" if who.offset < 0 else "+"
-    date = f"@{who.time} {sign}{abs(who.offset) // 60:02}{abs(who.offset) % 60:02}"
-    named = {
-        f"GIT_{role}_{what}": value
-        for role in ("AUTHOR", "COMMITTER")
-        for what, value in (("NAME", who.name), ("EMAIL", who.email), ("DATE", date))
-    }
-    words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", tree, "-p", parent, "-F", "-"]
-    data = message.encode("utf-8", "replace")
-    done = git.run(words, cwd=top, input=data, env=named, check=False, timeout=SIGNING_SECONDS)
-    if done.returncode:
-        why = " ".join(done.stderr.split())[:200]
-        raise RepositoryError(
-            f"git could not sign a commit for {NAME}: {why}", "Once it can: git mem docs update"
-        )
-    return done.text.strip()
+def _signed(workspace: Workspace, tree: str, parent: str, who: Signature, message: str) -> str:
+    try:
+        return signed_commit(
+            workspace.git, workspace.code.git_dir, tree, (parent,), who, who, message,
+            silent=False, seconds=SIGNING_SECONDS,
+        )  # fmt: skip
+    except RepositoryError as error:
+        raise RepositoryError(f"{NAME}: {error.message}", "Once it can: git mem docs update") from error
 
 
 @dataclass(frozen=True)

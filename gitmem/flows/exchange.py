@@ -20,6 +20,7 @@ from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.scrub import stands_in
 from gitmem.ledger.share import Mode, SharePlan, plan_share
+from gitmem.ledger.signatures import follow
 from gitmem.ledger.sync import Options, Synced, sync, take_fetched
 from gitmem.ledger.workspace import DREAMS, Workspace
 from gitmem.rules.rule import Finding
@@ -78,6 +79,8 @@ def synchronise(
         settle_landed(workspace, edges, done)
     _settle(workspace, edges, done.carried)
     save_all(workspace, edges, fresh=True)
+    with suppress(GitmemError):
+        follow(workspace)
     if not (done.carried and workspace.has_private):
         return done
     return replace(done, stands_in_private=stands_in(workspace.private, done.carried, private=True))

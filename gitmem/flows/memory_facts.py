@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,34 +21,16 @@ from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.land import root_name
+from gitmem.ledger.signatures import plain_name, proofs, trusts
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
 from gitmem.search.query import Candidate, Source
 from gitmem.search.recall import About
 
-REQUIRED = "requireSigned"
-"""Setting: what of shared memory came in a commit without a good signature is told of."""
-
-NAME_CHARS = 40
 MOST_COMMITS = 8
 """Commits that are looked at for the one that brought a memory."""
 
-SIGNATURE_SECONDS = 2.0
-
 _TAUGHT = frozenset({"", "add", "update"})
 """What a commit did whose author taught the content; a merge, dream or paging only brings it."""
-
-_SIGNED = {
-    "G": "",
-    "U": "signed by a key that git does not know",
-    "N": "not signed",
-    "B": "signed badly",
-    "R": "signed with a revoked key",
-    "X": "signed with a signature that has expired",
-    "Y": "signed with a key that has expired",
-}
-"""By git's `%G?`; the others mean that nobody here can tell."""
-
-_UNCHECKED = "signed by nobody that could be checked"
 
 FETCHED = "a newer version of it is fetched and not taken in yet (`git mem sync`)"
 DREAMT = "a dream's change to it waits in `git mem review`"
@@ -105,13 +86,15 @@ def _facts(
 def _others(
     workspace: Workspace, source: Source, ref: str, shown: Sequence[Candidate]
 ) -> list[tuple[str, str]]:
-    """Who taught a memory of the team, where that was not the person; and whether they signed it."""
+    """Who taught a memory of the team: what is proved, or whom its commit names, where that is another."""
     repo = source.repo
-    required = workspace.settings.flag(REQUIRED)
-    tip = repo.ref(ref) if required else None
+    if trusts(workspace):
+        held = {one.path: _blob(repo, ref, one) for one in shown}
+        proved = proofs(workspace, set(held.values()))
+        return [(path, proved[blob].words) for path, blob in held.items()]
     blobs = {one.path: one.blob for one in shown if one.kind == "memory"}
     found = source.catalog.brought(ref, blobs) if blobs else {}
-    commits = {path: _bringer(repo, some, path, blobs[path], tip) for path, some in found.items()}
+    commits = {path: _bringer(repo, some, path, blobs[path]) for path, some in found.items()}
     for one in shown:
         if one.kind == "log":
             from gitmem.flows.recalled_lines import bringer  # most scopes keep no log
@@ -124,48 +107,31 @@ def _others(
     for path, commit in commits.items():
         if commit is None or len(commit.parents) > 1 or parse(commit.message).op not in _TAUGHT:
             continue
-        if commit.author.email.lower() != mine and (name := _name(commit.author.name)):
+        if commit.author.email.lower() != mine and (name := plain_name(commit.author.name)):
             facts.append((path, f'taught by "{name}"'))
-    if required:
-        signed = _signatures(workspace, [commit.oid for commit in commits.values() if commit])
-        for one in shown:
-            brought = commits.get(one.path)
-            said = signed.get(brought.oid, _UNCHECKED) if brought else _UNCHECKED
-            if said:
-                facts.append((one.path, f"{said}, though shared memory is to be signed here"))
     return facts
 
 
-def _bringer(
-    repo: Repository, commits: Sequence[str], path: str, blob: str, tip: str | None
-) -> Commit | None:
-    """The first of some commits that brought a content to a path.
+def _blob(repo: Repository, ref: str, one: Candidate) -> str:
+    """The file that is shown, or that has the line which is."""
+    if one.kind == "memory":
+        return one.blob
+    from gitmem.core.daily_log import log_of  # most scopes keep no log
 
-    Args:
-        tip: where given, the commit is one of its history.
-    """
+    entry = repo.entry(repo.commit(one.commit or repo.ref(ref) or "").tree, log_of(one.path))
+    return entry.oid if entry else ""
+
+
+def _bringer(repo: Repository, commits: Sequence[str], path: str, blob: str) -> Commit | None:
+    """The first of some commits that brought a content to a path."""
     for oid in commits[:MOST_COMMITS]:
         with suppress(MissingObject):
             commit = repo.commit(oid)
             trees = [commit.tree, *(repo.commit(one).tree for one in commit.parents)]
             here, *before = ((entry := repo.entry(tree, path)) and entry.oid for tree in trees)
-            if here == blob and blob not in before and (tip is None or repo.is_ancestor(oid, tip)):
+            if here == blob and blob not in before:
                 return commit
     return None
-
-
-def _signatures(workspace: Workspace, commits: Sequence[str]) -> Mapping[str, str]:
-    """What git says of the signatures of some commits; empty words where one is good."""
-    if not commits:
-        return {}
-    words = ["log", "--no-walk=unsorted", "--no-color", "--format=%H %G?", *dict.fromkeys(commits), "--"]
-    seen = peek(workspace.git, words, cwd=workspace.top, seconds=SIGNATURE_SECONDS, size=1 << 16)
-    found = {}
-    for line in seen.text.split("\n"):
-        oid, _, sign = line.partition(" ")
-        if sign in _SIGNED:
-            found[oid] = _SIGNED[sign]
-    return found
 
 
 def _since(repo: Repository, one: Candidate) -> str:
@@ -182,11 +148,6 @@ def _since(repo: Repository, one: Candidate) -> str:
     if entry is None:
         return "no longer in memory at this place: superseded, moved or forgotten since"
     return "" if entry.oid == one.blob else "changed since then"
-
-
-def _name(name: str) -> str:
-    """A person's name as no more than a name: it is shown outside the fence."""
-    return " ".join(re.sub(r"[^\w.'-]+", " ", name).split())[:NAME_CHARS].rstrip()
 
 
 def waiting(

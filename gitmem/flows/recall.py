@@ -115,11 +115,23 @@ def ask(
             name = OFFLINE
         if selection is None:
             selection = select(candidates, shown)
+        _look_up_signers(workspace, selection)
         answer = answered(
             workspace, edges, sources, scopes, candidates, selection,
             Question(query, shown, limit, agents, patience=patience, amended=not type),
         )  # fmt: skip
     return replace(answer, engine=name, notes=tuple(notes))
+
+
+def _look_up_signers(workspace: Workspace, selection: Selection) -> None:
+    """Has signatures of what was chosen looked at: who asks can wait; a prompt reads what is kept."""
+    from gitmem.ledger.signatures import follow
+
+    ref = workspace.scope("project").ref
+    mine = {one.path: one.blob for one in selection.chosen if one.ref == ref and one.kind == "memory"}
+    if mine:
+        commit = next((one.commit for one in selection.chosen if one.ref == ref), "")
+        follow(workspace, mine, commit or None)
 
 
 def prompted(

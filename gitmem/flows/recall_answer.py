@@ -216,12 +216,18 @@ class _Reader:
 def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:
     """A memory's content, without what holds a secret.
 
+    Raises:
+        NotShown: nobody whom the person trusts signed it, and that is required.
+
     Everything of one's own was screened before it was stored; what others pushed was looked at by whoever
     wrote next: loading the detector costs more than the rest of a recall.
     """
     data = repo.blob(candidate.blob)
     if candidate.ref != workspace.scope("project").ref:
         return data
+    from gitmem.ledger.signatures import unproved
     from gitmem.ledger.taint import without_secrets
 
+    if unproved(workspace, [candidate.blob]):
+        raise NotShown("unsigned")
     return without_secrets(workspace, candidate.path, data)

@@ -11,7 +11,7 @@ from gitmem.git.command import peek
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.taint import without_secrets
+from gitmem.ledger.taint import told
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, Source
@@ -33,7 +33,7 @@ def opened(workspace: Workspace, source: Source, one: Candidate) -> Opened:
     if not commit or data is None:
         raise MissingObject(f"{path} is not there")
     if one.ref == workspace.scope("project").ref:
-        data = without_secrets(workspace, path, data)
+        data = told(workspace, path, data)
     fact = fact_in(one.path, data)
     if fact is None:
         raise MissingObject(f"{one.path} is not there, or not shown")

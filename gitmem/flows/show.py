@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.flows.rule_files import PromotedMemory
     from gitmem.ledger.rule_record import HeadRule
+    from gitmem.ledger.signatures import MemoryProof
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,14 @@ class Shown:
             its last fact was said.
         hidden: whether something of it is left out.
         became: the rule that it became; None where it is none.
+        proof: what is proved of who wrote it; None where signatures count for nothing.
     """
 
     found: Found
     taught: int
     hidden: bool
     became: PromotedMemory | None = None
+    proof: MemoryProof | None = None
 
     @property
     def readable(self) -> tuple[Memory, dict[str, tuple[str, ...]]]:
@@ -55,8 +58,14 @@ def show(
     scope: str | None = None,
     agent: str | None = None,
     at: str | None = None,
+    *,
+    to_agent: bool = False,
 ) -> Shown:
-    """Finds one memory or log, now or as of then; arguments and errors as those of `lookup.find`."""
+    """Finds one memory or log, now or as of then; arguments and errors as those of `lookup.find`.
+
+    Args:
+        to_agent: whether an agent asks, who is not told what has to be signed and is not.
+    """
     from gitmem.core.pointer import BEGINNING  # reads claims, which a list of memories has no use for
 
     found = find(workspace, name, scope, agent, at, edges.now, logs=True)
@@ -67,16 +76,26 @@ def show(
     if found.scope != "project":
         return Shown(found, taught, False, became)
     from gitmem.core.memory import parse
-    from gitmem.ledger.taint import without_secrets
+    from gitmem.ledger.signatures import trusts
+    from gitmem.ledger.taint import told, without_secrets
 
     whole = found.memory.render()
+    proof = _proof(workspace, found) if trusts(workspace) else None
     try:
-        kept = without_secrets(workspace, found.file, whole)
+        kept = (told if to_agent else without_secrets)(workspace, found.path, whole)
     except MissingObject:
         kept = b""
     if kept == whole:
-        return Shown(found, taught, False, became)
-    return Shown(replace(found, memory=parse(found.file, kept)), taught, True, became)
+        return Shown(found, taught, False, became, proof)
+    return Shown(replace(found, memory=parse(found.file, kept)), taught, True, became, proof)
+
+
+def _proof(workspace: Workspace, found: Found) -> MemoryProof:
+    """What is proved of who wrote it; somebody waits for the answer, so that it is worked out now."""
+    from gitmem.ledger.signatures import follow, proofs
+
+    follow(workspace, {found.path: found.blob}, found.commit)
+    return proofs(workspace, [found.blob])[found.blob]
 
 
 def became_rule(workspace: Workspace, found: Found) -> PromotedMemory | None:
@@ -113,6 +132,7 @@ def as_value(shown: Shown) -> dict[str, object]:
         "commit": found.commit,
         "blob": found.blob,
         "secret": shown.hidden,
+        "signed": shown.proof.value if shown.proof else None,
         "promoted": rule_value(shown.became) if shown.became else None,
         "disputed": {sound(key): list(map(sound, lost)) for key, lost in shown.readable[1].items()},
         "content": memory.render().decode("utf-8", "replace"),

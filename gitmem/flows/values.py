@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gitmem.ledger.log import LogEntry
     from gitmem.ledger.lookup import Found
+    from gitmem.ledger.signatures import SignatureVerdict
 
 
 def aside_hint(why: str) -> str:
@@ -32,7 +33,7 @@ def place_value(found: Found) -> dict[str, object]:
     }
 
 
-def entry_value(scope: str, entry: LogEntry) -> dict[str, object]:
+def entry_value(scope: str, entry: LogEntry, signed: SignatureVerdict | None = None) -> dict[str, object]:
     """One commit of a scope's memory; empty strings where a trailer is missing."""
     from gitmem.core.text import iso
     from gitmem.ledger.log import fates  # few answers list commits
@@ -52,6 +53,7 @@ def entry_value(scope: str, entry: LogEntry) -> dict[str, object]:
         "subject": sound(entry.subject),
         "paths": [sound(path) for path in entry.paths],
         "claims": fates(told),
+        "signed": signed.value if signed else None,
     }
 
 

@@ -228,10 +228,12 @@ def land(
     Raises:
         RepositoryError: the ref, or a working copy, cannot be written.
     """
+    # The private repository is nobody else's to check.
+    sign = not isinstance(place, Ref) and place.name == "project" and author is not None
     if copies is None or isinstance(place, Ref):
-        return _commit(place.repo, place.ref, plan, author)
+        return _commit(place.repo, place.ref, plan, author, sign)
     copies(place, [agent] if agent else [], False)
-    written = _commit(place.repo, place.ref, plan, author)
+    written = _commit(place.repo, place.ref, plan, author, sign)
     touched = {path.partition("/")[0] for path in written.edits} if written and not agent else {agent}
     if agents := sorted(filter(is_agent_folder, touched)):
         copies(place, agents, True)
@@ -257,7 +259,11 @@ def land_commit(repo: Repository, ref: str, oid: str, known: str | None, message
     move_ref(repo, ref, oid, known, message)
 
 
-def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None) -> Written | None:
+def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None, sign: bool) -> Written | None:
+    if sign:
+        from gitmem.git.commit_signatures import signs_unasked  # a look makes no commit
+
+        sign = signs_unasked(repo.git, repo.git_dir)
     with ExitStack() as turn:
         _give_way(repo, ref)
         for attempt in range(ATTEMPTS):
@@ -272,7 +278,7 @@ def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None) ->
                 return None
             try:
                 who = author or replace(ROOT_SIGNATURE, time=repo.commit(tip.commit).committer.time)
-                return _attempt(repo, ref, known, tip, write, who)
+                return _attempt(repo, ref, known, tip, write, who, sign)
             except RefMoved:
                 import random
 
@@ -314,11 +320,13 @@ def _attempt(
     tip: Tip,
     write: Write,
     author: Signature,
+    sign: bool,
 ) -> Written | None:
     from gitmem.git.refs import move_ref
     from gitmem.ledger.caps import check_room  # a look needs neither
 
     edits = dict(write.edits)
+    who = write.author or author
     written = format_message if write.repeats else safe_message
     message = written(write.subject, write.provenance, write.body)
     with repo.together():
@@ -334,9 +342,33 @@ def _attempt(
         if tree == tip.tree and not write.parents:
             return None
         parents = (tip.commit, *write.parents)
-        oid = repo.add_commit(tree, parents, write.author or author, author, message)
+        oid = "" if sign else repo.add_commit(tree, parents, who, author, message)
+    if sign:
+        oid = _signed(repo, tree, parents, who, author, message)
     move_ref(repo, ref, oid, known, f"gitmem {write.provenance.op}: {message.splitlines()[0]}")
     return Written(oid, tip.commit, message.splitlines()[0], edits)
+
+
+def _signed(
+    repo: Repository,
+    tree: str,
+    parents: tuple[str, ...],
+    author: Signature,
+    committer: Signature,
+    message: str,
+) -> str:
+    """A signed commit; unsigned where that would take a question: memory waits for no passphrase."""
+    from gitmem.git.commit_signatures import SIGN_SECONDS, signed_commit
+    from gitmem.ledger.files import log
+
+    try:
+        return signed_commit(
+            repo.git, repo.git_dir, tree, parents, author, committer, message,
+            silent=True, seconds=SIGN_SECONDS,
+        )  # fmt: skip
+    except RepositoryError as error:
+        log(repo.git_dir, f"not signed: {error.message}")
+        return repo.add_commit(tree, parents, author, committer, message)
 
 
 def safe_message(subject: str, provenance: Provenance, body: str = "") -> str:

@@ -19,7 +19,7 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +109,26 @@ class Space:
     def put(self, folder: Path, key: str, value: Any) -> bool:
         """Keeps a value, as the newest; says whether that could be written."""
         return self.update(folder, key, lambda _: value)
+
+    def some(self, folder: Path, keys: Iterable[str]) -> dict[str, Any]:
+        """The values of those of some keys that have one, by one opening of the file."""
+        self._take_over(folder)
+
+        def look(db: sqlite3.Connection) -> dict[str, Any]:
+            rows = ((key, db.execute(_GET, (self.name, _plain(key))).fetchone()) for key in keys)
+            return {key: _value(row[0]) for key, row in rows if row}
+
+        return _read(folder, look) or {}
+
+    def put_all(self, folder: Path, values: Mapping[str, Any]) -> bool:
+        """Keeps many values at once; says whether they could be written."""
+
+        def write(db: sqlite3.Connection) -> None:
+            db.executemany(_PUT, [(self.name, _plain(key), _text(value)) for key, value in values.items()])
+            db.execute(_TRIM, (self.name, self.name, self.kept))
+
+        self._take_over(folder)
+        return not values or _write(folder, write)
 
     def delete(self, folder: Path, key: str) -> bool:
         """Forgets a key; says whether it is gone."""

@@ -15,6 +15,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gitmem.core.names import INDEX
 from gitmem.core.text import decode
 from gitmem.git.objects import object_name
 from gitmem.git.repository import MissingObject, Repository
@@ -159,6 +160,49 @@ def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
     if kept is None:
         raise MissingObject(f"{path} holds a secret and is not shown")
     return kept
+
+
+def told(workspace: Workspace, path: str, data: bytes) -> bytes:
+    """Project memory as agents may be told it: without secrets, and, where that is required, only what is
+    proved to be by somebody whom the person trusts.
+
+    Args:
+        path: from the root of the tree.
+
+    Raises:
+        MissingObject: nothing of it may be told.
+    """
+    from gitmem.ledger.signatures import requires  # a person's look at memory needs it not
+
+    if requires(workspace):
+        if path.endswith(f"/{INDEX}"):
+            return _proved_index(workspace, path.removesuffix(f"/{INDEX}"))
+        from gitmem.ledger.signatures import unproved
+
+        blob = object_name("blob", data, workspace.scope("project").repo.hex_length)
+        if unproved(workspace, [blob]):
+            raise MissingObject(f"{path} is not proved to be by somebody trusted (gitmem.requireSigned)")
+    return without_secrets(workspace, path, data)
+
+
+def _proved_index(workspace: Workspace, agent: str) -> bytes:
+    """An agent's index of what is proved alone: a line that somebody wrote there proves nothing."""
+    from gitmem.core.index import entry_of
+    from gitmem.core.names import is_memory_file
+    from gitmem.git.trees import hot_files
+    from gitmem.ledger.signatures import unproved
+
+    scope = workspace.scope("project")
+    tip = scope.repo.ref(scope.ref)
+    files = hot_files(scope.repo, scope.repo.commit(tip).tree, agent) if tip else {}
+    left_out = unproved(workspace, files.values())
+    lines = []
+    for file, blob in sorted(files.items()):
+        if is_memory_file(file) and blob not in left_out:
+            with suppress(MissingObject):
+                data = without_secrets(workspace, f"{agent}/{file}", scope.repo.blob(blob))
+                lines.append(entry_of(file, data))
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
 
 
 def holds_secret(workspace: Workspace, path: str, data: bytes) -> bool:

@@ -18,7 +18,8 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
-from gitmem.ledger.taint import read_tainted, without_secrets
+from gitmem.ledger.signatures import unproved
+from gitmem.ledger.taint import read_tainted, told
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.rules.paths import check_path
@@ -95,7 +96,7 @@ def read(call: Call, uri: str) -> str:
     hidden = False
     if scope == "project":
         try:
-            kept = without_secrets(call.workspace, file, data)
+            kept = told(call.workspace, path, data)
         except MissingObject:
             kept = b""
         hidden, data = kept != data, kept
@@ -103,7 +104,7 @@ def read(call: Call, uri: str) -> str:
     if file == INDEX:
         text = index_as_loaded(where, commit, agent, text)
     facts = [f"as of {commit[:12]}"] if at else []
-    facts += ["something of it holds a secret and is not shown"] if hidden else []
+    facts += ["something of it is not shown: a secret, or not signed as required"] if hidden else []
     place = plain_place(f"{scope}/{path}")
     source = f"{place} ({'; '.join(facts)})" if facts else place
     return fence_for_model(capped(text, SHOWN_LINES, SHOWN_BYTES), source=source)
@@ -131,10 +132,14 @@ def _of_scope(call: Call, scope: Scope, commit: str) -> Iterator[tuple[tuple[str
         if entry is not None and entry.mode in (BLOB, EXECUTABLE):
             about = f"Index of {scope.name} memory of {agent}: one line each."
             rows[""] = Listed(_uri(scope.name, agent, INDEX), f"{scope.name}/{agent} index", about)
+        mine = [kept.blob for kept in some] if scope.name == "project" else []
+        left_out = unproved(call.workspace, mine)
         for kept in some:
             if kept.head is None or check_path(kept.file) is not None:
                 continue
             name, about = kept.head.name, kept.head.description
+            if kept.blob in left_out:
+                continue
             if kept.blob in hides:
                 name, about = "", ""
             name = name or kept.file.removesuffix(".md")

@@ -39,7 +39,8 @@ from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
 from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Ambiguous, Found, find
-from gitmem.ledger.taint import holds_secret, read_tainted, without_secrets
+from gitmem.ledger.signatures import requires
+from gitmem.ledger.taint import holds_secret, read_tainted, told
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
 from gitmem.search.recall import as_context, as_json, capped, plain_place
@@ -235,15 +236,19 @@ def show(
     Raises:
         UsageError: there is none of that name, or several; or `at` means nothing.
     """
-    whole = showing.show(call.workspace, call.edges, name, scope or None, agent or None, at or None)
+    whole = showing.show(
+        call.workspace, call.edges, name, scope or None, agent or None, at or None, to_agent=True
+    )
     parts = showing.as_value(whole)
     parts["content"] = content = capped(str(parts["content"]), SHOWN_LINES, SHOWN_BYTES)
     found, taught = whole.found, parts["taught"] or "at an unknown time"
     facts = [found.memory.type, f"taught {taught}"]
     if at:
         facts.append(f"as of {found.commit[:SHORT]}")
+    if whole.proof is not None:
+        facts.append(whole.proof.words)
     if whole.hidden:
-        facts.append("something of it holds a secret and is not shown")
+        facts.append("something of it is not shown: a secret, or not signed as required")
     memory, disputed = whole.readable
     if disputed:
         content = capped(memory.render().decode("utf-8", "replace"), SHOWN_LINES, SHOWN_BYTES)
@@ -321,7 +326,7 @@ def _blamed(line: blaming.Line) -> Iterator[str]:
 
 def _sound(call: Call, lines: Sequence[blaming.Line], at: str) -> Iterator[blaming.Line]:
     """The claims of shared memory that hold no secret, and all of one's own."""
-    if not read_tainted(call.workspace.scope("project").state).blobs:
+    if not (read_tainted(call.workspace.scope("project").state).blobs or requires(call.workspace)):
         yield from lines
         return
     kept: dict[str, frozenset[str]] = {}
@@ -340,7 +345,7 @@ def _claims_shown(call: Call, line: blaming.Line, path: str, at: str) -> frozens
     commit = resolve_at(call.workspace, line.scope, at, now) if at else repo.ref(line.scope.ref)
     data = read_file(repo, repo.commit(commit).tree, path) if commit else None
     try:
-        kept = without_secrets(call.workspace, line.file, data or b"")
+        kept = told(call.workspace, path, data or b"")
     except MissingObject:
         return frozenset()
     return frozenset(claim.id for claim in parse(line.file, kept).claims)

@@ -154,9 +154,9 @@ class Backend:
             return commands.folder_view(folder, at, path)
         data = folder.read(at) or b""
         if self._is_shared:
-            from gitmem.ledger.taint import without_secrets
+            from gitmem.ledger.taint import told
 
-            data = without_secrets(self.workspace, f"{self.agent}/{at}", data)
+            data = told(self.workspace, f"{self.agent}/{at}", data)
         return commands.file_view(path, data, span)
 
     def _folder(self) -> Folder:

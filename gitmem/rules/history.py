@@ -35,6 +35,20 @@ def judge_commits(_before: Side | None, _after: Side, context: Context) -> Itera
                 yield Finding("", 1, "instruction", what, found.level, commit=revision.oid)
 
 
+def judge_signatures(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+    """Finds commits that nobody trusted signed, where that is required.
+
+    Merges are none of them: hosts make them, and what they say that no parent says is found by itself.
+    """
+    if why := context.unsigned.get(""):
+        yield Finding("", 1, "unsigned", f"whether commits are signed cannot be told: {why}")
+    for revision in context.revisions:
+        if revision.oid in context.unsigned and len(revision.parents) < 2:
+            people = " and ".join(dict.fromkeys(revision.people))
+            what = f"{context.unsigned[revision.oid]}; claims to be by {quoted(people)}"
+            yield Finding("", 1, "unsigned", f"{what} ({revision.oid[:12]})", commit=revision.oid)
+
+
 def judge_questions(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
     """Finds questions of a dream that nobody answered: a host lands what they only ask about.
 

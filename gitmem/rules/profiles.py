@@ -18,7 +18,13 @@ from gitmem.rules.content import (
     judge_trouble,
 )
 from gitmem.rules.credentials import judge_secrets, without_secrets
-from gitmem.rules.history import judge_between, judge_commits, judge_merges, judge_questions
+from gitmem.rules.history import (
+    judge_between,
+    judge_commits,
+    judge_merges,
+    judge_questions,
+    judge_signatures,
+)
 from gitmem.rules.instructions import judge_hidden, judge_instructions
 from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import judge_collisions, judge_format, judge_hosts, judge_places
@@ -53,6 +59,7 @@ TABLE = (
     Rule(judge_losses, ("dropped", "replaced", "account", "loss"), request="error"),
     Rule(judge_snapshots, ("snapshot", "path", "limit"), request="error"),
     Rule(judge_commits, ("invisible", "instruction"), request="error"),
+    Rule(judge_signatures, ("unsigned",), request="error"),
     Rule(judge_questions, ("account",), request="error"),
     Rule(judge_between, ("path", "limit", "encoding", "invisible", "instruction"), request="error"),
     Rule(judge_merges, ("merge",), request="error"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -232,6 +232,8 @@ class Context:
         revisions: the commits between the two states, parents first; none for a change without history.
         changed: paths at which the second state has another file than the first, or a new one.
         former: each changed path to what it was before, there or under another path.
+        unsigned: each of these commits that has to be signed by somebody trusted and is not, to what it is;
+            under no name, why that cannot be told.
     """
 
     allow: frozenset[str] = frozenset()
@@ -240,6 +242,7 @@ class Context:
     revisions: tuple[Revision, ...] = ()
     changed: frozenset[str] = frozenset()
     former: Mapping[str, Text] = field(default_factory=dict)
+    unsigned: Mapping[str, str] = field(default_factory=dict)
 
 
 Judge = Callable[[Side | None, Side, Context], Iterable[Finding]]
@@ -308,4 +311,4 @@ def compare(before: Side | None, after: Side, context: Context) -> Context:
         path: path if path in past.files else places.get(after.files[path].oid, "") for path in changed
     }
     former = {path: past.texts[source] for path, source in sources.items() if source in past.texts}
-    return Context(context.allow, context.now, context.ref, context.revisions, changed, former)
+    return replace(context, changed=changed, former=former)

@@ -77,6 +77,7 @@ Why = Literal[
     "settled",
     "promoted",
     "unmerged",
+    "unsigned",
     "gone",
 ]
 WORDS: dict[Why, str] = {
@@ -90,6 +91,7 @@ WORDS: dict[Why, str] = {
     "settled": "a line of a log of which a memory was made, or that was forgotten or rejected",
     "promoted": "a rule of the repository, which agents read anyway",
     "unmerged": "taught on a branch that is not merged here",
+    "unsigned": "not signed by somebody trusted (gitmem.requireSigned)",
     "gone": "cannot be read, or must not be shown",
 }
 

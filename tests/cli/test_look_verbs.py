@@ -164,6 +164,7 @@ def test_log_json_has_a_stable_shape(filled: Ground) -> None:
         "subject",
         "paths",
         "claims",
+        "signed",
     ]
     assert entry["paths"] == ["reviewer/ports.md"]
     assert entry["author"] == "Ann <ann@example.com>"

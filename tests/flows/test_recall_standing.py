@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -118,31 +116,6 @@ def test_as_of_then_it_is_told_what_changed_since(team: Team) -> None:
     )
     assert facts(ann, "--at", then) == [
         "no longer in memory at this place: superseded, moved or forgotten since"
-    ]
-
-
-def test_where_signatures_are_required_an_unsigned_memory_says_so(team: Team) -> None:
-    ann = team.person("ann")
-    write(ann, "Ben", "Ports start at 4000.")
-    ann.git("config", "gitmem.requireSigned", "true")
-    assert facts(ann) == ['taught by "Ben"', "not signed, though shared memory is to be signed here"]
-    if shutil.which("ssh-keygen") is None:
-        pytest.skip("no ssh-keygen here")
-    key = ann.home / "key"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    (ann.home / "signers").write_text(f"ann@example.com {key.with_suffix('.pub').read_text()}")
-    for name, value in {
-        "gpg.format": "ssh",
-        "user.signingKey": key,
-        "gpg.ssh.allowedSignersFile": ann.home / "signers",
-    }.items():
-        ann.git("config", "--global", name, value)
-    signed = ann.git("commit-tree", "-S", "-m", "Say it", "-p", f"{PROJECT}~", f"{PROJECT}^{{tree}}")
-    ann.git("update-ref", PROJECT, signed)
-    assert facts(ann) == []
-    (ann.home / "signers").write_text("")
-    assert facts(ann) == [
-        "signed by a key that git does not know, though shared memory is to be signed here"
     ]
 
 

@@ -1,0 +1,448 @@
+"""Who proves to have written shared memory: signatures of the commits that introduced its claims.
+
+The person names whom they trust (`gitmem.trust`: a file of allowed signers, as git has it). Git checks;
+that takes two processes a signed commit, so verdicts are kept, by commit and by all that they depend on,
+and a prompt's hook reads what is kept. What was not looked at yet counts as unsigned.
+
+A signature proves that the holder of a key made the commit. It does not prove that what it says is true,
+nor that a person wrote it: the commit of an agent on a person's machine is signed by that person's key, and
+its trailer, which the signature covers, says that an agent wrote it. Nor does it prove that nothing was
+taken out since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from gitmem.core.merge import kind
+from gitmem.ledger.state import Space
+from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    from gitmem.core.claim import Claim
+    from gitmem.git.command import GitCommand
+    from gitmem.git.repository import Repository
+    from gitmem.ledger.blame import Origin
+    from gitmem.ledger.settings import Settings
+    from gitmem.ledger.workspace import Workspace
+
+TRUST, REQUIRED = "trust", "requireSigned"
+YES, NO = ("true", "yes", "on", "1"), ("", "false", "no", "off", "0")
+
+Standing = Literal["trusted", "untrusted", "bad", "unsigned", "unchecked"]
+"""The worst last. An untrusted key is one that the file does not have, or did not have at that time any
+more (`valid-before`), or a signature of another kind."""
+
+WORDS: Mapping[Standing, str] = {
+    "trusted": "signed",
+    "untrusted": "signed by a key that is not trusted here",
+    "bad": "signed badly, or by a key that is revoked or not for this",
+    "unsigned": "not signed",
+    "unchecked": "its signature is not checked yet",
+}
+_LETTERS: Mapping[str, Standing] = {
+    "G": "trusted",
+    "U": "untrusted",
+    "N": "unsigned",
+    "B": "bad",
+    "R": "bad",
+}
+"""By git's `%G?`; what is expired or cannot be checked is not trusted."""
+
+_NOW = "now"
+_SIGNERS = Space("signers", 1)
+"""What verdicts were made by last, and the marks of the files that it was read from."""
+_COMMITS = Space("signature", 100_000)
+_MEMORIES = Space("introduced", 50_000)
+
+PORTION = 200
+"""Memories whose claims are followed to their commits at once: what is found is kept portion by portion."""
+
+
+@dataclass(frozen=True)
+class Signers:
+    """Whom the person trusts.
+
+    Attributes:
+        file: of allowed signers; empty where git has none.
+        any_kind: whether git's own word on other kinds of signatures counts, too.
+        digest: of all that a verdict depends on.
+        files: that it was read from.
+        trouble: why nothing can be checked; empty where it can.
+        remedy: what to do about that.
+    """
+
+    file: str
+    any_kind: bool
+    digest: str
+    files: tuple[str, ...] = ()
+    trouble: str = ""
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class SignatureVerdict:
+    """What is known of one commit's signature.
+
+    Attributes:
+        signer: the principal, as the person's file names them; empty but where it is trusted.
+    """
+
+    standing: Standing
+    signer: str = ""
+
+    @property
+    def words(self) -> str:
+        """The same in a few words."""
+        return f"signed by {self.signer}" if self.signer else WORDS[self.standing]
+
+    @property
+    def value(self) -> dict[str, str]:
+        """The JSON form."""
+        return {"standing": self.standing, "signer": self.signer}
+
+
+MOST_NAMES = 3
+NAME_CHARS = 40
+
+
+def plain_name(name: str) -> str:
+    """A person's name or address as no more than that: it is shown outside any fence."""
+    return " ".join(re.sub(r"[^\w.'@+-]+", " ", name).split())[:NAME_CHARS].rstrip()
+
+
+UNCHECKED = SignatureVerdict("unchecked")
+
+
+@dataclass(frozen=True)
+class MemoryProof:
+    """What is proved of one memory: the worst verdict on the commits that introduced its claims.
+
+    Attributes:
+        signers: who signed them, where all are trusted.
+        authors: whom the commits name as authors, as (name, address); proved by nothing where unsigned.
+        writers: what wrote them by their trailers: `human`, `agent`, ….
+    """
+
+    standing: Standing
+    signers: tuple[str, ...] = ()
+    authors: tuple[tuple[str, str], ...] = ()
+    writers: tuple[str, ...] = field(default=())
+
+    @property
+    def words(self) -> str:
+        """The same in a few words: who signed it, or whom it claims to be by."""
+        names = tuple(dict.fromkeys(name for one, _ in self.authors if (name := plain_name(one))))
+        claimed = " and ".join(f'"{name}"' for name in names[:MOST_NAMES])
+        if self.standing != "trusted":
+            return WORDS[self.standing] + (f"; claims to be by {claimed}" if claimed else "")
+        signers = [name for one in self.signers[:MOST_NAMES] if (name := plain_name(one))]
+        said = f"signed by {' and '.join(signers)}"
+        if {email.lower() for _, email in self.authors} - {one.lower() for one in self.signers}:
+            said += f", as written by {claimed}"
+        machine = [writer for writer in self.writers if writer in ("agent", "extract", "dream")]
+        return f"{said}; words of an agent, not of a person" if machine else said
+
+    @property
+    def value(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"standing": self.standing, "signers": list(self.signers), "words": self.words}
+
+
+def trusts(workspace: Workspace) -> bool:
+    """Whether signatures of shared memory count here at all."""
+    settings = workspace.settings
+    named = settings.get(TRUST).lower() not in NO or settings.flag(REQUIRED)
+    return named and workspace.sharing != "off"
+
+
+def requires(workspace: Workspace) -> bool:
+    """Whether shared memory that is not proved is told to nobody's agent."""
+    return workspace.settings.flag(REQUIRED) and workspace.sharing != "off"
+
+
+def find_signers(workspace: Workspace) -> Signers:
+    """Reads whom the person trusts, and notes it for those who only read."""
+    found = read_signers(
+        workspace.git,
+        workspace.layout.common_dir,
+        workspace.settings,
+        workspace.around.home,
+        [tree.path for tree in workspace.worktrees],
+    )
+    marks = {file: _mark(file) for file in found.files}
+    note = {"setting": workspace.settings.get(TRUST), "marks": marks, "digest": found.digest}
+    if _SIGNERS.get(workspace.state, _NOW) != note:
+        _SIGNERS.put(workspace.state, _NOW, note)
+    return found
+
+
+def read_signers(
+    git: GitCommand, git_dir: Path, settings: Settings, home: Path, trees: Iterable[Path]
+) -> Signers:
+    """Reads whom a person trusts; where only `gitmem.requireSigned` is set, git's own settings say it.
+
+    Args:
+        git_dir: of the code repository.
+        trees: its work trees: whoever pushes may change what lies in one.
+    """
+    from gitmem.git.command import config_get
+    from gitmem.git.commit_signatures import missing_program
+
+    setting = settings.get(TRUST).strip()
+    any_kind = setting.lower() in (*YES, *NO)
+    place, said = setting, f"gitmem.trust names {setting}, which "
+    if any_kind:
+        place = config_get(git, None, "gpg.ssh.allowedSignersFile", kind="path", git_dir=git_dir) or ""
+        said = f"gpg.ssh.allowedSignersFile names {place}, which "
+    elif setting.startswith("~/"):
+        place = str(home / setting[2:])
+    revoked = config_get(git, None, "gpg.ssh.revocationFile", kind="path", git_dir=git_dir) or ""
+    trouble, remedy = "", ""
+    if not place:
+        trouble = "git knows no allowed signers"
+        remedy = "git config --global gpg.ssh.allowedSignersFile FILE, or git config gitmem.trust FILE"
+    elif not Path(place).is_absolute():
+        trouble, remedy = f"{said}is no whole path", "git config gitmem.trust ~/FILE, or true"
+    elif any(Path(place).resolve().is_relative_to(tree.resolve()) for tree in trees):
+        trouble = f"{said}lies in a work tree, where whoever pushes may change it"
+        remedy = "keep it elsewhere, such as in ~/.ssh"
+    elif not Path(place).is_file():
+        trouble, remedy = f"{said}is not there", "a line a person in it: ADDRESS ssh-ed25519 KEY"
+    elif program := missing_program(git, git_dir):
+        trouble, remedy = f"{program} is missing, which checks SSH signatures", "install OpenSSH"
+    files = tuple(file for file in (place, revoked) if file)
+    read = "\0".join([setting, *(f"{file}\0{_content(file)}" for file in files), trouble])
+    digest = hashlib.sha256(read.encode("utf-8", "surrogateescape")).hexdigest()
+    return Signers(place, any_kind, digest, files, trouble, remedy)
+
+
+def _content(file: str) -> str:
+    with suppress(OSError):
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    return ""
+
+
+def _mark(file: str) -> list[int]:
+    with suppress(OSError):
+        found = Path(file).stat()
+        return [found.st_mtime_ns, found.st_size, found.st_ino]
+    return []
+
+
+def _known_digest(workspace: Workspace) -> str:
+    """What verdicts were made by last; empty where that has changed since. No process is started."""
+    note = _SIGNERS.get(workspace.state, _NOW)
+    with suppress(TypeError, KeyError, AttributeError):
+        same = note["setting"] == workspace.settings.get(TRUST)
+        if same and all(_mark(file) == mark for file, mark in note["marks"].items()):
+            return str(note["digest"])
+    return ""
+
+
+def known_verdicts(workspace: Workspace, commits: Iterable[str]) -> dict[str, SignatureVerdict]:
+    """The verdicts that are kept on some commits of the code repository; none is made."""
+    digest = _known_digest(workspace)
+    return _read(workspace, digest, commits) if digest else {}
+
+
+def _read(workspace: Workspace, digest: str, commits: Iterable[str]) -> dict[str, SignatureVerdict]:
+    keys = {f"{digest[:16]}:{oid}": oid for oid in commits}
+    found = {}
+    for key, value in _COMMITS.some(workspace.state, keys).items():
+        with suppress(TypeError, ValueError):
+            standing, signer = value
+            if standing in get_args(Standing):
+                found[keys[key]] = SignatureVerdict(standing, str(signer))
+    return found
+
+
+def verdicts(workspace: Workspace, commits: Collection[str]) -> dict[str, SignatureVerdict]:
+    """What is proved of some commits; git is asked about those that it was not asked about before.
+
+    Returns:
+        A verdict for each: `unchecked` where git could not look.
+    """
+    signers = find_signers(workspace)
+    found = _read(workspace, signers.digest, commits)
+    asked = [oid for oid in dict.fromkeys(commits) if oid not in found]
+    for fresh in ask_git(workspace.git, workspace.layout.common_dir, asked, signers):
+        kept = {f"{signers.digest[:16]}:{oid}": [one.standing, one.signer] for oid, one in fresh.items()}
+        _COMMITS.put_all(workspace.state, kept)
+        found |= fresh
+    return {oid: found.get(oid, UNCHECKED) for oid in commits}
+
+
+def ask_git(
+    git: GitCommand, git_dir: Path, commits: Sequence[str], signers: Signers
+) -> Iterator[dict[str, SignatureVerdict]]:
+    """Has git look at commits, a few hundred at once; nothing where it cannot."""
+    from gitmem.git.commit_signatures import PORTION as AT_ONCE
+    from gitmem.git.commit_signatures import check_signatures
+
+    for start in range(0, 0 if signers.trouble else len(commits), AT_ONCE):
+        some = commits[start : start + AT_ONCE]
+        checked = check_signatures(git, git_dir, some, signers.file, any_kind=signers.any_kind)
+        yield {oid: _judged(one.letter, one.signer, one.key, signers) for oid, one in checked.items()}
+
+
+def _judged(letter: str, signer: str, key: str, signers: Signers) -> SignatureVerdict:
+    standing = _LETTERS.get(letter, "untrusted")
+    if standing == "trusted" and not (signers.any_kind or key.startswith("SHA256:")):
+        standing = "untrusted"
+    return SignatureVerdict(standing, signer if standing == "trusted" else "")
+
+
+def follow(workspace: Workspace, blobs: Mapping[str, str] | None = None, commit: str | None = None) -> None:
+    """Finds out, for later readers, what is proved of shared memory.
+
+    Args:
+        blobs: path in the tree to blob, of the memories that matter; None for all.
+        commit: that has them; None for where the ref stands.
+    """
+    if not trusts(workspace):
+        return
+    from gitmem.git.trees import list_files
+
+    scope = workspace.scope("project")
+    repo, tip = scope.repo, commit or scope.repo.ref(scope.ref)
+    if tip is None:
+        return
+    if blobs is None:
+        listed = list_files(repo, repo.commit(tip).tree).items()
+        blobs = {path: blob for path, blob in listed if kind(path) in ("memory", "log")}
+    known = _MEMORIES.some(workspace.state, dict.fromkeys(blobs.values()))
+    fresh = {blob: path for path, blob in blobs.items() if blob not in known}
+    commits = {oid for value in known.values() for oid in _commits_of(value)}
+    paths = sorted(fresh.values())
+    for start in range(0, len(paths), PORTION):
+        some = {path: blobs[path] for path in paths[start : start + PORTION]}
+        found = _introduced(repo, tip, some)
+        _MEMORIES.put_all(workspace.state, found)
+        commits |= {oid for value in found.values() for oid in _commits_of(value)}
+    verdicts(workspace, sorted(commits))
+
+
+def _introduced(repo: Repository, tip: str, blobs: Mapping[str, str]) -> dict[str, Any]:
+    """Blob to the commits that introduced its claims, and what they say of who wrote them."""
+    from gitmem.core.trailers import parse as parse_trailers
+    from gitmem.ledger.blame import origins_of
+
+    said = {path: _claims(path, repo.blob(blob)) for path, blob in blobs.items()}
+    origins = origins_of(repo, tip, {path: [one.id for one in claims] for path, claims in said.items()})
+    found = {}
+    for path, blob in blobs.items():
+        mine = [origins.get((path, one.id), ()) for one in said[path]]
+        oids = {one.commit for some in mine for one in some}
+        commits = [repo.commit(oid) for oid in sorted(oids)]
+        whole = all(mine) and not any(one.beyond for some in mine for one in some)
+        found[blob] = {
+            "by": [*sorted(oids)] if whole and _named(repo, path, blob, mine) else [*sorted(oids), ""],
+            "authors": sorted({(one.author.name, one.author.email) for one in commits}),
+            "writers": sorted({parse_trailers(one.message).writer for one in commits}),
+        }
+    return found
+
+
+def _claims(path: str, data: bytes) -> list[Claim]:
+    from gitmem.core.account import claims_at
+
+    return list(claims_at(path, data))
+
+
+def _named(repo: Repository, path: str, blob: str, origins: Sequence[Sequence[Origin]]) -> bool:
+    """Whether a memory is called as in a commit that introduced a claim of it: a name is no claim."""
+    if kind(path) != "memory":
+        return True
+    from gitmem.core.memory import parse
+    from gitmem.git.trees import read_file
+
+    name = parse(path, repo.blob(blob)).name
+    for place in {(one.commit, one.path) for some in origins for one in some}:
+        data = read_file(repo, repo.commit(place[0]).tree, place[1])
+        if data is not None and parse(place[1], data).name == name:
+            return True
+    return False
+
+
+def _commits_of(value: Any) -> list[str]:
+    with suppress(TypeError, KeyError, AttributeError):
+        return [str(oid) for oid in value["by"] if oid]
+    return []
+
+
+def proofs(workspace: Workspace, blobs: Collection[str]) -> dict[str, MemoryProof]:
+    """What is known to be proved of some contents of shared memory; nothing is asked of git.
+
+    Returns:
+        Blob to proof; `unchecked` where nobody looked yet.
+    """
+    known = _MEMORIES.some(workspace.state, dict.fromkeys(blobs))
+    judged = known_verdicts(workspace, {oid for value in known.values() for oid in _commits_of(value)})
+    return {blob: _proof(known.get(blob), judged) for blob in blobs}
+
+
+def _proof(value: Any, judged: Mapping[str, SignatureVerdict]) -> MemoryProof:
+    try:
+        by = [judged.get(oid, UNCHECKED) if oid else SignatureVerdict("unsigned") for oid in value["by"]]
+        authors = tuple((str(name), str(email)) for name, email in value["authors"])
+        writers = tuple(map(str, value["writers"]))
+    except (TypeError, KeyError, ValueError):
+        return MemoryProof("unchecked")
+    order: tuple[Standing, ...] = get_args(Standing)
+    worst: Standing = max((one.standing for one in by), key=order.index, default="unsigned")
+    signers = tuple(sorted({one.signer for one in by})) if worst == "trusted" else ()
+    return MemoryProof(worst, signers, authors, writers)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Where signed trust stands, for status and doctor.
+
+    Attributes:
+        memories: of shared memory, hot and archived.
+        proved: how many of them somebody trusted signed.
+        required: whether the others are told to no agent.
+        trouble, remedy: why nothing can be checked, and what to do; empty where it can.
+    """
+
+    memories: int
+    proved: int
+    required: bool
+    trouble: str
+    remedy: str
+
+
+def trust(workspace: Workspace) -> Trust | None:
+    """Looks at the signatures of shared memory as it stands; None where they count for nothing."""
+    if not trusts(workspace):
+        return None
+    from gitmem.git.trees import list_files
+
+    signers, scope = find_signers(workspace), workspace.scope("project")
+    tip = scope.repo.ref(scope.ref)
+    listed = list_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}
+    blobs = {path: blob for path, blob in listed.items() if kind(path) == "memory"}
+    follow(workspace, blobs)
+    found = proofs(workspace, set(blobs.values()))
+    proved = sum(found[blob].standing == "trusted" for blob in blobs.values())
+    return Trust(len(blobs), proved, requires(workspace), signers.trouble, signers.remedy)
+
+
+def unproved(workspace: Workspace, blobs: Collection[str]) -> frozenset[str]:
+    """Those of some contents of shared memory that `gitmem.requireSigned` keeps from being told."""
+    if not requires(workspace):
+        return frozenset()
+    found = proofs(workspace, blobs)
+    return frozenset(blob for blob, proof in found.items() if proof.standing != "trusted")
+
+
+def of_commits(workspace: Workspace, commits: Iterable[str]) -> dict[str, SignatureVerdict]:
+    """Verdicts to be shown beside commits of shared memory; none where signatures count for nothing."""
+    return verdicts(workspace, list(dict.fromkeys(commits))) if trusts(workspace) else {}

@@ -1,0 +1,264 @@
+"""Whose signature proves a memory, and what is told where none does (`gitmem.trust`)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from machines import Machine
+from sync_ground import PROJECT, Team
+
+from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Signature
+from gitmem.ledger import signatures
+from gitmem.ledger.land import Write, land
+
+pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")
+
+TEXT = "---\nname: ports\ndescription: Where ports start\ntype: project\n---\n\n{}\n"
+AGENT = "reviewer"
+PORTS = f"{AGENT}/ports.md"
+QUESTION = "where do ports start"
+
+
+@pytest.fixture
+def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(tmp_path, git, monkeypatch, capsys)
+
+
+def key(one: Machine, name: str = "key", *, passphrase: str = "") -> str:
+    """Makes a key with which this machine's git signs; its public half."""
+    path = one.home / name
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", path], check=True)
+    for setting, value in {"gpg.format": "ssh", "user.signingKey": path, "commit.gpgSign": "true"}.items():
+        one.git("config", "--global", setting, value)
+    return " ".join(path.with_suffix(".pub").read_text().split()[:2])
+
+
+def trust(one: Machine, *lines: str) -> Path:
+    """Has this machine trust some signers."""
+    file = one.home / "signers"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    one.git("config", "gitmem.trust", file)
+    return file
+
+
+def teach(one: Machine, text: str, who: str = "Ann", writer: str = "human", file: str = PORTS) -> str:
+    """Lands a memory as gitmem does, signed where git's settings say so; its commit."""
+    scope = one.workspace.scope("project")
+    one.now += 60
+    author = Signature(who, f"{who.lower()}@example.com", one.now)
+    told = Provenance(op="update", writer=writer)  # type: ignore[arg-type]
+    written = land(
+        scope, lambda _: Write({file: TEXT.format(text).encode()}, "Say where ports start", told), author
+    )
+    assert written
+    return written.commit
+
+
+def facts(one: Machine, *words: str) -> list[str]:
+    items = json.loads(one.run("recall", QUESTION, "--json", *words).out)["items"]
+    return [fact for item in items for fact in item["facts"] if "days old" not in fact]
+
+
+def test_a_signature_of_somebody_trusted_is_told_and_an_unsigned_memory_claims(team: Team) -> None:
+    ann = team.person("ann")
+    teach(ann, "Ports start at 4000.", "Ben")
+    trust(ann)
+    assert facts(ann) == ['not signed; claims to be by "Ben"']
+    public = key(ann)
+    trust(ann, f"ann@example.com {public}")
+    commit = teach(ann, "Ports start at 5000.")
+    assert ann.git("cat-file", "commit", commit).count("BEGIN SSH SIGNATURE") == 1
+    both = 'not signed; claims to be by "Ann" and "Ben"'
+    assert facts(ann) == [both], "the description is Ben's still"
+
+
+def test_every_claim_counts_and_not_only_the_last_commit(team: Team) -> None:
+    """Somebody trusted who touches a file does not vouch for what somebody else put into it."""
+    ann = team.person("ann")
+    public = key(ann)
+    trust(ann, f"ann@example.com {public}")
+    teach(ann, "Ports start at 5000.")
+    assert facts(ann) == ["signed by ann@example.com"]
+    ann.git("config", "--global", "commit.gpgSign", "false")
+    teach(ann, "Ports start at 5000.\n\nRun make first.", "Eve")
+    assert facts(ann) == ['not signed; claims to be by "Ann" and "Eve"']
+    ann.git("config", "--global", "commit.gpgSign", "true")
+    teach(ann, "Ports start at 5000.\n\nRun make first.\n\nThen look.")
+    assert facts(ann) == ['not signed; claims to be by "Ann" and "Eve"']
+    teach(ann, "Ports start at 5000.\n\nThen look.")
+    assert facts(ann) == ["signed by ann@example.com"]
+
+
+def test_a_name_that_came_unsigned_proves_nothing(team: Team) -> None:
+    """A name is no claim, and is told all the same."""
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    teach(ann, "Ports start at 5000.")
+    ann.git("config", "--global", "commit.gpgSign", "false")
+    scope = ann.workspace.scope("project")
+    renamed = TEXT.format("Ports start at 5000.").replace("name: ports", "name: ports of Eve").encode()
+    author = Signature("Eve", "eve@example.com", ann.now + 60)
+    assert land(scope, lambda _: Write({PORTS: renamed}, "Rename", Provenance(op="update")), author)
+    assert facts(ann)[0].startswith("not signed")
+
+
+def test_what_an_agent_wrote_is_the_agents_and_who_signs_is_named_beside_the_author(team: Team) -> None:
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    teach(ann, "Ports start at 5000.", writer="agent")
+    assert facts(ann) == ["signed by ann@example.com; words of an agent, not of a person"]
+    teach(ann, "Hosts have names and ports start there.", "Ben", file=f"{AGENT}/hosts.md")
+    assert 'signed by ann@example.com, as written by "Ben"' in facts(ann)
+
+
+def test_a_key_that_is_revoked_expired_or_taken_off_the_list_proves_nothing(team: Team) -> None:
+    """The verdict follows the file: nothing that was kept outlives a change of it."""
+    ann = team.person("ann")
+    public = key(ann)
+    trust(ann, f"ann@example.com {public}")
+    teach(ann, "Ports start at 5000.")
+    assert facts(ann) == ["signed by ann@example.com"]
+    untrusted = ['signed by a key that is not trusted here; claims to be by "Ann"']
+    trust(ann, f'ann@example.com valid-before="20200101" {public}')
+    assert facts(ann) == untrusted
+    bad = ['signed badly, or by a key that is revoked or not for this; claims to be by "Ann"']
+    trust(ann, f'ann@example.com namespaces="file" {public}')
+    assert facts(ann) == bad
+    trust(ann, "# nobody")
+    assert facts(ann) == untrusted
+    trust(ann, f"ann@example.com {public}")
+    assert facts(ann) == ["signed by ann@example.com"]
+    revoked = ann.home / "revoked"
+    revoked.write_text(f"{public}\n")
+    ann.git("config", "--global", "gpg.ssh.revocationFile", revoked)
+    assert facts(ann) == bad
+
+
+def test_what_is_required_and_not_signed_is_told_to_no_agent_and_kept_in_memory(team: Team) -> None:
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    teach(ann, "Ports start at 5000.")
+    ann.git("config", "--global", "commit.gpgSign", "false")
+    teach(ann, "Hosts have names, and ports start there.", "Eve", file=f"{AGENT}/hosts.md")
+    ann.git("config", "gitmem.requireSigned", "true")
+    told = ann.run("recall", QUESTION, "--json").out
+    assert "5000" in told and "Hosts" not in told
+    assert "not signed by somebody trusted" in ann.run("recall", QUESTION, "--explain").out
+    shown = ann.run("show", "hosts")
+    assert "Hosts have names" in shown.out, "a person looks at it"
+    assert 'not signed; claims to be by "Eve"' in shown.out + shown.err
+    standing = ann.run("status").out
+    assert "signed by people you trust: 1 of 2 memories in project; 1 told to no agent" in standing
+    assert json.loads(ann.run("status", "--json").out)["trust"]["proved"] == 1
+
+
+def test_a_prompt_is_told_what_is_proved_and_starts_no_ssh_keygen(
+    team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verdicts are made by whoever can wait, and read by the hook; unread they count as unsigned."""
+    from gitmem.app.context import real_edges
+    from gitmem.flows.recall import prompted
+    from gitmem.git.commit_signatures import check_signatures as check
+
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    teach(ann, "Ports start at 5000.")
+
+    def prompt() -> list[str]:
+        found = prompted(ann.workspace, real_edges(ann.code), "Where do the ports start, please?")
+        said = [fact for item in (found.items if found else ()) for fact in item.facts]
+        return [fact for fact in said if "days old" not in fact]
+
+    monkeypatch.setattr(
+        "gitmem.git.commit_signatures.check_signatures", lambda *_, **__: pytest.fail("git asked")
+    )
+    assert prompt() == ["its signature is not checked yet"]
+    monkeypatch.setattr("gitmem.git.commit_signatures.check_signatures", check)
+    signatures.follow(ann.workspace)
+    monkeypatch.setattr(
+        "gitmem.git.commit_signatures.check_signatures", lambda *_, **__: pytest.fail("git asked")
+    )
+    assert prompt() == ["signed by ann@example.com"]
+    (ann.home / "signers").write_text("")
+    assert prompt()[0].startswith("its signature is not checked yet"), "the file changed since"
+
+
+def test_blame_log_and_check_say_what_is_proved(team: Team) -> None:
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    signed = teach(ann, "Ports start at 5000.")
+    ann.run("sync", "-y")
+    ann.git("config", "--global", "commit.gpgSign", "false")
+    unsigned = teach(ann, "Ports start at 5000.\n\nRun make first.", "Eve")
+    ann.git("config", "gitmem.requireSigned", "true")
+    claims = json.loads(ann.run("blame", "ports", "--json").out)
+    by = {origin["commit"]: origin["signed"] for claim in claims for origin in claim["origins"]}
+    assert by[signed] == {"standing": "trusted", "signer": "ann@example.com"}
+    assert by[unsigned] == {"standing": "unsigned", "signer": ""}
+    told = ann.run("blame", "ports").out
+    assert "signed by ann@example.com" in told and "not signed" in told
+    rows = {row["commit"]: row["signed"] for row in json.loads(ann.run("log", "--json").out)}
+    assert rows[signed]["standing"] == "trusted" and rows[unsigned]["standing"] == "unsigned"
+    assert "signed by ann@example.com" in ann.run("log").out
+    asked = ("check", "--ref", PROJECT, "--base", f"origin/{PROJECT.removeprefix('refs/heads/')}")
+    found = ann.run(*asked, code=1)
+    assert "not signed; claims to be by" in found.out and "Eve" in found.out
+    ann.git("config", "gitmem.requireSigned", "false")
+    assert "not signed" not in ann.run(*asked).out
+
+
+def test_a_file_that_a_push_may_change_trusts_nobody(team: Team) -> None:
+    ann = team.person("ann")
+    public = key(ann)
+    (ann.code / "signers").write_text(f"ann@example.com {public}\n")
+    ann.git("config", "gitmem.trust", ann.code / "signers")
+    teach(ann, "Ports start at 5000.")
+    assert facts(ann)[0].startswith("its signature is not checked yet")
+    assert "lies in a work tree, where whoever pushes may change it" in ann.run("status").out
+    assert "lies in a work tree" in ann.run("doctor", code=None).out
+
+
+def test_without_ssh_keygen_status_and_doctor_say_so(team: Team) -> None:
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    teach(ann, "Ports start at 5000.")
+    ann.git("config", "--global", "gpg.ssh.program", ann.home / "gone")
+    assert "which checks SSH signatures" in ann.run("status").out
+    assert facts(ann)[0].startswith("its signature is not checked yet")
+
+
+def test_a_key_with_a_passphrase_keeps_no_memory_waiting(team: Team) -> None:
+    """Nobody is at hand in a hook: what cannot be signed lands unsigned, and doctor says why."""
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann, passphrase='words of a passphrase')}")
+    commit = teach(ann, "Ports start at 5000.")
+    assert "SIGNATURE" not in ann.git("cat-file", "commit", commit)
+    assert facts(ann) == ['not signed; claims to be by "Ann"']
+    assert "memory lands unsigned" in ann.run("doctor", code=None).out
+
+
+def test_git_itself_says_whom_it_trusts_where_that_is_enough(team: Team) -> None:
+    ann = team.person("ann")
+    file = trust(ann, f"ann@example.com {key(ann)}")
+    ann.git("config", "--global", "gpg.ssh.allowedSignersFile", file)
+    ann.git("config", "gitmem.trust", "true")
+    teach(ann, "Ports start at 5000.")
+    assert facts(ann) == ["signed by ann@example.com"]
+    ann.git("config", "--global", "--unset", "gpg.ssh.allowedSignersFile")
+    assert "git knows no allowed signers" in ann.run("status").out
+
+
+def test_a_teammates_signature_comes_with_a_sync_and_survives_the_merge(team: Team) -> None:
+    ann, ben = team.person("ann"), team.person("ben")
+    public = key(ben)
+    teach(ben, "Ports start at 5000.", "Ben")
+    ben.run("sync", "-y")
+    teach(ann, "Hosts have names.", file=f"{AGENT}/hosts.md")
+    trust(ann, f"ben@example.com {public}")
+    ann.run("sync", "-y")
+    assert sorted(facts(ann)) == ['not signed; claims to be by "Ann"', "signed by ben@example.com"]
