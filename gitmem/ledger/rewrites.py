@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.ledger.files import write_atomically
+from gitmem.ledger.files import read_regular, write_atomically
 
 REWRITES_KEPT = 20_000
 """Old and new names of rewritten commits that are kept, 82 bytes a pair; the oldest go first."""
@@ -80,14 +77,6 @@ def _sound(old: str, new: str) -> bool:
 
 
 def _lines(path: Path) -> list[str]:
-    """Lines of a regular file; no link is followed. Raises OSError where it is there and cannot be read."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
-            return []
-        raise
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return []
-        return file.read(REWRITES_KEPT * 130).decode("ascii", "replace").splitlines()
+    """Lines of a regular file. Raises OSError where it is there and cannot be read."""
+    found = read_regular(path, REWRITES_KEPT * 130)
+    return found[0].decode("ascii", "replace").splitlines() if found else []
