@@ -50,14 +50,11 @@ def check_caps(repo: Repository, tree: str, what: str) -> None:
         raise _too_large(what, f"has {agents:,} agents, and {SCOPE_AGENTS:,} are the most")
     blobs = {entry.oid for entries in folders.values() for entry in entries.values() if _is_file(entry)}
     sizes = repo.sizes(sorted(blobs))
-    known: dict[str, tuple[int, int, int]] = {}
-    count, size, opened = _held(tree, folders, sizes, known)
-    for number, (held, most, unit) in enumerate(
-        ((count, SCOPE_ENTRIES, "files"), (size, SCOPE_BYTES, "bytes"), (opened, SCOPE_FOLDERS, "folders"))
-    ):
-        if held > most:
-            where = _heaviest(tree, folders, known, number)
-            raise _too_large(what, f"holds {held:,} {unit}, and {most:,} are the most; look at {where!a}")
+    held = _held(tree, folders, sizes, {})
+    most = {"files": SCOPE_ENTRIES, "bytes": SCOPE_BYTES, "folders": SCOPE_FOLDERS}
+    for number, (unit, limit) in zip(held, most.items(), strict=True):
+        if number > limit:
+            raise _too_large(what, f"holds {number:,} {unit}, and {limit:,} are the most")
 
 
 def no_room(repo: Repository, tree: str, more: int) -> str | None:
@@ -139,20 +136,6 @@ def _held(
                 count, size = count + 1, size + sizes[entry.oid]
         known[tree] = count, size, opened
     return known[tree]
-
-
-def _heaviest(
-    tree: str, folders: dict[str, dict[str, Entry]], known: dict[str, tuple[int, int, int]], number: int
-) -> str:
-    """The folder in which most of what a tree has too much of lies."""
-    where = ""
-    while len(where) < SHOWN:
-        inner = {name: e.oid for name, e in folders[tree].items() if e.mode == TREE}
-        name = max(inner, key=lambda one: (known[inner[one]][number], one), default="")
-        if not name or known[inner[name]][number] * 2 < known[tree][number]:
-            break
-        where, tree = f"{where}{name}/", inner[name]
-    return where or "/"
 
 
 def _about(repo: Repository, agent: str) -> int:

@@ -111,19 +111,6 @@ def test_folders_without_a_file_are_counted_too(objects: Repository) -> None:
         check_caps(objects, _bomb(objects, 15, 10, {"a": Entry(TREE, empty)}), "it")
 
 
-def test_where_most_of_what_is_too_much_lies_is_said(
-    objects: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    full = {f"m{number}.md": _file(objects, b"A.\n") for number in range(5)}
-    with objects.together():
-        few, many = objects.add_tree({"a.md": full["m0.md"]}), objects.add_tree(full)
-        agent = objects.add_tree({"few": Entry(TREE, few), "many": Entry(TREE, many)})
-        tree = objects.add_tree({"main": Entry(TREE, agent)})
-    monkeypatch.setattr(caps, "SCOPE_ENTRIES", 5)
-    with pytest.raises(TooLarge, match="holds 6 files, and 5 are the most; look at 'main/many/'"):
-        check_caps(objects, tree, "it")
-
-
 def test_an_ordinary_tree_passes(objects: Repository) -> None:
     check_caps(objects, _bomb(objects, 1, 3, {"a.md": _file(objects, b"A.\n")}), "it")
 
