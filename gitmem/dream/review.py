@@ -39,11 +39,21 @@ from gitmem.engines.offline.work import Work
 from gitmem.git.repository import Signature
 from gitmem.git.trees import changed_files, read_files, read_paths, write_tree
 from gitmem.ledger.decide import SHORTEST, buried, close, with_memory
-from gitmem.ledger.dreams import Dream, DreamCommit, open_dreams, read_change, read_dream, reviewed
+from gitmem.ledger.dreams import (
+    Dream,
+    DreamCommit,
+    open_dreams,
+    read_change,
+    read_dream,
+    replayed,
+    reviewed,
+    revived,
+    some,
+    whole,
+)
 from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, safe_message
 from gitmem.ledger.merge import check_paths
-from gitmem.ledger.portion import replayed, revived, some, whole
 from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.tombstones import spade
 from gitmem.ledger.workspace import Scope, Workspace

@@ -31,12 +31,15 @@ from gitmem.ledger.dreams import (
     fork_point,
     open_dreams,
     read_dream,
+    replayed,
     reviewed,
+    summed_up,
+    wait_apart,
+    without,
 )
 from gitmem.ledger.inbox import ACCEPTED
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, read_tip
 from gitmem.ledger.merge import check_paths
-from gitmem.ledger.portion import replayed, summed_up, wait_apart, without
 from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.side_branches import Landing, asked, forget_asked, note_asked, with_base
 from gitmem.ledger.tombstones import Spade, spade
