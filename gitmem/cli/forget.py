@@ -14,7 +14,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.flows.edit import forget as carry_out
 from gitmem.flows.edit import left_behind
-from gitmem.ledger.lookup import Found, find
+from gitmem.ledger.lookup import Found, find, find_all
 
 if TYPE_CHECKING:
     from gitmem.ledger.forget import Holding
@@ -87,9 +87,7 @@ def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
 def _forget_everywhere(
     run: Context, name: str, scope: str | None, agent: str | None, dry_run: bool
 ) -> None:
-    from gitmem.ledger.forget import everywhere
-
-    values = [_forget_one(run, found, dry_run) for found in everywhere(run.workspace, name, scope, agent)]
+    values = [_forget_one(run, found, dry_run) for found in find_all(run.workspace, name, scope, agent)]
     if run.out.as_json:
         run.out.json({"forgotten": values, "dry_run": dry_run})
 

@@ -13,19 +13,18 @@ from gitmem.core.errors import UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
-from gitmem.core.names import ARCHIVE, archived_path, file_address, hot_file
+from gitmem.core.names import ARCHIVE, archived_path, hot_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.git.repository import Signature
-from gitmem.git.trees import list_files, read_paths
-from gitmem.ledger.holdings import chosen_agent
+from gitmem.git.trees import read_file, read_paths
 from gitmem.ledger.indexes import with_indexes
-from gitmem.ledger.land import Copies, Tip, Write, Written, land, memory_commit
-from gitmem.ledger.lookup import Ambiguous, Found, chosen_scopes, find, headers
+from gitmem.ledger.land import Copies, Tip, Write, Written, land
+from gitmem.ledger.lookup import Ambiguous, Found
 from gitmem.ledger.paging import standing
-from gitmem.ledger.save_plan import agent_files
+from gitmem.ledger.sayings import texts
 from gitmem.ledger.tombstones import spade, without_logged
-from gitmem.ledger.workspace import Scope, Workspace
+from gitmem.ledger.workspace import Workspace
 
 MOST_LISTED = 10
 BURIED_WORDS = 3
@@ -40,20 +39,29 @@ class Holding:
         scope: `project`, `local` or `user`.
         file: inside the agent's folder.
         claim: what it says.
-        whole: whether nothing is left of the memory without it.
+        memory: None where that is a line of a daily log.
     """
 
     scope: str
     agent: str
     file: str
-    name: str
     claim: Claim
-    whole: bool
+    memory: Memory | None
+
+    @property
+    def name(self) -> str:
+        """What the memory, or the log, is called."""
+        return self.memory.name if self.memory else f"log {PurePosixPath(self.file).stem}"
 
     @property
     def in_log(self) -> bool:
         """Whether it is a line of a daily log, and no memory."""
-        return is_log(f"{self.agent}/{self.file}")
+        return self.memory is None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is left of the memory without it."""
+        return self.memory is not None and without_claim(self.memory, self.claim.key) is None
 
     @property
     def keys(self) -> frozenset[str]:
@@ -138,14 +146,13 @@ def forget_memory(
             return None
         file, data = stands
         current = parse(file, data)
-        known = agent_files(scope.repo, found.agent, tip)
+        at = f"{found.agent}/{tombstone.FILE}"
         # One that was paged out may still have its line.
         home = f"{found.agent}/{hot_file(file)}"
         edits = with_indexes(scope.repo, tip.tree, {f"{found.agent}/{file}": None}, {home})
         buried = buried_keys(current)
         edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
-        stones = with_what.bury(known.get(tombstone.FILE), buried, "forgot")
-        edits[f"{found.agent}/{tombstone.FILE}"] = stones
+        edits[at] = with_what.bury(read_file(scope.repo, tip.tree, at), buried, "forgot")
         return Write(edits, f"Forget {current.name}", replace(told, op="delete"))
 
     return land(scope, plan, who, copies, found.agent)
@@ -263,53 +270,11 @@ def _repeats(one: str, other: str) -> bool:
     )
 
 
-def everywhere(
-    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
-) -> tuple[Found, ...]:
-    """All memories of a name, in all scopes and agents, also archived ones.
-
-    Raises:
-        UsageError: there is none.
-    """
-    sought = name.casefold().removesuffix(".md")
-    found = [
-        find(
-            workspace,
-            f"{one.scope}/{one.agent}/{file_address(one.file)}",
-            whole=True,
-        )
-        for one in headers(workspace, scope, agent, archived=True)
-        if sought in (one.name.casefold(), one.file.rpartition("/")[2].removesuffix(".md").casefold())
-    ]
-    return tuple(found) or (find(workspace, name, scope, agent, whole=True),)
-
-
 def _holdings(workspace: Workspace, scope: str | None, agent: str | None) -> Iterator[Holding]:
-    folder = chosen_agent(agent)
-    for where in chosen_scopes(workspace, scope):
-        yield from _of_scope(where, folder)
-
-
-def _of_log(scope: str, agent: str, file: str, data: bytes) -> Iterator[Holding]:
-    name = f"log {PurePosixPath(file).stem}"
-    for line in filter(str.strip, split(decode(data))):
-        claim = Claim(line, "", normal_form(line, item=True), item=True)
-        yield Holding(scope, agent, file, name, claim, False)
-
-
-def _of_scope(where: Scope, folder: str | None) -> Iterator[Holding]:
-    tip = memory_commit(where.repo, where.ref)
-    if tip is None:
-        return
-    for path, oid in list_files(where.repo, where.repo.commit(tip).tree).items():
-        agent, _, file = path.partition("/")
-        if not file or (folder and agent != folder):
+    for spot, data in texts(workspace, scope, agent):
+        at, memory = spot[:3], None if kind(spot.file) == "log" else parse(spot.file, data)
+        if memory is not None:
+            yield from (Holding(*at, claim, memory) for claim in memory.claims)
             continue
-        if is_log(path):
-            yield from _of_log(where.name, agent, file, where.repo.blob(oid))
-        if kind(path) != "memory":
-            continue
-        memory = parse(file, where.repo.blob(oid))
-        for claim in memory.claims:
-            whole = without_claim(memory, claim.key) is None
-            yield Holding(where.name, agent, file, memory.name, claim, whole)
+        for line in filter(str.strip, split(decode(data))):
+            yield Holding(*at, Claim(line, "", normal_form(line, item=True), item=True), None)

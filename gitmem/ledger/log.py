@@ -33,7 +33,7 @@ from gitmem.git.history import touching
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.holdings import Spot, chosen_agent
-from gitmem.ledger.lookup import Ambiguous, Found, find, readings
+from gitmem.ledger.lookup import Ambiguous, Found, find, opened, readings
 from gitmem.ledger.moments import commits_at, is_root
 from gitmem.ledger.push_plan import beside
 from gitmem.ledger.workspace import Scope, Workspace
@@ -248,8 +248,7 @@ def last_known(
             "Say which: give it as scope/agent/name, or narrow with --scope and --agent.",
         )
     (spot,) = gone
-    memory = read_memory(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
-    return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
+    return opened(workspace, spot)
 
 
 def _last(repo: Repository, tip: str, paths: tuple[str, ...]) -> dict[str, Commit]:

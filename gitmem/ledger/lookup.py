@@ -159,11 +159,7 @@ def find(
     if logs and day and not matches:
         matches = _logs_named(workspace, meanings, at, now) or _matching(known, read, whole=whole)
     if len(matches) == 1:
-        from gitmem.core.memory import parse
-
-        spot = matches[0]
-        memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
-        return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
+        return opened(workspace, matches[0])
     if matches:
         listed = [spot.address for spot in matches[:MOST_LISTED]]
         more = f" and {len(matches) - MOST_LISTED} more" if len(matches) > MOST_LISTED else ""
@@ -179,6 +175,29 @@ def find(
         raise UsageError(f"There is no daily log of {day[1]}{where}", "See the logs: git mem list --logs")
     hint = LOG_HINT if day else _close(known, name, at)
     raise UsageError(f"There is no memory named {name!r}{_where(scope, agent, at)}", hint)
+
+
+def find_all(
+    workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
+) -> tuple[Found, ...]:
+    """All memories of a name, in all scopes and agents, also archived ones; arguments as for `find`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for read in readings(name, scope, agent):
+        known = _held(workspace, read.scope, read.agent, None, None)
+        if matches := _matching(known, read, whole=True):
+            return tuple(opened(workspace, spot) for spot in matches)
+    return (find(workspace, name, scope, agent, whole=True),)
+
+
+def opened(workspace: Workspace, spot: Spot) -> Found:
+    """A memory or log that stands there, with what it says."""
+    from gitmem.core.memory import parse
+
+    memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
+    return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
 
 
 def find_index(

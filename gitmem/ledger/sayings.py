@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import lru_cache
 
 from gitmem.core.account import claims_at, is_memory, path_of, reference
@@ -18,7 +19,7 @@ from gitmem.core.names import kind
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.git.repository import Commit, MissingObject, Repository
-from gitmem.ledger.holdings import chosen_agent, memory_files
+from gitmem.ledger.holdings import Spot, chosen_agent, memory_files
 from gitmem.ledger.moments import commits_at
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
@@ -71,22 +72,36 @@ def sayings(
     if not sought:
         raise UsageError(f"{text!r} has no words to look for", "For example: --text 'real database'")
     found: list[Saying] = []
-    for where, commit in commits_at(workspace, scope, at, now):
-        for folder, files in memory_files(where.repo, commit, chosen_agent(agent), logs=True).items():
-            for file, oid in files.items():
-                rank, claims = _said(where, file, oid, sought)
-                if claims:
-                    found.append(Saying(where, folder, file, commit, claims, rank))
+    for spot, data in texts(workspace, scope, agent, at, now):
+        rank, claims = _said(spot.file, data, sought)
+        if claims:
+            where = workspace.scope(spot.scope)
+            found.append(Saying(where, spot.agent, spot.file, spot.commit, claims, rank))
     best = min((one.rank for one in found), default=0)
     return tuple(sorted((one for one in found if one.rank < 2 or best == 2), key=lambda one: one.rank))
 
 
-def _said(scope: Scope, file: str, oid: str, sought: tuple[str, ...]) -> tuple[int, frozenset[str]]:
+def texts(
+    workspace: Workspace,
+    scope: str | None = None,
+    agent: str | None = None,
+    at: str | None = None,
+    now: float | None = None,
+) -> Iterator[tuple[Spot, bytes]]:
+    """Yields memories and daily logs with their content, hot and archived; damaged ones are passed over.
+
+    Args:
+        scope, agent, at, now: as for `lookup.find`.
+    """
+    for where, commit in commits_at(workspace, scope, at, now):
+        for folder, files in memory_files(where.repo, commit, chosen_agent(agent), logs=True).items():
+            for file, oid in files.items():
+                with suppress(MissingObject):
+                    yield Spot(where.name, folder, file, oid, commit), where.repo.blob(oid)
+
+
+def _said(file: str, data: bytes, sought: tuple[str, ...]) -> tuple[int, frozenset[str]]:
     """How well a memory says it, and which of its claims do so best."""
-    try:
-        data = scope.repo.blob(oid)
-    except MissingObject:
-        return 3, frozenset()
     plain = unicodedata.normalize("NFC", decode(data)).casefold()
     if not all(word in plain for word in sought):
         return 3, frozenset()
