@@ -26,7 +26,7 @@ from gitmem.flows.save import code_tree, save_all
 from gitmem.git.command import config_get
 from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
-from gitmem.ledger.record import read_record
+from gitmem.ledger.layout import read_record
 from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
 from gitmem.ledger.workspace import LIVE_FOLDERS, SHARED_REF, Workspace
 from gitmem.transcripts.privacy import ignoring

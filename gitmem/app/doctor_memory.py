@@ -29,8 +29,7 @@ from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObje
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import Tip, check_format, is_memory, root_name, root_objects
-from gitmem.ledger.layout import blob_name, displaced_files
-from gitmem.ledger.record import Record, read_record
+from gitmem.ledger.layout import Record, blob_name, displaced_files, read_record
 from gitmem.ledger.working_copy import scan
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
 

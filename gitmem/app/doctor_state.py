@@ -22,7 +22,7 @@ from gitmem.flows.place import start_worker
 from gitmem.git.command import worktrees
 from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
 from gitmem.ledger.files import CATALOG
-from gitmem.ledger.record import read_record, record_path
+from gitmem.ledger.layout import read_record, record_path
 from gitmem.ledger.workspace import LIVE_FOLDERS, Scope
 from gitmem.search import database
 from gitmem.search.index import Catalog

@@ -27,10 +27,10 @@ from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.land import read_tip
+from gitmem.ledger.layout import read_record
 from gitmem.ledger.lookup import Found
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.projects import Choice, choose_project, note_project, unite_projects
-from gitmem.ledger.record import read_record
 from gitmem.ledger.working_copy import Saved, moved_record, scan
 from gitmem.ledger.workspace import (
     LIVE_FOLDERS,

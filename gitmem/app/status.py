@@ -27,9 +27,9 @@ from gitmem.ledger.failures import Failure, resting
 from gitmem.ledger.holdings import keeps_logs, memories
 from gitmem.ledger.indexes import disputed_indexes
 from gitmem.ledger.land import memory_commit
+from gitmem.ledger.layout import read_record
 from gitmem.ledger.lookup import daily_logs
 from gitmem.ledger.merge import standing_aside
-from gitmem.ledger.record import read_record
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.signatures import Trust, trust
 from gitmem.ledger.state import Space, notice

@@ -13,9 +13,9 @@ from gitmem.cli.words import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
 from gitmem.ledger.holdings import chosen_agent
+from gitmem.ledger.layout import read_record
 from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import is_root, resolve_all
-from gitmem.ledger.record import read_record
 from gitmem.ledger.working_copy import check_out, unpin, unsaved
 from gitmem.ledger.workspace import LiveDirectory, Workspace
 

@@ -51,11 +51,11 @@ from gitmem.ledger.dreams import (
     some,
     whole,
 )
+from gitmem.ledger.forget import spade
 from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, safe_message
 from gitmem.ledger.merge import check_paths
 from gitmem.ledger.proposals import dreams_in
-from gitmem.ledger.tombstones import spade
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
 from gitmem.rules.findable import Recalled

@@ -20,9 +20,8 @@ from gitmem.git.repository import TREE, MissingObject, Signature
 from gitmem.git.trees import list_files
 from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
-from gitmem.ledger.layout import blob_name
+from gitmem.ledger.layout import Record, blob_name, read_record, records
 from gitmem.ledger.paging import known_ages, page
-from gitmem.ledger.record import Record, read_record, records
 from gitmem.ledger.save_plan import Part, Plan, Request, Split
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.working_copy import Saved, follow_move, in_history, look, save, scan

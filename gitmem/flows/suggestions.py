@@ -19,10 +19,10 @@ from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import as_logged, claim_keys, moment
+from gitmem.ledger.forget import spade
 from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, together
 from gitmem.ledger.suggestions import AGENT, Suggestion, settle, to_land
-from gitmem.ledger.tombstones import spade
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 

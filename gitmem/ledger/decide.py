@@ -37,12 +37,12 @@ from gitmem.ledger.dreams import (
     wait_apart,
     without,
 )
+from gitmem.ledger.forget import Spade, spade
 from gitmem.ledger.inbox import ACCEPTED
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, read_tip
 from gitmem.ledger.merge import check_paths
 from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.side_branches import Landing, asked, forget_asked, note_asked, with_base
-from gitmem.ledger.tombstones import Spade, spade
 from gitmem.ledger.workspace import DREAMS, SHARED_REF, TURNED_DOWN, Scope, Workspace
 from gitmem.rules.account import where_they_stand
 from gitmem.rules.rule import Finding

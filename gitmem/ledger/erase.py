@@ -25,8 +25,8 @@ from gitmem.git.repository import Repository
 from gitmem.ledger.epochs import FORMER_DAYS, expired
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import root_objects
+from gitmem.ledger.layout import read_record, records, write_record
 from gitmem.ledger.memory_refs import MemoryRefs, clear_logs
-from gitmem.ledger.record import read_record, records, write_record
 from gitmem.values import dataclass
 
 JOURNAL = Path("gitmem") / "erase.json"

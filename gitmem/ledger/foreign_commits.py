@@ -56,9 +56,9 @@ from gitmem.git.trees import (
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.indexes import Hot
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, root_name
+from gitmem.ledger.layout import Record
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import is_kept
-from gitmem.ledger.record import Record
 from gitmem.values import dataclass
 
 SUBJECT = "Tidy memory after a merge"

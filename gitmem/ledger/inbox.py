@@ -32,6 +32,7 @@ from gitmem.git.repository import TREE, RefMoved, Repository, Signature, short_n
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.epochs import apart
+from gitmem.ledger.forget import spade
 from gitmem.ledger.indexes import hot, with_indexes
 from gitmem.ledger.land import Copies, Ref, Tip, Write, Written, land, root_commit
 from gitmem.ledger.merge import merge_commits
@@ -49,7 +50,6 @@ from gitmem.ledger.side_branches import (
     with_base,
     with_part,
 )
-from gitmem.ledger.tombstones import spade
 from gitmem.ledger.workspace import DREAMS, INBOX, SHARED_REF, TURNED_DOWN, Workspace
 from gitmem.values import dataclass
 

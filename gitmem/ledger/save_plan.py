@@ -28,10 +28,9 @@ from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, su
 from gitmem.ledger.caps import no_room
 from gitmem.ledger.foreign_commits import is_lost
 from gitmem.ledger.land import Tip
-from gitmem.ledger.layout import Displaced, blob_name, is_laid_out
+from gitmem.ledger.layout import Displaced, Record, blob_name, is_laid_out
 from gitmem.ledger.merge import misfits
 from gitmem.ledger.paging import archived
-from gitmem.ledger.record import Record
 from gitmem.ledger.workspace import LiveDirectory
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen

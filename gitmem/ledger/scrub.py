@@ -25,9 +25,19 @@ from gitmem.ledger.counterparts import match
 from gitmem.ledger.epochs import Epoch, apart, epoch_of
 from gitmem.ledger.erase import leave_epoch, left_behind, note_clean, old_tips
 from gitmem.ledger.files import CATALOG, COMMITS, WARNINGS, delete_index, linked, write_atomically
-from gitmem.ledger.layout import ASIDE, blob_name, displaced_files, is_laid_out, label, replace_file
+from gitmem.ledger.layout import (
+    ASIDE,
+    Record,
+    blob_name,
+    displaced_files,
+    is_laid_out,
+    label,
+    read_record,
+    records,
+    replace_file,
+    write_record,
+)
 from gitmem.ledger.memory_refs import memory_refs
-from gitmem.ledger.record import Record, read_record, records, write_record
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.state import FILE as STATE
 from gitmem.ledger.state import scrub as scrub_entries

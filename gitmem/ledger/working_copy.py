@@ -29,15 +29,19 @@ from gitmem.ledger.land import Tip, Write, Written, land, read_tip
 from gitmem.ledger.layout import (
     ASIDE,
     Displaced,
+    Record,
     blob_name,
     displaced_files,
     is_laid_out,
     label,
     names_below,
+    read_record,
+    record_path,
+    records,
     replace_file,
     sweep,
+    write_record,
 )
-from gitmem.ledger.record import Record, read_record, record_path, records, write_record
 from gitmem.ledger.save_plan import (
     STALE_SECONDS,
     VANISHED,

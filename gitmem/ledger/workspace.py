@@ -98,7 +98,7 @@ class LiveDirectory:
     @property
     def key(self) -> str:
         """Name of its record and lock."""
-        from gitmem.ledger.record import record_key  # a prompt's hook looks at no live directory
+        from gitmem.ledger.layout import record_key  # a prompt's hook looks at no live directory
 
         return record_key(self.path)
 
@@ -164,7 +164,7 @@ class Workspace:
         """The repository whose memory stands in the folder that the client uses for this one, too."""
         if self._auto_memory is None:
             return None
-        from gitmem.ledger.record import read_record, record_key
+        from gitmem.ledger.layout import read_record, record_key
 
         record = read_record(self.private_state, record_key(self._auto_memory))
         home = Path(record.home) if record is not None and record.home else self.layout.common_dir

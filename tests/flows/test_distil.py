@@ -171,7 +171,7 @@ def test_a_rejected_fact_is_settled_and_the_others_are_taken(ground: Ground) -> 
 
 
 def test_a_forgotten_fact_is_settled(ground: Ground) -> None:
-    from gitmem.ledger.tombstones import spade
+    from gitmem.ledger.forget import spade
 
     place = ground.scope("local")
     with_what = spade(ground.workspace, place, ground.now)

@@ -120,7 +120,7 @@ def test_what_was_rejected_is_not_proposed_again_because_another_line_says_it(gr
 
 
 def test_what_was_forgotten_in_a_memorys_words_is_not_made_again(ground: Ground) -> None:
-    from gitmem.ledger.tombstones import spade
+    from gitmem.ledger.forget import spade
 
     tell(ground, [LINTER, line("we tag releases with a v", "2026-11-10T15:00:00")])
     place = ground.scope("local")

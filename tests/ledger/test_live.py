@@ -13,7 +13,7 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger import save_plan, working_copy
-from gitmem.ledger.record import read_record, record_path, write_record
+from gitmem.ledger.layout import read_record, record_path, write_record
 from gitmem.ledger.save_plan import Request
 from gitmem.ledger.working_copy import Saved, look, save
 from gitmem.ledger.workspace import (

@@ -18,7 +18,7 @@ from gitmem.git.repository import BLOB, LINK, TREE, Entry, Repository, Signature
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger import layout, working_copy
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.record import read_record, record_path
+from gitmem.ledger.layout import read_record, record_path
 from gitmem.ledger.save_plan import Request
 from gitmem.ledger.working_copy import Saved, look
 from gitmem.ledger.workspace import LiveDirectory

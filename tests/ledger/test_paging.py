@@ -25,9 +25,9 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger.land import Write, Written, land, read_tip
+from gitmem.ledger.layout import record_path
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page, standing
-from gitmem.ledger.record import record_path
 from gitmem.ledger.working_copy import Saved
 from gitmem.ledger.workspace import LiveDirectory, Scope, Workspace
 from gitmem.search.index import Catalog
