@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gitmem.core import index, tombstone
-from gitmem.core.daily_log import line_keys, lost_lines, merge_lines, split, without_lines
+from gitmem.core.daily_log import line_keys, lost_lines, split, with_every_line, without_lines
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind, merge_trees, without
@@ -183,7 +183,7 @@ def plan_save(
     here = with_displaced(repo, known, base, here, displaced, older)
     _follow_code(request, known, base, here)
     held = _hold_absent(request, known, seen, base, here)
-    held |= keep_lines(base, here)
+    held |= _keep_lines(live.agent, base, here)
     theirs = agent_files(repo, live.agent, tip, read)
     paged = _paged_out(live, tip, known, base, here, theirs)
     # What stands as it was laid out was stored then, also where the tip has less of it by now.
@@ -368,20 +368,38 @@ def _hold_forgotten(base: Mapping[str, bytes], kept: dict[str, bytes], stones: s
         return {}
     is_buried = tombstone.finder(tombstone.parse(stones), "forgot")
     known = {key for name, data in base.items() if kind(name) == "memory" for key in keys(name, data)}
-    held = without_forgotten(base, kept, is_buried)
-    for name in [name for name, data in kept.items() if kind(name) == "memory" and base.get(name) != data]:
-        memory = parse(name, kept[name])
-        gone = frozenset(c.id for c in memory.parsed.claims if c.key not in known and is_buried(c.key))
-        if not gone:
+    held: dict[str, str] = {}
+    for name in [name for name, data in kept.items() if base.get(name) != data]:
+        if kind(name) == "log":
+            left = _lines_left(base.get(name, b""), kept[name], is_buried)
+        elif kind(name) == "memory":
+            left = _claims_left(name, kept[name], lambda key: key not in known and is_buried(key))
+        else:
+            continue
+        if left == kept[name]:
             continue
         held[name] = FORGOTTEN
-        if len(gone) < len(memory.parsed.claims):
-            kept[name] = without(memory, gone).render()
-        elif name in base:
-            kept[name] = base[name]
+        if left.strip() or name in base:
+            kept[name] = left or base[name]
         else:
             del kept[name]
     return held
+
+
+def _claims_left(name: str, data: bytes, is_gone: Callable[[str], bool]) -> bytes:
+    """A memory without some of its claims; empty where none is left."""
+    memory = parse(name, data)
+    gone = frozenset(claim.id for claim in memory.parsed.claims if is_gone(claim.key))
+    if not gone:
+        return data
+    return without(memory, gone).render() if len(gone) < len(memory.parsed.claims) else b""
+
+
+def _lines_left(before: bytes, now: bytes, is_buried: Callable[[str], bool]) -> bytes:
+    """A log without those of its new lines that were forgotten."""
+    there, text = set(split(decode(before))), decode(now)
+    gone = [line for line in split(text) if line not in there and any(map(is_buried, line_keys(line)))]
+    return encode(without_lines(text, gone)) if gone else now
 
 
 def _hold_surplus(repo: Repository, tip: Tip, kept: dict[str, bytes], known: set[str]) -> dict[str, str]:
@@ -458,7 +476,7 @@ def _target(
     return target
 
 
-def keep_lines(base: Mapping[str, bytes], here: dict[str, bytes]) -> dict[str, str]:
+def _keep_lines(agent: str, base: Mapping[str, bytes], here: dict[str, bytes]) -> dict[str, str]:
     """Puts lines that were changed or removed back into the logs of `here`.
 
     Args:
@@ -467,42 +485,18 @@ def keep_lines(base: Mapping[str, bytes], here: dict[str, bytes]) -> dict[str, s
     Returns:
         File to what a person should know of it.
     """
+    logs = {name: data for name, data in base.items() if kind(name) == "log" and here.get(name) != data}
+    now = {name: here[name] for name in logs.keys() & here.keys()}
+    whole = _unrooted(agent, with_every_line(rooted(agent, logs), rooted(agent, now), {}))
     told: dict[str, str] = {}
-    for name, data in base.items():
-        if kind(name) != "log" or here.get(name) == data:
-            continue
-        before, now = decode(data), decode(here.get(name, b""))
-        lost = lost_lines(before, now)
-        if lost:
-            here[name] = encode(merge_lines("", before, now)) if now.strip() else data
-            told[name] = (
-                f"is a log, which is only added to: {counted(len(lost), 'line')} that went or changed "
-                "stands there again; to take one out: git mem forget --claim TEXT"
-            )
+    for name in [name for name in logs if whole.get(name, b"") != now.get(name, b"")]:
+        lost = lost_lines(decode(logs[name]), decode(now.get(name, b"")))
+        here[name] = whole[name] if now.get(name, b"").strip() else logs[name]
+        told[name] = (
+            f"is a log, which is only added to: {counted(len(lost), 'line')} that went or changed "
+            "stands there again; to take one out: git mem forget --claim TEXT"
+        )
     return told
-
-
-def without_forgotten(
-    base: Mapping[str, bytes], kept: dict[str, bytes], is_buried: Callable[[str], bool]
-) -> dict[str, str]:
-    """Takes lines out of the logs of `kept` that were forgotten and are written again.
-
-    Returns:
-        File to why it is not taken in whole.
-    """
-    held: dict[str, str] = {}
-    for name in [name for name, data in kept.items() if kind(name) == "log" and base.get(name) != data]:
-        there, text = set(split(decode(base.get(name, b"")))), decode(kept[name])
-        gone = [line for line in split(text) if line not in there and any(map(is_buried, line_keys(line)))]
-        if not gone:
-            continue
-        held[name] = FORGOTTEN
-        left = without_lines(text, gone)
-        if left.strip() or name in base:
-            kept[name] = encode(left)
-        else:
-            del kept[name]
-    return held
 
 
 def read_before(
