@@ -20,7 +20,7 @@ from gitmem.core.memory import parse
 from gitmem.core.names import INDEX, agent_name, is_memory_file, unfit
 from gitmem.core.text import decode, encode
 from gitmem.git.repository import TREE, Repository
-from gitmem.git.trees import list_files, subtree, write_tree
+from gitmem.git.trees import list_files, subtree
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.layout import names_below
 from gitmem.rules.snapshot import FORMAT, FUTURE_SECONDS, MOST_FILES, STATE_BYTES, STATE_FILE, digest
@@ -113,20 +113,16 @@ def read_worktree(top: Path, parents: Collection[str]) -> tuple[dict[str, Snapsh
             below, _ = names_below(path)
             problems |= _misnamed(f"{parent}/{path.name}", below)
             names = list(filter(is_kept, below))[: MOST_FILES + 1]
-            files = {name: _read(path / name, most_bytes(name)) for name in names}
+            files = {name: _read(path / name, _most_bytes(name)) for name in names}
             held_at = int((path / STATE_FILE).lstat().st_mtime)
             _collect(parent, path.name, state_file, files, held_at, found, problems)
     return found, problems
 
 
 def read_commit(
-    repo: Repository, commit: str, parents: Collection[str], unread: Collection[str] = ()
+    repo: Repository, commit: str, parents: Collection[str]
 ) -> tuple[dict[str, Snapshot], dict[str, str]]:
-    """Reads the snapshots that a code commit holds; arguments and result as for `read_worktree`.
-
-    Args:
-        unread: names of blobs that are too large to be read.
-    """
+    """Reads the snapshots that a code commit holds; arguments and result as for `read_worktree`."""
     found: dict[str, Snapshot] = {}
     problems: dict[str, str] = {}
     code = repo.commit(commit)
@@ -140,13 +136,18 @@ def read_commit(
                 continue
             problems |= _misnamed(f"{parent}/{name}", entries)
             names = sorted(filter(is_kept, entries))[: MOST_FILES + 1]
-            files = {n: None if entries[n] in unread else repo.blob(entries[n]) for n in names}
-            state_file = b"" if entries[STATE_FILE] in unread else repo.blob(entries[STATE_FILE])
+            # A commit can hold any size, which is not to be read into memory.
+            sizes = repo.sizes(sorted({entries[each] for each in (*names, STATE_FILE)}))
+            files = {
+                each: repo.blob(entries[each]) if sizes[entries[each]] <= _most_bytes(each) else None
+                for each in (*names, STATE_FILE)
+            }
+            state_file = files.pop(STATE_FILE) or b""
             _collect(parent, name, state_file, files, code.committer.time, found, problems)
     return found, problems
 
 
-def most_bytes(name: str) -> int:
+def _most_bytes(name: str) -> int:
     """Largest size at which a file of a snapshot, by its name, is read."""
     return {INDEX: OTHER_BYTES, STATE_FILE: STATE_BYTES}.get(name, MEMORY_BYTES)
 
@@ -260,11 +261,6 @@ def write_attributes(top: Path, parent: Path) -> bool:
     return True
 
 
-def snapshot_tree(repo: Repository, agent: str, files: Mapping[str, bytes]) -> str:
-    """Stores a snapshot's files as a memory tree with that one agent."""
-    return write_tree(repo, None, {f"{agent}/{name}": data for name, data in files.items()})
-
-
 def _collect(
     parent: str,
     name: str,
@@ -295,11 +291,13 @@ def _collect(
         problems[folder] = f"it has more than {MOST_FILES:,} files"
     elif agent not in found:
         good = {
-            file: data for file, data in files.items() if data is not None and len(data) <= most_bytes(file)
+            file: data
+            for file, data in files.items()
+            if data is not None and len(data) <= _most_bytes(file)
         }
         known = value.get("digest")
         says = known if isinstance(known, str) else ""
-        found[agent] = Snapshot(agent, folder, seconds, says, good, _is_paged(value))
+        found[agent] = Snapshot(agent, folder, seconds, says, good, value.get("paged") is True)
 
 
 MOST_NAMED = 20
@@ -329,10 +327,6 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object in which git, uniting line by line, may have put a key twice: the newest moment counts."""
     moments = [{key: value} for key, value in pairs if key == "updatedAt" and _seconds({key: value})]
     return dict(pairs) | max(moments, key=lambda one: _seconds(one) or 0, default={})
-
-
-def _is_paged(value: Mapping[str, Any]) -> bool:
-    return value.get("paged") is True
 
 
 def _seconds(value: Mapping[str, Any]) -> int | None:

@@ -29,7 +29,7 @@ from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.git.remote import Remote
 from gitmem.git.repository import TREE, Repository, Signature
-from gitmem.git.trees import hot_files, list_files, read_files, read_paths, subtree
+from gitmem.git.trees import hot_files, list_files, read_files, read_paths, subtree, write_tree
 from gitmem.ledger.land import ROOT_SIGNATURE, Copies, Tip, Write, Written, land, memory_commit
 from gitmem.ledger.paging import archived
 from gitmem.ledger.push_plan import kept, memories
@@ -38,11 +38,9 @@ from gitmem.ledger.snapshot import (
     Snapshot,
     State,
     is_kept,
-    most_bytes,
     publishable,
     read_commit,
     read_worktree,
-    snapshot_tree,
     stamp,
     state,
     write_attributes,
@@ -217,7 +215,7 @@ def record_commit(repo: Repository, snapshot: Snapshot) -> str:
     who = replace(ROOT_SIGNATURE, time=snapshot.updated_at)
     message = format_message(_TAKEN + snapshot.agent, Provenance(op="sync", writer="sync"))
     with repo.together():
-        tree = snapshot_tree(repo, snapshot.agent, snapshot.files)
+        tree = write_tree(repo, None, _rooted(snapshot.agent, snapshot.files))
         return repo.add_commit(tree, (), who, who, message)
 
 
@@ -248,8 +246,7 @@ def _trusted(
     done = workspace.git.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], cwd=top, check=False)
     if done.returncode:
         return {}, "", {}
-    unread = _too_large(workspace, done.text, parents)
-    found, problems = read_commit(workspace.code, done.text, parents, unread)
+    found, problems = read_commit(workspace.code, done.text, parents)
     return found, name.removeprefix("refs/remotes/"), problems
 
 
@@ -264,17 +261,6 @@ def _default_branch(remotes: Sequence[Remote]) -> str | None:
     named = {one.name: one for one in remotes}
     found = named.get(chosen) or named.get("origin")
     return found.default_branch() if found else None
-
-
-def _too_large(workspace: Workspace, commit: str, parents: tuple[str, str]) -> frozenset[str]:
-    """Blobs of snapshots that are not to be read into memory: a commit can hold any size."""
-    words = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *parents]
-    listed = workspace.git.run(words, git_dir=workspace.layout.common_dir, check=False).text
-    rows = (row.partition("\t") for row in listed.split("\0") if row)
-    files = ((*about.split(), path.rpartition("/")[2]) for about, _, path in rows)
-    return frozenset(
-        oid for _, _, oid, size, name in files if size.isdigit() and int(size) > most_bytes(name)
-    )
 
 
 def _taken(workspace: Workspace, tip: Tip | None) -> dict[str, dict[str, int]]:
