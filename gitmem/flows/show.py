@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.core.merge import kind
-from gitmem.core.names import hot_path, is_archived
+from gitmem.core.names import hot_path, is_archived, kind
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
 from gitmem.git.repository import MissingObject
 from gitmem.git.trees import changed_files, read_paths
-from gitmem.ledger.log import ClaimChange, claim_diff
 from gitmem.ledger.lookup import Found, Listed, age, find
 from gitmem.ledger.workspace import Scope, Workspace
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.flows.rule_files import PromotedMemory
+    from gitmem.ledger.log import ClaimChange
     from gitmem.ledger.rule_record import HeadRule
     from gitmem.ledger.signatures import MemoryProof
 
@@ -212,5 +211,7 @@ def of_file(scope: Scope, path: str, before: bytes | None, after: bytes | None) 
         before, after: content; None where there is no file.
     """
     if kind(path) in ("memory", "log") and before != after:
+        from gitmem.ledger.log import claim_diff  # a list compares nothing
+
         state = "added" if before is None else "deleted" if after is None else "changed"
         yield FileDiff(scope.name, path, state, claim_diff(path, before, after))
