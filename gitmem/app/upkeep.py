@@ -20,7 +20,7 @@ from gitmem.app.renewal import renew_hooks
 from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line
-from gitmem.dream.log_facts import unsettled
+from gitmem.dream.gather import unsettled
 from gitmem.flows.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.flows.code_reach import warm
 from gitmem.flows.context import Edges

@@ -30,7 +30,6 @@ from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Fate, FateKind, Provenance, Usage
 from gitmem.dream.gather import Sources, gather, keys_of
 from gitmem.dream.proof import prove_plan, refuse, sessions_behind
-from gitmem.dream.record import known_apart, read_compared, read_nothing
 from gitmem.dream.schedule import Held
 from gitmem.engines.engine import (
     Compared,
@@ -43,13 +42,14 @@ from gitmem.engines.engine import (
     untold,
 )
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.sessions import corrections
+from gitmem.engines.offline.corrections import corrections
 from gitmem.git.locks import Locked
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files, write_tree
+from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.trees import changed_files, read_files, write_tree
 from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
 from gitmem.ledger.land import Tip, read_tip, safe_message
 from gitmem.ledger.proposals import dreams_in, let_wait, taken
+from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import errors
 from gitmem.rules.findable import Recalled
@@ -489,3 +489,105 @@ def _disputes(claims: Mapping[str, Claim]) -> set[tuple[str, str]]:
 def _paths(change: DreamChange) -> set[str]:
     """All memories that a change is about."""
     return set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))
+
+
+_COMPARED = Space("dream compared", 100, ("dream/*/compared.json",), of_folder)
+"""By memory ref; one of 100,000 pairs is 16 MB, and most have a few dozen."""
+
+RULES = 4
+"""Raised when the engine finds other pairs than before: what an older one noted is compared anew."""
+
+MOST_PAIRS = 100_000
+"""Of one note; a longer one is not written."""
+
+
+_NOTHING = Space("dream nothing", 100)
+"""By memory ref, what the last dream that proposed nothing looked at, and what it told a person."""
+
+WEEK = 7 * 86_400.0
+"""Seconds for which that holds: what dreams may give up, and what logs tell of a day, changes with time."""
+
+
+def read_nothing(scope: Scope, looked_at: Mapping[str, str], now: float) -> tuple[str, ...] | None:
+    """What a dream told that proposed nothing of the same; None where something is other than it was.
+
+    Args:
+        looked_at: all that decides what is proposed: names of trees and commits, and the like.
+        now: epoch seconds.
+    """
+    note = _NOTHING.get(scope.state, scope.ref)
+    try:
+        same = note["rules"] == RULES and note["looked at"] == dict(looked_at)
+        return tuple(map(str, note["notes"])) if same and 0 <= now - float(note["time"]) < WEEK else None
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return None
+
+
+def note_nothing(scope: Scope, looked_at: Mapping[str, str], now: float, notes: Iterable[str]) -> None:
+    """Notes that nothing was proposed of this. Best effort: without the note the next dream looks again."""
+    note = {"rules": RULES, "looked at": dict(looked_at), "time": now, "notes": [*notes]}
+    _NOTHING.put(scope.state, scope.ref, note)
+
+
+def read_compared(scope: Scope, tree: str) -> Compared | None:
+    """What need not be compared again, with what changed since then as to be compared.
+
+    Args:
+        tree: of the memory ref now.
+
+    Returns:
+        None where there is no note, other rules wrote it, or its tree is gone.
+    """
+    note = _COMPARED.get(scope.state, scope.ref)
+    try:
+        if note["rules"] != RULES:
+            return None
+        pairs = tuple((str(one), str(other), float(share)) for one, other, share in note["pairs"])
+        changed = frozenset(map(str, note["changed"])) | _since(scope.repo, str(note["tree"]), tree)
+    except (ValueError, KeyError, TypeError, OverflowError, MissingObject):
+        return None
+    return Compared(changed, pairs)
+
+
+def note_compared(scope: Scope, tree: str, compared: Compared) -> None:
+    """Notes what a dream of all agents compared. Best effort: without the note the next one takes longer.
+
+    Args:
+        tree: of the memory ref that it started from.
+    """
+    if len(compared.pairs) <= MOST_PAIRS:
+        note = {"rules": RULES, "tree": tree, "changed": sorted(compared.changed), "pairs": compared.pairs}
+        _COMPARED.put(scope.state, scope.ref, note)
+
+
+def _since(repo: Repository, before: str, now: str) -> frozenset[str]:
+    return frozenset(filter(is_memory, changed_files(repo, before, now)))
+
+
+_APART = Space("dream apart", 50, ("dream-apart.json",))
+
+KEPT = 5_000
+"""Keys of one scope and engine, the newest: 20 a dream last for most of a year of nights."""
+
+
+def known_apart(scope: Scope, engine: str) -> frozenset[str]:
+    """The keys of pairs that an engine need not be asked about."""
+    return frozenset(_keys(_APART.get(scope.state, _name(scope, engine))))
+
+
+def keep_apart(scope: Scope, engine: str, keys: Iterable[str]) -> None:
+    """Remembers pairs as two things. Best effort: what is lost is asked once more."""
+    if fresh := list(keys):
+        _APART.update(
+            scope.state,
+            _name(scope, engine),
+            lambda known: list(dict.fromkeys([*_keys(known), *fresh]))[-KEPT:],
+        )
+
+
+def _keys(found: object) -> list[str]:
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _name(scope: Scope, engine: str) -> str:
+    return f"{scope.name} {engine}"

@@ -203,8 +203,8 @@ def in_place_of(before: Request, change: Change, known: Known) -> Change | None:
     Returns:
         None where none does: somebody made something else of it.
     """
+    from gitmem.core.memory import with_after
     from gitmem.engines.offline.corrections import replaced
-    from gitmem.engines.offline.revision import with_after
 
     taught = parse_body(wanted(before, datetime.fromtimestamp(0, UTC), True, "").body).claims
     at = known.find(change.agent, taught[0].key) if taught else None

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.dream.gather import Sources
-from gitmem.dream.record import keep_apart, note_compared, note_nothing
 from gitmem.dream.review import Refreshed, find_dream, refresh
-from gitmem.dream.run import DreamPlan, carry_out, plan_dream
+from gitmem.dream.run import DreamPlan, carry_out, keep_apart, note_compared, note_nothing, plan_dream
 from gitmem.dream.schedule import (
     SESSIONS,
     Asked,

@@ -15,7 +15,7 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.dream.log_facts import accounts
+from gitmem.dream.gather import accounts
 from gitmem.engines.budget import Spending
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import ledger_for

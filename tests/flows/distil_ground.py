@@ -9,7 +9,7 @@ from dream_ground import ANN, Ground
 
 from gitmem.core.daily_log import LogLine
 from gitmem.core.trailers import Provenance
-from gitmem.dream.log_facts import unsettled
+from gitmem.dream.gather import unsettled
 from gitmem.dream.review import Dream, find_dream
 from gitmem.flows.dream import dream
 from gitmem.git.repository import Signature

@@ -19,8 +19,7 @@ from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.daily_log import LogLine
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, FateKind, Provenance, format_message
-from gitmem.dream.gather import MOST_LINES, Sources
-from gitmem.dream.log_facts import unsettled
+from gitmem.dream.gather import MOST_LINES, Sources, unsettled
 from gitmem.dream.proof import prove_branch, prove_plan
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold

@@ -19,7 +19,7 @@ from scripted_api import Step as Answer
 
 from gitmem.core.account import references
 from gitmem.core.errors import CheckFailed, EngineError
-from gitmem.dream.record import keep_apart, known_apart
+from gitmem.dream.run import keep_apart, known_apart
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import Step
 from gitmem.engines.messages import ApiSettings

@@ -11,8 +11,7 @@ from dream_ground import DAY, TWICE, Ground, make_ground, memory
 
 from gitmem.core.memory import create
 from gitmem.dream.gather import Sources
-from gitmem.dream.record import RULES, note_nothing, read_compared
-from gitmem.dream.run import plan_dream
+from gitmem.dream.run import RULES, note_nothing, plan_dream, read_compared
 from gitmem.dream.schedule import lock_folder
 from gitmem.engines.engine import Compared, ConsolidateInput, Observation
 from gitmem.engines.offline import OfflineEngine

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transcripts import Transcript, reasoned
 
 from gitmem.engines.anthropic import render
-from gitmem.engines.offline.sessions import corrections
+from gitmem.engines.offline.corrections import corrections
 from gitmem.flows.dream_sources import said as as_dreamt
 from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.resume import resume_of

@@ -15,7 +15,7 @@ from gitmem.core.dates import annotate, relative_dates
 from gitmem.core.facts import about, lacking
 from gitmem.core.facts import numbers as numbers_in
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.core.memory import Memory, description_claim
+from gitmem.core.memory import Memory, described, description_claim, reworded, with_after, without
 from gitmem.core.merge import agent_folder
 from gitmem.core.references import with_names
 from gitmem.core.text import decode
@@ -30,12 +30,11 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
+from gitmem.engines.offline.corrections import ask_about_sessions
 from gitmem.engines.offline.distil import distil
 from gitmem.engines.offline.duplicates import merge_duplicates, relate
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
 from gitmem.engines.offline.pairs import Pair, ends, find_pairs
-from gitmem.engines.offline.revision import described, reworded, with_after, without
-from gitmem.engines.offline.sessions import ask_about_sessions
 from gitmem.engines.offline.similar import flat, holds, movable, quoted, said
 from gitmem.engines.offline.work import Work, ages, with_links
 

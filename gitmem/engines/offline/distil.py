@@ -14,13 +14,12 @@ from gitmem.core.claim import Claim, normal_form, parse_body, repeated
 from gitmem.core.daily_log import LogLine, statements
 from gitmem.core.dates import annotate, unclear
 from gitmem.core.facts import added, undated
-from gitmem.core.memory import Memory, create
+from gitmem.core.memory import Memory, create, reworded, with_after
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import file_name
 from gitmem.core.text import counted, one_line, skeleton
 from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording
-from gitmem.engines.offline.revision import reworded, with_after
 from gitmem.engines.offline.similar import heading, holds, is_tagged, led_in, said
 from gitmem.engines.offline.work import Work
 from gitmem.rules.instructions import find_instructions

@@ -16,12 +16,11 @@ from pathlib import PurePosixPath
 from gitmem.core import facts
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
-from gitmem.core.memory import Memory, description_claim
+from gitmem.core.memory import Memory, description_claim, reworded, with_after, without
 from gitmem.core.merge import agent_folder
 from gitmem.core.trailers import ASKING, Fate, FateKind
 from gitmem.engines.offline.links import Way, inline_links, links, slug, spoken
 from gitmem.engines.offline.pairs import Pair, sharing, why_asked
-from gitmem.engines.offline.revision import reworded, with_after, without
 from gitmem.engines.offline.similar import (
     PLAIN_ITEM,
     heading,

@@ -55,7 +55,7 @@ _CORRECTS = re.compile(
 @dataclass(frozen=True)
 class _Session:
     given: NotesInput
-    turns: tuple[Turn, ...]
+    turns: tuple[SessionTurn, ...]
     ran: Ran
 
     @cached_property
@@ -66,7 +66,7 @@ class _Session:
         return tuple(change.description for change in found if change.asked)
 
     @property
-    def first(self) -> Turn | None:
+    def first(self) -> SessionTurn | None:
         """The first request that may be told."""
         return next((turn for turn in self.turns if turn.asked), None)
 
@@ -141,7 +141,7 @@ def _state(session: _Session, say: Say) -> Iterator[str]:
     yield from _open_steps(session.turns, say)
 
 
-def _open_steps(turns: Sequence[Turn], say: Say) -> Iterator[str]:
+def _open_steps(turns: Sequence[SessionTurn], say: Say) -> Iterator[str]:
     """Yields steps that are in hand, then those that are still to be done."""
     found = [todo for todo in todos_of(call for turn in turns for call in turn.calls) if not todo.done]
     found.sort(key=lambda todo: not todo.in_hand)
@@ -163,7 +163,7 @@ def _task(session: _Session, say: Say) -> Iterator[str]:
     if first is None:
         return
     yield f"- {when(first.time)}first request: “{say(first.asked, FIRST)}”"
-    said: list[tuple[str, Message | Turn, str]] = []
+    said: list[tuple[str, Message | SessionTurn, str]] = []
     for turn in session.turns:
         if turn is not first and _corrects(turn.asked):
             said.append(("correction", turn, turn.asked))
@@ -205,7 +205,7 @@ def _learnings(session: _Session, say: Say) -> Iterator[str]:
         yield f"- Asked to remember: “{say(text, QUOTED)}”"
 
 
-def _at(turn: Turn) -> str:
+def _at(turn: SessionTurn) -> str:
     at = when(turn.time).strip()
     return f" ({at})" if at else ""
 
@@ -222,7 +222,7 @@ _ASKING = ("prompt", "queued")
 
 
 @dataclass
-class Turn:
+class SessionTurn:
     """One request and what followed.
 
     Attributes:
@@ -248,13 +248,13 @@ class Turn:
         return bool(self.asked or self.replies or self.others)
 
 
-def turns_of(said: Sequence[Message]) -> tuple[Turn, ...]:
+def turns_of(said: Sequence[Message]) -> tuple[SessionTurn, ...]:
     """Cuts a session into turns; what is withheld begins one, and is not in it."""
-    found: list[Turn] = []
+    found: list[SessionTurn] = []
     for message in said:
         begins = message.role == "person" and (message.source in _ASKING or message.source == "withheld")
         if begins or not found:
-            found.append(Turn("", message.time))
+            found.append(SessionTurn("", message.time))
         if message.source == "withheld":
             continue
         if begins:
@@ -271,7 +271,7 @@ def when(time: datetime | None) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M} " if time is not None else ""
 
 
-def worklog(turns: Sequence[Turn], say: Say) -> Iterator[str]:
+def worklog(turns: Sequence[SessionTurn], say: Say) -> Iterator[str]:
     """Yields a line a turn: when, what was asked, and the tools by name."""
     for turn in turns:
         used = Counter(call.name for call in turn.calls)
@@ -384,7 +384,7 @@ class Ran:
     made: list[Report] = field(default_factory=list)
 
 
-def ran_in(turns: Sequence[Turn]) -> Ran:
+def ran_in(turns: Sequence[SessionTurn]) -> Ran:
     """Reads the shell's calls of a session."""
     found = Ran()
     place = 0
@@ -583,7 +583,7 @@ class Touched:
         return self.written + self.edited
 
 
-def touched_in(turns: Sequence[Turn], top: str) -> dict[str, Touched]:
+def touched_in(turns: Sequence[SessionTurn], top: str) -> dict[str, Touched]:
     """Reads the calls of a session that succeeded.
 
     Args:

@@ -8,7 +8,7 @@ from datetime import datetime
 from gitmem.core import tombstone
 from gitmem.core.account import is_memory, path_of, paths_named, reference, reject_keys
 from gitmem.core.facts import lacking
-from gitmem.core.memory import Memory, description_claim, parse
+from gitmem.core.memory import Memory, described, description_claim, parse, reworded
 from gitmem.core.merge import agent_folder
 from gitmem.core.pointer import is_promoted
 from gitmem.core.references import only_renamed
@@ -16,7 +16,6 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import MOST, DreamChange
 from gitmem.engines.offline.links import LINK, Way, inline_links, links, slug, turned
-from gitmem.engines.offline.revision import described, reworded
 from gitmem.engines.offline.similar import Lookup
 
 _REPAIRS = frozenset({"date", "link", "index"})

@@ -12,14 +12,13 @@ from gitmem.core.change import Change, Edited, Header
 from gitmem.core.claim import Claim, parse_body
 from gitmem.core.facts import about, lacking
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.memory import Memory, parse
+from gitmem.core.memory import Memory, parse, with_after
 from gitmem.core.trailers import Usage
 from gitmem.engines.derivation import asked_in
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline import wording
 from gitmem.engines.offline.corrections import differs_in_value, replaced
 from gitmem.engines.offline.likeness import gist, near, same
-from gitmem.engines.offline.revision import with_after
 from gitmem.flows.extract.sessions import (
     UNREAD,
     Conversation,
