@@ -524,7 +524,7 @@ def rejected_dreams(workspace: Workspace, id: str) -> tuple[Rejected, ...]:
             if base is None or tip is None or not ref.startswith(_DREAM) or former:
                 continue
             dream = read_dream(scope, ref, oid, base, tip)
-            decision = _rejections(repo, tip, {dream.id}).get(dream.id)
+            decision = _rejection(repo, tip, dream.id)
             if decision is None:
                 found.append(Rejected(dream))
                 continue
@@ -630,17 +630,11 @@ def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:
         return None
 
 
-def _rejections(repo: Repository, tip: str, ids: set[str]) -> dict[str, Commit]:
-    """The newest rejection of each of these dreams, or of changes of it, as a commit of the memory ref."""
-    found: dict[str, Commit] = {}
-    if not ids:
-        return found
+def _rejection(repo: Repository, tip: str, id: str) -> Commit | None:
+    """The newest rejection of a dream, or of changes of it, as a commit of the memory ref."""
     for passed in repo.history(tip):
         if _TRAILER in passed.message:
             told = parse_trailers(passed.message)
-            id = told.reviewed.partition(" ")[0]
-            if id in ids and told.writer != "dream":
-                found.setdefault(id, passed)
-                if len(found) == len(ids):
-                    break
-    return found
+            if told.reviewed.partition(" ")[0] == id and told.writer != "dream":
+                return passed
+    return None

@@ -22,13 +22,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from gitmem.core.change import TYPES, Change, Edited, Op, Origin
 from gitmem.core.claim import normal_form, parse_body
@@ -56,6 +55,8 @@ TEXT_CHARS = 4_096
 """Characters of every field but the body: far above what an engine writes."""
 
 _ID = re.compile(r"s-[0-9a-f]{6,64}")
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -382,14 +383,16 @@ def from_bytes(data: bytes) -> Suggestion | None:
 
 def suggestion_from_json(value: object) -> Suggestion | None:
     """Reads a suggestion from decoded JSON; None where it is not of the form, or of a later one."""
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        return None
-    change = change_from_json(value.get("change"))
+    return _of_the_form(_suggestion, value)
+
+
+def _suggestion(value: Any) -> Suggestion:
+    change = _change(value["change"])
     id, scope, created = (_text(value, key) for key in ("id", "scope", "created"))
-    if change is None or not id or not _ID.fullmatch(id) or scope not in SCOPES or not _time(created):
-        return None
     engine = _text(value, "engine") if "engine" in value else OFFLINE
-    return Suggestion(id, change, str(scope), str(created), engine) if engine else None
+    _check(value["version"] == VERSION and _ID.fullmatch(id) and scope in SCOPES and engine)
+    _time(created)
+    return Suggestion(id, change, scope, created, engine)
 
 
 def change_to_json(change: Change) -> dict[str, Any]:
@@ -421,79 +424,70 @@ def change_to_json(change: Change) -> dict[str, Any]:
 
 def change_from_json(value: object) -> Change | None:
     """Reads a change from decoded JSON, which nobody vouches for; None where anything about it is odd."""
-    if not isinstance(value, dict) or not isinstance(value.get("origin"), dict):
-        return None
-    words = {key: _text(value, key) for key in ("name", "description", "reason", "agent", "file")}
-    source = {key: _text(value["origin"], key) for key in ("session", "first", "last", "time")}
-    body = _text(value, "body", MEMORY_BYTES)
-    confidence, asked = value.get("confidence"), value.get("asked")
-    if None in (*words.values(), *source.values(), body) or not words["name"]:
-        return None
-    if value.get("op") not in get_args(Op) or value.get("type") not in TYPES or not isinstance(asked, bool):
-        return None
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
-        return None
-    if not math.isfinite(confidence) or not 0 <= confidence <= 1:
-        return None
-    agent, file = str(words["agent"]), str(words["file"])
-    if not is_agent_folder(agent) or (file and not _is_memory_path(file)):
-        return None
-    time = _time(source["time"]) if source["time"] else None
-    if source["time"] and time is None:
-        return None
-    edited = _edited(value["edited"]) if "edited" in value else None
-    if "edited" in value and edited is None:
-        return None
+    return _of_the_form(_change, value)
+
+
+def _change(value: Any) -> Change:
+    origin, confidence, asked = value["origin"], value["confidence"], value["asked"]
+    name, agent, file = (_text(value, key) for key in ("name", "agent", "file"))
+    said = _text(origin, "time")
+    _check(name and value["op"] in get_args(Op) and value["type"] in TYPES)
+    _check(isinstance(asked, bool) and not isinstance(confidence, bool) and 0 <= confidence <= 1)
+    _check(is_agent_folder(agent) and (not file or _is_memory_path(file)))
     return Change(
         op=value["op"],
-        name=str(words["name"]),
-        description=str(words["description"]),
+        name=name,
+        description=_text(value, "description"),
         type=value["type"],
-        body=str(body),
-        reason=str(words["reason"]),
+        body=_text(value, "body", MEMORY_BYTES),
+        reason=_text(value, "reason"),
         confidence=float(confidence),
         asked=asked,
-        origin=Origin(str(source["session"]), str(source["first"]), str(source["last"]), time),
+        origin=Origin(
+            _text(origin, "session"),
+            _text(origin, "first"),
+            _text(origin, "last"),
+            _time(said) if said else None,
+        ),
         agent=agent,
         file=file,
-        edited=edited,
+        edited=_edited(value["edited"]) if "edited" in value else None,
     )
 
 
-def _edited(value: object) -> Edited | None:
-    if not isinstance(value, dict):
-        return None
-    before = value.get("before")
-    texts = [
-        None if before is None else _text(value, "before", MEMORY_BYTES),
-        _text(value, "after", MEMORY_BYTES),
-    ]
-    if texts[1] is None or (before is not None and texts[0] is None):
-        return None
-    return Edited(None if texts[0] is None else encode(texts[0]), encode(texts[1]))
+def _edited(value: Any) -> Edited:
+    before = None if value["before"] is None else encode(_text(value, "before", MEMORY_BYTES))
+    return Edited(before, encode(_text(value, "after", MEMORY_BYTES)))
 
 
 def _is_memory_path(file: str) -> bool:
     return check_path(file) is None and is_memory_file(file.rsplit("/", 1)[-1])
 
 
-def _text(value: Mapping[str, Any], key: str, limit: int = TEXT_CHARS) -> str | None:
-    text = value.get(key)
-    if not isinstance(text, str) or len(text) > limit:
-        return None
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return None
-    return text
+def _of_the_form(read: Callable[[Any], Found], value: object) -> Found | None:
+    """What a reader makes of decoded JSON; None where that is of another form."""
+    with suppress(ValueError, TypeError, LookupError):
+        return read(value)
+    return None
 
 
-def _time(text: str | None) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(text or "")
-    except ValueError:
-        return None
-    return time if time.tzinfo else None
+def _check(holds: object) -> None:
+    """Raises ValueError where something about decoded JSON is odd."""
+    if not holds:
+        raise ValueError
+
+
+def _text(value: Any, key: str, limit: int = TEXT_CHARS) -> str:
+    text = value[key]
+    _check(isinstance(text, str) and len(text) <= limit)
+    text.encode("utf-8")
+    return str(text)
+
+
+def _time(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    _check(time.tzinfo)
+    return time
 
 
 def _path(id: str) -> str:
