@@ -120,11 +120,10 @@ def test_an_edit_that_changes_nothing_any_more_writes_nothing() -> None:
     assert apply(edit(), ["ports.md"], {"ports.md": AFTER}.get) is None
 
 
-def test_a_new_description_reaches_the_index_and_supersedes_the_old_one() -> None:
+def test_a_new_description_supersedes_the_old_one() -> None:
     after = BEFORE.replace(b"Which ports", b"Which ports are taken")
-    files = {"ports.md": BEFORE, "MEMORY.md": b"- [ports](ports.md)\n"}
-    done = apply(edit(after), files.keys(), files.get)
-    assert done is not None and b"Which ports are taken" in (done.edits["MEMORY.md"] or b"")
+    done = apply(edit(after), ["ports.md"], {"ports.md": BEFORE}.get)
+    assert done is not None and b"Which ports are taken" in (done.edits["ports.md"] or b"")
     assert [fate.kind for fate in done.fates] == ["superseded"]
     assert taken_out(edit(after)) == ()
 
