@@ -9,8 +9,8 @@ it: it loads next to nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
@@ -92,24 +92,21 @@ def read_state(folder: Path) -> RuleState:
         folder: `<common git dir>/gitmem`.
     """
     value = read_json(folder / RECORD, RECORD_BYTES)
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        return RuleState()
-    return RuleState(
-        _waiting(value.get("pending")),
-        _waiting(value.get("leaving")),
-        {
-            address: HeadRule(
-                one["file"],
-                one["commit"],
-                one["memory"],
-                one.get("here") is True,
-                _texts(one.get("claims")),
+    with suppress(LookupError, TypeError, ValueError, AttributeError):
+        if value["version"] == VERSION:
+            return RuleState(
+                {address: UncommittedRule(**_fields(one)) for address, one in value["pending"].items()},
+                {address: UncommittedRule(**_fields(one)) for address, one in value["leaving"].items()},
+                {address: HeadRule(**_fields(one)) for address, one in value["standing"].items()},
+                dict(value["seen"]),
+                set(value["unknown"]),
             )
-            for address, one in _rows(value.get("standing"), "file", "commit", "memory")
-        },
-        {key: text for key, text in _items(value.get("seen")) if isinstance(text, str)},
-        set(_texts(value.get("unknown"))),
-    )
+    return RuleState()
+
+
+def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a rule, from decoded JSON."""
+    return {**value, "claims": tuple(value["claims"])}
 
 
 def ruled_files(folder: Path, scope: str, agent: str) -> frozenset[str]:
@@ -149,25 +146,3 @@ def _as_bytes(state: RuleState) -> bytes:
         "unknown": sorted(state.unknown)[:MOST],
     }
     return (json.dumps(value, indent=1) + "\n").encode("ascii")
-
-
-def _waiting(value: Any) -> dict[str, UncommittedRule]:
-    return {
-        address: UncommittedRule(one["file"], one["worktree"], _texts(one.get("claims")))
-        for address, one in _rows(value, "file", "worktree")
-    }
-
-
-def _rows(value: Any, *keys: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Entries of decoded JSON that are objects and have a text under each of some keys."""
-    for address, one in _items(value):
-        if isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys):
-            yield address, one
-
-
-def _items(value: Any) -> Iterable[tuple[str, Any]]:
-    return value.items() if isinstance(value, dict) else ()
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
