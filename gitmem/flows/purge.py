@@ -6,8 +6,8 @@ And what follows in every other clone: after a sync brought memory over a purge,
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
@@ -17,7 +17,7 @@ from gitmem.flows.memory_trees import keep_up
 from gitmem.flows.rule_files import propose
 from gitmem.flows.save import save_all
 from gitmem.git.locks import writer_lock
-from gitmem.git.remote import Patience
+from gitmem.git.remote import Patience, Remote
 from gitmem.ledger import backup
 from gitmem.ledger.arrival import Arrival, take_in
 from gitmem.ledger.backup import named_backup
@@ -25,7 +25,7 @@ from gitmem.ledger.consent import ForeignPurge, Peer
 from gitmem.ledger.epochs import after, epoch_of
 from gitmem.ledger.log import last_known
 from gitmem.ledger.lookup import find
-from gitmem.ledger.purge import Options, Purged, PurgePlan, Purging, Target, memory_target, plan_purge
+from gitmem.ledger.purge import Purged, PurgePlan, Purging, Target, memory_target, plan_purge
 from gitmem.ledger.push_plan import refuse_secrets
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.replay import Carried
@@ -105,10 +105,7 @@ def carry_out(
         RepositoryError: history cannot be read, or something cannot be written.
     """
     who, allow = workspace.author(edges.now), workspace.allowed
-    options = Options(secrets.token_hex(4), who, push, allow, Patience())
-    with ExitStack() as locks:
-        for name in ("worker", "sync", "extract"):
-            locks.enter_context(writer_lock(workspace.state, name, timeout=PATIENCE))
+    with _alone(workspace):
         # What an earlier purge did not come to, here or elsewhere, is not part of this one.
         after_carrying(workspace, edges, ())
         tell("saving live directories")
@@ -116,7 +113,7 @@ def carry_out(
             save_all(workspace, edges, everywhere=True)
         named = named_backup(workspace) if push and wanted.concerns(private=True) else ""
         failed = _backed_up(workspace, edges, named, allow, send=False) if named else ""
-        purging = Purging(workspace, wanted, options)
+        purging = Purging(workspace, wanted, secrets.token_hex(4), who, push, allow, Patience())
         tell("rewriting history")
         purging.rewrite()
         tell("cleaning live directories")
@@ -165,19 +162,12 @@ def take_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> tuple[A
         Locked: a worker or a sync does not end.
         RepositoryError: it may not become memory here.
     """
-    repo, allow = workspace.code, workspace.allowed
-    with ExitStack() as locks:
-        for name in ("worker", "sync", "extract"):
-            locks.enter_context(writer_lock(workspace.state, name, timeout=PATIENCE))
+    with _alone(workspace):
         after_carrying(workspace, edges, ())
         save_all(workspace, edges, everywhere=True)
-        tracking = find_remote(workspace.git, workspace.top).tracking(SHARED_REF)
-        peer = Peer(one.remote, tracking, edges.now, agreed=one.tip)
-        follow = workspace.sharing == "review"
-        taken = take_in(repo, SHARED_REF, one.tip, TAKEN, allow, peer, follow=follow)
-        carried = (taken.carried,) if taken.carried else ()
-        after_carrying(workspace, edges, carried)
-        save_all(workspace, edges, everywhere=True, fresh=True)
+        remote = find_remote(workspace.git, workspace.top)
+        taken = _take(workspace, edges, remote, one.tip, TAKEN, follow=workspace.sharing == "review")
+    carried = (taken.carried,) if taken.carried else ()
     return taken, workspace.has_private and stands_in(workspace.private, carried, private=True)
 
 
@@ -200,9 +190,7 @@ def turn_down_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> st
             f"It is not known here what {one.remote} had before",
             "Whoever knows it turns it down; until then nothing is exchanged.",
         )
-    with ExitStack() as locks:
-        for name in ("worker", "sync", "extract"):
-            locks.enter_context(writer_lock(workspace.state, name, timeout=PATIENCE))
+    with _alone(workspace):
         save_all(workspace, edges, everywhere=True)
         remote = find_remote(workspace.git, workspace.top)
         epochs = [epoch_of(repo, oid) for oid in (one.shared, one.tip)]
@@ -218,12 +206,28 @@ def turn_down_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> st
                 "Run git mem sync and look again; where you may not push, whoever may turns it down.",
             )
         remote.note(repo, SHARED_REF, put_back)
-        tracking = remote.tracking(SHARED_REF)
-        peer = Peer(one.remote, tracking, edges.now, agreed=put_back)
-        taken = take_in(repo, SHARED_REF, put_back, PUT_BACK, allow, peer)
-        after_carrying(workspace, edges, (taken.carried,) if taken.carried else ())
-        save_all(workspace, edges, everywhere=True, fresh=True)
+        _take(workspace, edges, remote, put_back, PUT_BACK)
     return put_back
+
+
+@contextmanager
+def _alone(workspace: Workspace) -> Iterator[None]:
+    """Keeps workers and syncs out."""
+    with ExitStack() as locks:
+        for name in ("worker", "sync", "extract"):
+            locks.enter_context(writer_lock(workspace.state, name, timeout=PATIENCE))
+        yield
+
+
+def _take(
+    workspace: Workspace, edges: Edges, remote: Remote, tip: str, message: str, *, follow: bool = False
+) -> Arrival:
+    """Takes in the commit that a person has agreed to, and all that follows from it here."""
+    peer = Peer(remote.name, remote.tracking(SHARED_REF), edges.now, agreed=tip)
+    taken = take_in(workspace.code, SHARED_REF, tip, message, workspace.allowed, peer, follow=follow)
+    after_carrying(workspace, edges, (taken.carried,) if taken.carried else ())
+    save_all(workspace, edges, everywhere=True, fresh=True)
+    return taken
 
 
 def _propose_anew(workspace: Workspace, edges: Edges) -> None:

@@ -6,11 +6,9 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from gitmem.git import objects
-from gitmem.git.command import GitCommand
 from gitmem.git.object_store import CommandObjects
 from gitmem.git.repository import Repository
 
@@ -67,20 +65,15 @@ class RawObjects:
         dry: what is added only gets its name, and is kept nowhere.
     """
 
-    def __init__(self, git: GitCommand, git_dir: Path, hex_length: int, *, dry: bool = False) -> None:
-        self.git = git
+    def __init__(self, repo: Repository, *, dry: bool = False) -> None:
+        self.git = repo.git
         self.dry = dry
-        self.git_dir = git_dir
-        self.hex_length = hex_length
-        self._reader = CommandObjects(git, git_dir, hex_length)
+        self.git_dir = repo.git_dir
+        self.hex_length = repo.hex_length
+        self._reader = CommandObjects(self.git, self.git_dir, self.hex_length)
         self._fresh: dict[str, tuple[str, bytes]] = {}
         self._known: set[str] = set()
         self._size = 0
-
-    @classmethod
-    def of(cls, repo: Repository, git: GitCommand, *, dry: bool = False) -> RawObjects:
-        """Those of an opened repository."""
-        return cls(git, repo.git_dir, repo.hex_length, dry=dry)
 
     def read(self, oid: str) -> tuple[str, bytes]:
         """Reads an object: (kind, content). Raises MissingObject."""
@@ -131,7 +124,7 @@ class RawObjects:
 
 
 def each_object(
-    git: GitCommand, git_dir: Path, oids: Iterable[str] | None = None
+    repo: Repository | RawObjects, oids: Iterable[str] | None = None
 ) -> Iterator[tuple[str, str, bytes]]:
     """Reads objects in a stream.
 
@@ -142,9 +135,8 @@ def each_object(
         (name, kind, content). Missing and damaged ones are passed over.
     """
     words = ["cat-file", "--batch", "--buffer"]
-    process = git.start(
-        [*words, "--batch-all-objects", "--unordered"] if oids is None else words, git_dir=git_dir
-    )
+    words += ["--batch-all-objects", "--unordered"] if oids is None else []
+    process = repo.git.start(words, git_dir=repo.git_dir)
     asked, answers = process.stdin, process.stdout
     assert asked is not None and answers is not None  # noqa: S101 - `start` makes pipes
 
@@ -175,9 +167,7 @@ def each_object(
 
 
 def objects_with(
-    git: GitCommand,
-    git_dir: Path,
-    hex_length: int,
+    repo: Repository | RawObjects,
     holds: Callable[[bytes], bool],
     oids: Iterable[str] | None = None,
     flag: bytes = b"",
@@ -190,8 +180,8 @@ def objects_with(
         flag: bytes whose blobs are listed, too; none where empty.
     """
     count, found, flagged = 0, {}, set()
-    rows = _ROWS[hex_length]
-    for oid, kind, data in each_object(git, git_dir, oids):
+    rows = _ROWS[repo.hex_length]
+    for oid, kind, data in each_object(repo, oids):
         count += 1
         if kind == "tree":
             names = b"\n".join(name for _, name, _ in rows.findall(data))

@@ -208,7 +208,7 @@ class Remote:
             cut_short(self.git, self._common, self.tracking(one), without=self.tracking(self.without))
             for one in self.families
         ):
-            done = self._move([*words, *deepening(), self._address, *specs])
+            done = self._move([*words, f"--depth={DEEP}", self._address, *specs])
         if done.returncode:
             raise self._unreachable(done)
 
@@ -471,11 +471,6 @@ def cut_short(git: GitCommand, git_dir: Path, refs: str, without: str) -> bool:
         check=False,
     )
     return not cut.isdisjoint(done.text.split())
-
-
-def deepening() -> Sequence[str]:
-    """Options of `git fetch` that bring the rest of what it is told to fetch."""
-    return (f"--depth={DEEP}",)
 
 
 FIRST_PAUSE = 0.1

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import field
 
 from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES, slugify
 from gitmem.core.purge import MARK, Purge, explain, unfit
@@ -40,24 +39,10 @@ class Match:
     here: Purge
 
 
-@dataclass()
-class _Seen:
-    """What a comparison found out; kept only where all of it can be explained."""
+_Seen = tuple[Purge, Purge]
+"""What was found to be purged in the other, and in the one; kept only where all can be explained."""
 
-    there: set[str] = field(default_factory=set)
-    here: set[str] = field(default_factory=set)
-    there_said: set[str] = field(default_factory=set)
-    here_said: set[str] = field(default_factory=set)
-    there_paths: set[str] = field(default_factory=set)
-    here_paths: set[str] = field(default_factory=set)
-
-    def add(self, other: _Seen) -> None:
-        self.there |= other.there
-        self.here |= other.here
-        self.there_said |= other.there_said
-        self.here_said |= other.here_said
-        self.there_paths |= other.there_paths
-        self.here_paths |= other.here_paths
+_NOTHING = (Purge(), Purge())
 
 
 def match(repo: Repository, one: str, other: str) -> Match:
@@ -66,7 +51,7 @@ def match(repo: Repository, one: str, other: str) -> Match:
     Raises:
         MissingObject: a history is incomplete.
     """
-    with closing(RawObjects.of(repo, repo.git)) as store:
+    with closing(RawObjects(repo)) as store:
         return _Matching(store).run(one, other)
 
 
@@ -86,7 +71,7 @@ class _Matching:
     def __init__(self, store: RawObjects) -> None:
         self.store = store
         self._trees: dict[tuple[str, str, str], _Seen | None] = {}
-        self._blobs: dict[tuple[str, str], tuple[frozenset[str], frozenset[str]] | None] = {}
+        self._blobs: dict[tuple[str, str], _Texts | None] = {}
 
     def run(self, one: str, other: str) -> Match:
         here, there = self._only(one, other), self._only(other, one)
@@ -97,7 +82,7 @@ class _Matching:
         pairs: dict[str, str] = {}
         own: list[str] = []
         mine = frozenset(here)
-        found = _Seen()
+        found = _NOTHING
         for oid in here:
             parents = tuple(pairs.get(parent, parent) for parent in read[oid][1])
             lone = any(parent in mine and parent not in pairs for parent in read[oid][1])
@@ -106,7 +91,7 @@ class _Matching:
                 if seen is not None:
                     pairs[oid] = candidate
                     by_parents[parents].remove(candidate)
-                    found.add(seen)
+                    found = _both_of(found, seen)
                     break
             else:
                 own.append(oid)
@@ -115,8 +100,7 @@ class _Matching:
             pairs,
             tuple(own),
             frontier or self._base(one, other),
-            Purge(_fit(found.there), frozenset(found.there_paths), said=_fit(found.there_said)),
-            Purge(_fit(found.here), frozenset(found.here_paths), said=_fit(found.here_said)),
+            *(Purge(_fit(seen.texts), seen.memories, said=_fit(seen.said)) for seen in found),
         )
 
     def _only(self, one: str, other: str) -> list[str]:
@@ -142,25 +126,21 @@ class _Matching:
         one: tuple[str, tuple[str, ...], bytes, bytes],
         other: tuple[str, tuple[str, ...], bytes, bytes],
     ) -> _Seen | None:
-        seen = _Seen()
+        seen = _NOTHING
         for mine, theirs in zip(one[2:], other[2:], strict=True):
             both = _both(mine, theirs)
             if both is None:
                 # Names of commits and hashes of claims became others: what they hide is found elsewhere.
-                both = (frozenset(), frozenset()) if _both(_bare(mine), _bare(theirs)) else None
+                both = _NO_TEXTS if _both(_bare(mine), _bare(theirs)) else None
             if both is None:
                 return None
-            seen.there_said |= both[0]
-            seen.here_said |= both[1]
+            seen = _both_of(seen, (Purge(said=both[0]), Purge(said=both[1])))
         inside = self._tree(one[0], other[0], "")
-        if inside is None:
-            return None
-        seen.add(inside)
-        return seen
+        return None if inside is None else _both_of(seen, inside)
 
     def _tree(self, one: str, other: str, prefix: str) -> _Seen | None:
         if one == other:
-            return _Seen()
+            return _NOTHING
         key = (one, other, prefix)
         if key not in self._trees:
             mine, theirs = (frozenset(self.store.rows(oid)) if oid else frozenset() for oid in (one, other))
@@ -170,28 +150,33 @@ class _Matching:
         return self._trees[key]
 
     def _rows(self, one: dict[bytes, Row], other: dict[bytes, Row], prefix: str) -> _Seen | None:
-        seen = _Seen()
+        seen = _NOTHING
         pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
         gone = {name: one[name] for name in one.keys() - other.keys()}
         come = {name: other[name] for name in other.keys() - one.keys()}
         for name in sorted(gone):
             for new in sorted(come):
-                both = _both(name, new) or (frozenset(), frozenset())
+                both = _both(name, new) or _NO_TEXTS
                 # Any name can have become `[purged].md`: what is in it tells.
-                if _fit({*both[0], *both[1]}) and self._row(gone[name], come[new], prefix) is not None:
-                    seen.there |= both[0]
-                    seen.here |= both[1]
+                if _fit(both[0] | both[1]) and self._row(gone[name], come[new], prefix) is not None:
+                    seen = _both_of(seen, (Purge(both[0]), Purge(both[1])))
                     pairs.append((gone.pop(name), come.pop(new)))
                     break
-        for rows, paths in ((gone, seen.there_paths), (come, seen.here_paths)):
-            for row in rows.values():
-                if prefix or row.name != FORMAT_FILE.encode():
-                    paths |= self._files(row, prefix)
+        went, came = (
+            frozenset(
+                path
+                for row in rows.values()
+                if prefix or row.name != FORMAT_FILE.encode()
+                for path in self._files(row, prefix)
+            )
+            for rows in (gone, come)
+        )
+        seen = _both_of(seen, (Purge(memories=went), Purge(memories=came)))
         for mine, theirs in pairs:
             inside = self._row(mine, theirs, prefix)
             if inside is None:
                 return None
-            seen.add(inside)
+            seen = _both_of(seen, inside)
         return seen
 
     def _row(self, one: Row, other: Row, prefix: str) -> _Seen | None:
@@ -201,12 +186,12 @@ class _Matching:
         if one.mode != other.mode:
             return None
         if path == FORMAT_FILE or path.rpartition("/")[2] in (INDEX, TOMBSTONES) or one.oid == other.oid:
-            return _Seen()
+            return _NOTHING
         key = (one.oid.hex(), other.oid.hex())
         if key not in self._blobs:
             self._blobs[key] = _both(self.store.read(key[0])[1], self.store.read(key[1])[1])
         both = self._blobs[key]
-        return None if both is None else _Seen(set(both[0]), set(both[1]))
+        return None if both is None else (Purge(both[0]), Purge(both[1]))
 
     def _files(self, row: Row, prefix: str) -> set[str]:
         path = prefix + row.name.decode("utf-8", "surrogateescape")
@@ -215,10 +200,18 @@ class _Matching:
         return {file for one in self.store.rows(row.oid.hex()) for file in self._files(one, f"{path}/")}
 
 
-def _both(one: bytes, other: bytes) -> tuple[frozenset[str], frozenset[str]] | None:
+def _both_of(one: _Seen, other: _Seen) -> _Seen:
+    return one[0] | other[0], one[1] | other[1]
+
+
+_Texts = tuple[frozenset[str], frozenset[str]]
+_NO_TEXTS: _Texts = (frozenset(), frozenset())
+
+
+def _both(one: bytes, other: bytes) -> _Texts | None:
     """What was purged in the other of two texts, and in the one; None where more than that differs."""
     if one == other:
-        return frozenset(), frozenset()
+        return _NO_TEXTS
     if MARK.encode() not in one and MARK.encode() not in other:
         return None
     there = explain(one, other)
@@ -244,7 +237,7 @@ def _bare(text: bytes) -> bytes:
     return _NAMES.sub(b"", _UNDOES.sub(b"", text))
 
 
-def _fit(texts: set[str]) -> frozenset[str]:
+def _fit(texts: frozenset[str]) -> frozenset[str]:
     """Those that can be a text that somebody purged, without those that hold or name another."""
     fit = {text for text in texts if unfit(text) is None}
     # `durian` went from the name of a file for `Durian`: in a text it is another word.

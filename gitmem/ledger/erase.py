@@ -18,7 +18,6 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand
 from gitmem.git.locks import writer_lock
 from gitmem.git.refs import move_refs
 from gitmem.git.repository import Repository
@@ -37,7 +36,7 @@ _PARTIAL = r"^(extensions\.partialclone|remote\..*\.promisor)$"
 _OTHERS = (".idx", ".rev", ".bitmap", ".mtimes")
 
 
-def doomed(git: GitCommand, git_dir: Path, tips: Iterable[str], besides: Iterable[str] = ()) -> set[str]:
+def doomed(repo: Repository, tips: Iterable[str], besides: Iterable[str] = ()) -> set[str]:
     """Objects that are reached from old commits, and from nothing that is live.
 
     Live is what any ref, HEAD or index of any work tree, and any entry of a reflog refers to.
@@ -49,18 +48,18 @@ def doomed(git: GitCommand, git_dir: Path, tips: Iterable[str], besides: Iterabl
     Raises:
         RepositoryError: what is live cannot be told.
     """
-    there = existing(git, git_dir, tips)
+    there = existing(repo, tips)
     listed: set[str] = set()
     if there:
         words = ["rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin"]
-        listed = _lines(git, git_dir, words, there)
-    listed |= set(existing(git, git_dir, besides))
+        listed = set(_lines(repo, words, there))
+    listed |= set(existing(repo, besides))
     # Every memory begins with these, also one that is begun a moment from now.
     listed -= {oid for size in (40, 64) for oid in root_objects(size)}
     if not listed:
         return set()
     live = ["rev-list", "--objects", "--no-object-names", "--missing=allow-any"]
-    process = git.start([*live, "--all", "--reflog", "--indexed-objects"], git_dir=git_dir)
+    process = repo.git.start([*live, "--all", "--reflog", "--indexed-objects"], git_dir=repo.git_dir)
     assert process.stdin is not None and process.stdout is not None  # noqa: S101 - `start` makes pipes
     process.stdin.close()
     with process.stdout:
@@ -70,13 +69,13 @@ def doomed(git: GitCommand, git_dir: Path, tips: Iterable[str], besides: Iterabl
                 break
     if process.wait() and listed:
         raise RepositoryError(
-            f"What is still used in {git_dir} cannot be listed, so nothing was erased",
+            f"What is still used in {repo.git_dir} cannot be listed, so nothing was erased",
             "See what is wrong: git fsck. Then run it again.",
         )
     return listed
 
 
-def erase(git: GitCommand, git_dir: Path, oids: set[str]) -> int:
+def erase(repo: Repository, oids: set[str]) -> int:
     """Deletes objects; returns how many. What this repository borrows from another one stays there.
 
     Args:
@@ -87,18 +86,18 @@ def erase(git: GitCommand, git_dir: Path, oids: set[str]) -> int:
     """
     if not oids:
         return 0
-    store = git_dir / "objects"
+    store = repo.git_dir / "objects"
     # Commit graphs would name what is gone; git's own upkeep writes them anew.
     for path in (store / "info" / "commit-graph", *(store / "info" / "commit-graphs").glob("*")):
         path.unlink(missing_ok=True)
     left: set[str] = set()
     # Another process may pack what was loose a moment ago.
     for _ in range(3):
-        _repack(git, git_dir, store / "pack", oids)
+        _repack(repo, oids)
         for oid in oids:
             with suppress(FileNotFoundError):
                 (store / oid[:2] / oid[2:]).unlink()
-        left = set(existing(git, git_dir, oids))
+        left = set(existing(repo, oids))
         if not left:
             break
     return len(oids) - len(left)
@@ -115,49 +114,54 @@ def sweep_unfinished(git_dir: Path, holds: Callable[[bytes], bool]) -> int:
     return gone
 
 
-def existing(git: GitCommand, git_dir: Path, oids: Iterable[str]) -> list[str]:
+def existing(repo: Repository, oids: Iterable[str]) -> list[str]:
     """Those of some objects that are there; none is fetched for being asked about."""
     asked = list(oids)
     if not asked:
         return []
     words = ["cat-file", "--batch-check=%(objectname)", "--buffer"]
-    if git.run(["config", "--get-regexp", _PARTIAL], git_dir=git_dir, check=False).returncode == 0:
+    if (
+        repo.git.run(["config", "--get-regexp", _PARTIAL], git_dir=repo.git_dir, check=False).returncode
+        == 0
+    ):
         # In a partial clone git would fetch what is missing: the very text that was erased, from a host
         # that has not tidied up yet. Listing all that is here asks nobody.
-        every = git.run([*words, "--batch-all-objects", "--unordered"], git_dir=git_dir).text
+        every = repo.git.run([*words, "--batch-all-objects", "--unordered"], git_dir=repo.git_dir).text
         here = frozenset(every.split("\n"))
         return [oid for oid in asked if oid in here]
-    given = "".join(f"{oid}\n" for oid in asked)
-    found = git.run(words, git_dir=git_dir, input=given.encode()).text
-    return [line for line in found.split("\n") if line and " " not in line]
+    return [line for line in _lines(repo, words, asked) if " " not in line]
 
 
-def _lines(git: GitCommand, git_dir: Path, words: Sequence[str], given: Iterable[str]) -> set[str]:
+def _lines(repo: Repository, words: Sequence[str], given: Iterable[str]) -> list[str]:
     text = "".join(f"{one}\n" for one in given)
-    return {line for line in git.run(words, git_dir=git_dir, input=text.encode()).text.split("\n") if line}
+    return [
+        line
+        for line in repo.git.run(words, git_dir=repo.git_dir, input=text.encode()).text.split("\n")
+        if line
+    ]
 
 
-def _repack(git: GitCommand, git_dir: Path, folder: Path, oids: set[str]) -> None:
+def _repack(repo: Repository, oids: set[str]) -> None:
     """Writes packs that hold some of the objects anew, without them."""
-    found = []
+    folder, found = repo.git_dir / "objects" / "pack", []
     for index in sorted(folder.glob("*.idx")):
         with suppress(OSError):
-            listed = git.run(["show-index"], git_dir=git_dir, input=index.read_bytes()).text
+            listed = repo.git.run(["show-index"], git_dir=repo.git_dir, input=index.read_bytes()).text
             names = [line.split(" ")[1] for line in listed.split("\n") if line]
             if not oids.isdisjoint(names):
                 found.append((index.with_suffix(".pack"), [name for name in names if name not in oids]))
     for path in folder.glob("multi-pack-index*") if found else ():
         path.unlink(missing_ok=True)
     for pack, kept in found:
-        _write_anew(git, git_dir, pack, kept)
+        _write_anew(repo, pack, kept)
 
 
-def _write_anew(git: GitCommand, git_dir: Path, pack: Path, kept: Sequence[str]) -> None:
+def _write_anew(repo: Repository, pack: Path, kept: Sequence[str]) -> None:
     made: Path | None = None
     if kept:
         words = ["pack-objects", "--quiet", "--delta-base-offset", str(pack.parent / "pack")]
         given = "".join(f"{oid}\n" for oid in kept)
-        name = git.run(words, git_dir=git_dir, input=given.encode()).text
+        name = repo.git.run(words, git_dir=repo.git_dir, input=given.encode()).text
         made = pack.parent / f"pack-{name}.pack"
         state = pack.stat()
         # Objects that nothing refers to are kept for as long as they would have been.
@@ -225,9 +229,9 @@ def erase_old(repo: Repository, states: Iterable[Path], besides: Iterable[str] =
         RepositoryError: it cannot be told what is still used, or a pack cannot be written.
     """
     known = _read(repo)
-    found = doomed(repo.git, repo.git_dir, known.old, besides)
+    found = doomed(repo, known.old, besides)
     needed = found & {oid for state in states for oid in _recorded(state)}
-    erased = erase(repo.git, repo.git_dir, found - needed)
+    erased = erase(repo, found - needed)
     if not needed and not known.left:
         (repo.git_dir / JOURNAL).unlink(missing_ok=True)
     return erased

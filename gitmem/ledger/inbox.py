@@ -264,9 +264,14 @@ def _says_no_more(repo: Repository, one: Inbox, known: str) -> bool:
     if known == one.tip:
         return True
     with suppress(RepositoryError):
-        before = {proposal.same for proposal in asked_for(repo, left(repo, one.base, known), known)}
-        return all(proposal.same in before for proposal in one.proposals)
+        return not _is_more(repo, one.base, known, one.proposals)
     return False
+
+
+def _is_more(repo: Repository, memory: str, known: str, wanted: Iterable[Proposal]) -> bool:
+    """Whether any of what is asked for was not asked for at a commit that was decided on."""
+    before = {one.same for one in asked_for(repo, left(repo, memory, known), known)}
+    return any(one.same not in before for one in wanted)
 
 
 def _own(repo: Repository, remote: Remote, closed: Asked) -> Inbox:
@@ -276,24 +281,15 @@ def _own(repo: Repository, remote: Remote, closed: Asked) -> Inbox:
     return Inbox(remote.name, closed.branch, closed.tip, ground, wanted, closed=True)
 
 
-@dataclass(frozen=True)
-class Settled:
-    """The memory branch as it is to be taken in, and the branches that turned out to be in it.
-
-    Attributes:
-        onto: the fetched commit, or a merge on top of it that says what it has taken.
-        landed: (full name of a branch at the remote, how it landed).
-    """
-
-    onto: str
-    landed: tuple[tuple[str, Landing], ...] = ()
-
-
-def settle(repo: Repository, remote: Remote, memory: str) -> Settled:
+def settle(repo: Repository, remote: Remote, memory: str) -> tuple[str, tuple[tuple[str, Landing], ...]]:
     """Finds which requests the fetched memory branch has taken, by merge, squash, rebase or web edit.
 
     Args:
         memory: commit of the memory branch, as fetched.
+
+    Returns:
+        The memory branch as it is to be taken in: the fetched commit, or a merge on top of it that says
+        what it has taken; and (full name of a branch at the remote, how it landed).
     """
     found = []
     onto = memory
@@ -308,7 +304,7 @@ def settle(repo: Repository, remote: Remote, memory: str) -> Settled:
             elif one.branch.startswith(INBOX) and (side := with_part(repo, memory, one.tip, one.base)):
                 # This clone has all of it; what it made of the part since has the branch for its base.
                 onto = merge_commits(repo, onto, side).commit
-    return Settled(onto, tuple(found))
+    return onto, tuple(found)
 
 
 def close(repo: Repository, remote: Remote, landed: Iterable[tuple[str, Landing]]) -> None:
@@ -341,10 +337,8 @@ def says_more(repo: Repository, closed: Asked, ours: str, published: str | None)
     Args:
         published: the memory branch there; None where there is none.
     """
-    before = asked_for(repo, left(repo, closed.base or closed.tip, closed.tip), closed.tip)
     now = asked_for(repo, left(repo, published or ours, ours), ours)
-    known = {one.same for one in before}
-    return any(one.same not in known for one in now)
+    return _is_more(repo, closed.base or closed.tip, closed.tip, now)
 
 
 def left(repo: Repository, memory: str, side: str) -> str:

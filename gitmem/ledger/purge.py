@@ -150,25 +150,6 @@ class Purged:
     unreachable: str = ""
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a purge is done.
-
-    Attributes:
-        mark: of the new epoch, 8 random hexadecimal digits.
-        who: who purges, and when.
-        push: whether remotes are rewritten, too.
-        allow: fingerprints of accepted secrets.
-        pause: waits after a lost race; called with the number of races lost so far, from 1.
-    """
-
-    mark: str
-    who: Signature
-    push: bool = True
-    allow: frozenset[str] = frozenset()
-    pause: Callable[[int], None] = lambda _: None
-
-
 def memory_target(workspace: Workspace, found: Found) -> Target:
     """What has to go for a memory to be gone."""
     scope = workspace.scope(found.scope)
@@ -186,9 +167,9 @@ def plan_purge(workspace: Workspace, target: Target) -> PurgePlan:
     for repo, private in concerned(workspace, target):
         rewriting = rewrite(repo, rewritable(workspace, repo, private, target), target.purge, "", dry=True)
         refs += [RefPlan(ref, private) for ref in sorted(rewriting.tips)]
-        commits += rewriting.told.rewritten
-        held += rewriting.told.purged
-        paths |= rewriting.told.paths
+        commits += rewriting.rewriter.rewritten
+        held += rewriting.rewriter.purged
+        paths |= rewriting.rewriter.paths
         unfinished = unfinished or bool(old_tips(repo))
     live = tuple(
         path
@@ -225,10 +206,28 @@ def rewritable(workspace: Workspace, repo: Repository, private: bool, target: Ta
 
 
 class Purging:
-    """One purge, step by step; the caller holds the locks, and lays out live directories in between."""
+    """One purge, step by step; the caller holds the locks, and lays out live directories in between.
 
-    def __init__(self, workspace: Workspace, target: Target, options: Options) -> None:
-        self.workspace, self.target, self.options = workspace, target, options
+    Args:
+        mark: of the new epoch, 8 random hexadecimal digits.
+        who: who purges, and when.
+        push: whether remotes are rewritten, too.
+        allow: fingerprints of accepted secrets.
+        pause: waits after a lost race; called with the number of races lost so far, from 1.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        target: Target,
+        mark: str,
+        who: Signature,
+        push: bool = True,
+        allow: frozenset[str] = frozenset(),
+        pause: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self.workspace, self.target = workspace, target
+        self.mark, self.who, self.push, self.allow, self.pause = mark, who, push, allow, pause
         self.git: GitCommand = workspace.git
         self.done = Purged()
         self.purge = target.purge
@@ -250,14 +249,13 @@ class Purging:
             known = self._move(repo, rewriting, published)
             over = {} if private else {old: known.get(new, new) for old, new in self._carried.items()}
             self._commits[private] = over | known
-            self._gone[private] = rewriting.told.blobs
-            self.purge |= rewriting.purge
-            told = rewriting.told
+            self._gone[private] = rewriting.rewriter.blobs
+            self.purge |= rewriting.rewriter.purge
             self.done = replace(
                 self.done,
                 refs=(*self.done.refs, *(RefPlan(ref, private) for ref in sorted(rewriting.tips))),
-                commits=self.done.commits + told.rewritten,
-                unsigned=self.done.unsigned + told.unsigned,
+                commits=self.done.commits + rewriting.rewriter.rewritten,
+                unsigned=self.done.unsigned + rewriting.rewriter.unsigned,
             )
 
     def scrub(self) -> None:
@@ -289,8 +287,8 @@ class Purging:
             old = replaced | {oid for oid in old_tips(repo) if oid not in made}
             erased = leave_epoch(repo, refs, stale, old, states)
             name = f"the {'private' if private else 'code'} repository"
-            looked = objects_with(repo.git, repo.git_dir, repo.hex_length, self.purge.holds)
-            hits = {*looked.found, *existing(repo.git, repo.git_dir, self._gone.get(private, ()))}
+            looked = objects_with(repo, self.purge.holds)
+            hits = {*looked.found, *existing(repo, self._gone.get(private, ()))}
             if hits:
                 erased += erase_old(repo, states, hits)
             self.done = replace(
@@ -323,7 +321,7 @@ class Purging:
 
     def _remote(self) -> Remote | None:
         workspace = self.workspace
-        if workspace.sharing == "off" or not self.options.push:
+        if workspace.sharing == "off" or not self.push:
             return None
         try:
             return find_remote(workspace.git, workspace.top)
@@ -345,7 +343,7 @@ class Purging:
             if remote is not None:
                 remote = self._fetched(repo, remote)
             refs = rewritable(self.workspace, repo, private, self.target)
-            rewriting = rewrite(repo, refs, self.target.purge, self.options.mark)
+            rewriting = rewrite(repo, refs, self.target.purge, self.mark)
             moves = self._moves(repo, remote, rewriting) if remote is not None else {}
             if remote is None or not moves:
                 return rewriting, {}
@@ -364,7 +362,7 @@ class Purging:
                 return rewriting, {}
             said = {branch: one.words for branch, one in pushed.items() if one.outcome == "race"}
             if said:
-                self.options.pause(lost + 1)
+                self.pause(lost + 1)
                 continue
             took = {
                 branch: one.oid
@@ -383,8 +381,8 @@ class Purging:
             theirs = repo.ref(remote.tracking(SHARED_REF))
             if theirs is not None:
                 ref = self.workspace.scope("project").ref
-                peer = Peer(remote.name, remote.tracking(SHARED_REF), self.options.who.time)
-                taken = take_in(repo, ref, theirs, MESSAGE, self.options.allow, peer)
+                peer = Peer(remote.name, remote.tracking(SHARED_REF), self.who.time)
+                taken = take_in(repo, ref, theirs, MESSAGE, self.allow, peer)
                 if taken.carried:
                     # Someone else purged, too: what that took out is cleared up along with ours.
                     self.purge |= taken.carried.purge
@@ -402,7 +400,7 @@ class Purging:
             if new is None:
                 continue
             if branch == SHARED_REF:
-                new = rewriting.rewriter.note(new, self.options.who)
+                new = rewriting.rewriter.note(new, self.who)
             if new != old:
                 moves[branch] = Move(branch, new, old)
         return moves
@@ -423,7 +421,7 @@ class Purging:
                 new = known[old]
                 if refs.is_main(ref):
                     if refs.private or above is None:
-                        new = rewriter.note(new, self.options.who)
+                        new = rewriter.note(new, self.who)
                     else:
                         new = self._above(repo, rewriting, new, above)
                 moves[ref] = (old, new)
@@ -444,8 +442,8 @@ class Purging:
         """What stands here together with the commit that the remote has now."""
         if repo.is_ancestor(tip, published):
             return published
-        if epoch_of(repo, tip) != rewriting.epoch:
-            tip = rewriting.rewriter.note(tip, self.options.who)
+        if epoch_of(repo, tip) != rewriting.rewriter.epoch:
+            tip = rewriting.rewriter.note(tip, self.who)
         return merge_commits(repo, tip, published).commit
 
 
@@ -460,7 +458,7 @@ def look_at_files(workspace: Workspace, texts: Purge) -> list[Left]:
 
 def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[Left]:
     """Where objects that could not be erased are in history, and why."""
-    found = dict.fromkeys(sorted(existing(repo.git, repo.git_dir, oids)), "")
+    found = dict.fromkeys(sorted(existing(repo, oids)), "")
     if not found:
         return []
     # What is nowhere but in changes to documents that wait is listed as such.

@@ -82,7 +82,7 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
     """
     tree = repo.commit(oid).tree
     trees = [repo.commit(commit).tree for commit in known]
-    logged = lines(repo, tree, trees)
+    logged = tuple(_log_lines(repo, tree, trees))
     if not trees:
         return memories(repo, tree) + logged
     paths = set.intersection(*(changed_files(repo, other, tree) for other in trees))
@@ -97,9 +97,12 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
     return tuple(memory for memory in fresh if (memory.agent, memory.name) not in names) + logged
 
 
-def lines(repo: Repository, tree: str, known: Iterable[str] = ()) -> tuple[Leaving, ...]:
-    """Lines of a tree's daily logs that none of the known trees has."""
-    return tuple(Leaving(*line) for line in fresh_lines(repo, tree, known))
+def _log_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[Leaving]:
+    """Lines of a tree's daily logs that none of the known trees has, wherever it stood there."""
+    for path, line, told in _fresh(repo, tree, known):
+        day = day_of(path) or SOME_DAY
+        text = one_line(f"{told.when:%H:%M} {told.text}" if told else line.strip(), SHOWN)
+        yield Leaving(path, agent_folder(path), f"log {day} {text}", told.type if told else "project")
 
 
 def _gone(repo: Repository, before: str, after: str) -> set[str]:
@@ -182,25 +185,8 @@ def doubts_to_leave(
     return warned(before, read_paths(repo, tree, changed), allow)
 
 
-def fresh_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Lines that no log of the known trees has, wherever it stood there.
-
-    Returns:
-        Of each its path, agent, name (the day, and how it begins) and type: a project's where it says none.
-    """
-    for path, line, told in _fresh(repo, tree, known):
-        day = day_of(path) or SOME_DAY
-        text = f"{told.when:%H:%M} {told.text}" if told else line.strip()
-        yield (
-            path,
-            agent_folder(path),
-            f"log {day} {one_line(text, SHOWN)}",
-            told.type if told else "project",
-        )
-
-
 def personal_lines(repo: Repository, tree: str, known: Iterable[str]) -> dict[str, set[str]]:
-    """Those of them that are about a person, by the log in which they stand."""
+    """Lines about a person that no log of the known trees has, by the log in which they stand."""
     found: dict[str, set[str]] = {}
     for path, line, told in _fresh(repo, tree, known):
         if told is not None and told.type == "user":

@@ -35,34 +35,26 @@ NOTHING = Purge()
 
 
 @dataclass(frozen=True)
-class Carried:
-    """What was brought from one epoch into another.
+class Carried(MergedCommit):
+    """What was brought from one epoch into another, and is together there now.
 
     Attributes:
-        commit: where the two are together now.
-        tree: its tree.
         onto: the commit that things were replayed on.
         replayed: commits that only the other side had.
         theirs: whether those are the other side's, which is of the lower epoch.
         lost: paths of memories that were purged, and to which something was taught.
         purge: what neither side holds any more.
         commits: old commit to the one in its place.
-        buried, split, both: as of a merge.
         ref: the memory ref that went over, where one did.
         former: the history that was replaced, less what was purged, where not all of that is proved; else
             empty.
     """
 
-    commit: str
-    tree: str
-    onto: str
+    onto: str = ""
     replayed: int = 0
     lost: tuple[str, ...] = ()
     purge: Purge = NOTHING
     commits: Mapping[str, str] = field(default_factory=dict, repr=False)
-    buried: tuple[tuple[str, str], ...] = ()
-    split: tuple[str, ...] = ()
-    both: tuple[str, ...] = ()
     ref: str = ""
     former: str = ""
     theirs: bool = False
@@ -76,8 +68,8 @@ def bring_together(
     *,
     published: str | None = "",
     follow: bool = False,
-) -> MergedCommit | Carried:
-    """Merges two commits of one epoch; of two, carries the lower one's over to the higher.
+) -> MergedCommit:
+    """Merges two commits of one epoch; of two, carries the lower one's over to the higher: see `Carried`.
 
     Args:
         known: what is known to have been purged, and ours holds.
@@ -130,7 +122,7 @@ def carry_over(
     """
     found = match(repo, from_, onto)
     found = replace(found, here=here if side else found.here | here)
-    with closing(RawObjects.of(repo, repo.git)) as store:
+    with closing(RawObjects(repo)) as store:
         return _Carrying(repo, store, found, known).run(onto, from_, published, at_fork)
 
 
@@ -184,14 +176,14 @@ class _Carrying:
         return Carried(
             tip,
             self.repo.commit(tip).tree,
+            tuple(dict.fromkeys(one for merge in merges for one in merge.buried)),
+            merged.split,
+            merged.both,
             onto,
             replayed,
             self._lost(),
             self.purge | found.here,
             commits,
-            tuple(dict.fromkeys(one for merge in merges for one in merge.buried)),
-            merges[-1].split,
-            merges[-1].both,
             former=former,
         )
 
@@ -313,7 +305,9 @@ def purge_accepted(
     move_refs(repo, moves, message)
     tips = made.tips or {"": newest}
     return [
-        Carried(tip, repo.commit(tip).tree, tip, purge=Purge(texts), commits=made.told.commits, ref=ref)
+        Carried(
+            tip, repo.commit(tip).tree, onto=tip, purge=Purge(texts), commits=made.rewriter.commits, ref=ref
+        )
         for ref, tip in tips.items()
     ]
 

@@ -20,7 +20,6 @@ from gitmem.core.trailers import Provenance, format_message
 from gitmem.git import objects
 from gitmem.git.packs import RawObjects, Row, objects_with
 from gitmem.git.repository import Repository, Signature
-from gitmem.git.trees import read_file, write_tree
 from gitmem.ledger.epochs import Epoch, after, epoch_of, with_epoch
 from gitmem.ledger.land import root_objects
 from gitmem.ledger.memory_refs import MemoryRefs, lines
@@ -38,9 +37,11 @@ _NAME = re.compile(rb"\b[0-9a-f]{12,64}\b")
 _REPLACED = (b"tree ", b"parent ", b"gpgsig ", b"gpgsig-sha256 ", b"mergetag ")
 
 
-@dataclass()
-class Told:
-    """What became of history.
+class Rewriter:
+    """Makes one epoch out of histories; called again, it goes on where it was.
+
+    Args:
+        suspects: objects that hold a text (`objects_with`); None to look into every file.
 
     Attributes:
         commits: old commit to the one in its place; to itself where it stays.
@@ -48,25 +49,6 @@ class Told:
         purged: commits that held a text, in tree or message.
         paths: paths whose content, or which themselves, held one.
         blobs: content of memories that went as a whole.
-    """
-
-    commits: dict[str, str] = field(default_factory=dict)
-    unsigned: int = 0
-    purged: int = 0
-    paths: set[str] = field(default_factory=set)
-    blobs: set[str] = field(default_factory=set)
-
-    @property
-    def rewritten(self) -> int:
-        """How many commits are new ones now."""
-        return sum(old != new for old, new in self.commits.items())
-
-
-class Rewriter:
-    """Makes one epoch out of histories; called again, it goes on where it was.
-
-    Args:
-        suspects: objects that hold a text (`objects_with`); None to look into every file.
     """
 
     def __init__(
@@ -77,7 +59,10 @@ class Rewriter:
         suspects: frozenset[str] | None = None,
     ) -> None:
         self.store, self.purge, self.epoch = store, purge, epoch
-        self.told = Told()
+        self.commits: dict[str, str] = {}
+        self.unsigned = self.purged = 0
+        self.paths: set[str] = set()
+        self.blobs: set[str] = set()
         self._suspects = suspects
         self._root = list(root_objects(store.hex_length))[-1]
         self._trees: dict[tuple[str, str], str | None] = {}
@@ -96,7 +81,7 @@ class Rewriter:
         Returns:
             Old commit to new one. It is on disk.
         """
-        known, must = self.told.commits, frozenset(forced)
+        known, must = self.commits, frozenset(forced)
         words = ["rev-list", "--topo-order", "--reverse", "--stdin"]
         fresh = [tip for tip in dict.fromkeys(tips) if tip not in known]
         given = "".join(f"{tip}\n" for tip in fresh)
@@ -112,13 +97,18 @@ class Rewriter:
 
     def _look_at(self, tips: Sequence[str]) -> None:
         """Finds what holds a text in commits that came after the suspects were found."""
-        if self._suspects is None or not self.told.commits:
+        if self._suspects is None or not self.commits:
             return
         store = self.store
         words = ["rev-list", "--objects", "--no-object-names", *tips, "--not", *self._newest, "--"]
         listed = store.git.run(words, git_dir=store.git_dir).text.split("\n")
-        looked = objects_with(store.git, store.git_dir, store.hex_length, self.purge.holds, listed)
+        looked = objects_with(store, self.purge.holds, listed)
         self._suspects |= frozenset(looked.found)
+
+    @property
+    def rewritten(self) -> int:
+        """How many commits are new ones now."""
+        return sum(old != new for old, new in self.commits.items())
 
     def tree(self, tree: str) -> str:
         """A tree without what is purged, in this epoch."""
@@ -130,7 +120,7 @@ class Rewriter:
 
     def knows(self, commits: Mapping[str, str]) -> None:
         """Takes note of what became of commits, for messages that name them."""
-        self.told.commits.update(commits)
+        self.commits.update(commits)
         self._short.update({oid[:12]: oid for oid in commits})
 
     def commit_bytes(self, oid: str, tree: str, parents: Sequence[str]) -> bytes:
@@ -145,11 +135,11 @@ class Rewriter:
         cleaned = _UNDOES.sub(self._undoes, data) if b"Gitmem-Undoes:" in data else data
         return _NAME.sub(self._renamed, self.purge.clean_message(cleaned))
 
-    def note(self, tip: str, who: Signature) -> str:
+    def note(self, tip: str, who: Signature, subject: str = SUBJECT) -> str:
         """Adds the commit that says that a purge took place, and not of what."""
         _, data = self.store.read(tip)
         tree = self._with_epoch(objects.parse_commit(data, tip).tree)
-        message = format_message(SUBJECT, Provenance(op="purge", writer="human"))
+        message = format_message(subject, Provenance(op="purge", writer="human"))
         made = self.store.add("commit", objects.encode_commit(tree, (tip,), who, who, message))
         self.store.flush()
         return made
@@ -160,17 +150,17 @@ class Rewriter:
         lines = _headers(head)
         tree = next(line for line in lines if line.startswith(b"tree "))[5:].decode()
         parents = [line[7:].decode() for line in lines if line.startswith(b"parent ")]
-        now = [self.told.commits.get(parent, parent) for parent in parents]
+        now = [self.commits.get(parent, parent) for parent in parents]
         fresh, words = self._tree(tree, ""), self.purge.clean_message(message)
         who = [
             self.purge.clean_message(line) for line in lines if line.startswith((b"author ", b"committer "))
         ]
         held = fresh != tree or words != message
-        self.told.purged += held
+        self.purged += held
         self._short[oid[:12]] = oid
         if not held and now == parents and not forced and all(line in lines for line in who):
             return oid
-        self.told.unsigned += any(line.startswith(b"gpgsig") for line in lines)
+        self.unsigned += any(line.startswith(b"gpgsig") for line in lines)
         return self.store.add("commit", self.commit_bytes(oid, self._with_epoch(fresh), now))
 
     def _tree(self, oid: str, prefix: str) -> str | None:
@@ -194,8 +184,8 @@ class Rewriter:
     def _row(self, row: Row, prefix: str) -> Row | None:
         path = prefix + row.name.decode("utf-8", "surrogateescape")
         if path in self.purge.memories:
-            self.told.paths.add(path)
-            self.told.blobs.add(row.oid.hex())
+            self.paths.add(path)
+            self.blobs.add(row.oid.hex())
             return None
         oid: str | None = row.oid.hex()
         assert oid is not None  # noqa: S101 - for the type
@@ -207,7 +197,7 @@ class Rewriter:
             return None
         name = self.purge.clean_name(row.name)
         if name != row.name or (row.is_file and oid != row.oid.hex()):
-            self.told.paths.add(path)
+            self.paths.add(path)
         return Row(row.mode, name, bytes.fromhex(oid))
 
     def _blob(self, oid: str, path: str) -> str:
@@ -244,24 +234,18 @@ class Rewriter:
 
     def _renamed(self, match: re.Match[bytes]) -> bytes:
         """A commit's name in prose, mapped; one that is no commit of memory stays."""
-        name = match[0].decode()
-        old = self._short.get(name[:12])
-        new = self.told.commits.get(old) if old and old.startswith(name) else None
-        return new[: len(name)].encode() if new else match[0]
+        return (self._now(match[0].decode()) or match[0].decode()).encode()
 
     def _now(self, name: str) -> str | None:
         old = self._short.get(name[:12]) if len(name) >= 12 else None
-        new = self.told.commits.get(old) if old and old.startswith(name) else None
+        new = self.commits.get(old) if old and old.startswith(name) else None
         return new[: len(name)] if new else None
 
 
 def put_back_commit(repo: Repository, tip: str, epoch: Epoch, who: Signature) -> str:
     """A commit on top of a history that puts all of it into an epoch which others follow."""
-    with repo.together():
-        data = read_file(repo, repo.commit(tip).tree, FORMAT_FILE) or b""
-        tree = write_tree(repo, repo.commit(tip).tree, {FORMAT_FILE: with_epoch(data, epoch)})
-        message = format_message(PUT_BACK, Provenance(op="purge", writer="human"))
-        return repo.add_commit(tree, (tip,), who, who, message)
+    with closing(RawObjects(repo)) as store:
+        return Rewriter(store, Purge(), epoch).note(tip, who, PUT_BACK)
 
 
 def _headers(head: bytes) -> list[bytes]:
@@ -300,15 +284,11 @@ class Rewriting:
     Attributes:
         refs: where they were.
         tips: ref to the rewritten commit, for the refs of lines of which anything changed.
-        told: what became of history.
-        purge: what was taken out, with what stands for it elsewhere.
+        rewriter: what made it, and knows what became of history.
     """
 
     refs: MemoryRefs
-    epoch: Epoch
     tips: Mapping[str, str]
-    told: Told
-    purge: Purge
     rewriter: Rewriter = field(repr=False)
 
 
@@ -322,25 +302,22 @@ def rewrite(repo: Repository, refs: MemoryRefs, purge: Purge, mark: str, *, dry:
     Raises:
         MissingObject: history is incomplete.
     """
-    with closing(RawObjects.of(repo, repo.git, dry=dry)) as store:
-        return _rewrite(repo, store, refs, purge, mark)
-
-
-def _rewrite(repo: Repository, store: RawObjects, refs: MemoryRefs, purge: Purge, mark: str) -> Rewriting:
     tips = list(dict.fromkeys(refs.all.values()))
     epoch = after((epoch_of(repo, tip) for tip in tips), mark)
     suspects: frozenset[str] = frozenset()
-    if purge.texts and tips:
-        purge, suspects = with_what_stands_for(store, purge, tips)
-    rewriter = Rewriter(store, purge, epoch, suspects)
-    known = rewriter.history(tips)
-    groups = [group for group in lines(repo, refs) if any(known[refs.all[r]] != refs.all[r] for r in group)]
-    forced = [oid for group in groups for oid in _left_behind(store, refs, group, known)]
-    if forced:
+    with closing(RawObjects(repo, dry=dry)) as store:
+        if purge.texts and tips:
+            purge, suspects = with_what_stands_for(store, purge, tips)
         rewriter = Rewriter(store, purge, epoch, suspects)
-        known = rewriter.history(tips, forced)
-    moved = {ref: known[refs.all[ref]] for group in groups for ref in group}
-    return Rewriting(refs, epoch, moved, rewriter.told, purge, rewriter)
+        known = rewriter.history(tips)
+        groups = [
+            group for group in lines(repo, refs) if any(known[refs.all[r]] != refs.all[r] for r in group)
+        ]
+        forced = [oid for group in groups for oid in _left_behind(store, refs, group, known)]
+        if forced:
+            rewriter = Rewriter(store, purge, epoch, suspects)
+            known = rewriter.history(tips, forced)
+    return Rewriting(refs, {ref: known[refs.all[ref]] for group in groups for ref in group}, rewriter)
 
 
 def with_what_stands_for(
@@ -356,7 +333,7 @@ def with_what_stands_for(
     listed = store.git.run(words, git_dir=store.git_dir, input=given).text.split("\n")
     paths = dict(line.split(" ", 1) for line in listed if " " in line)
     oids = (line.partition(" ")[0] for line in listed)
-    looked = objects_with(store.git, store.git_dir, store.hex_length, purge.holds, oids, _DISPUTED)
+    looked = objects_with(store, purge.holds, oids, _DISPUTED)
     keys: set[str] = set()
     others: set[tuple[bytes, bytes]] = set()
     for oid, kind in looked.found.items():

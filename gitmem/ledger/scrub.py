@@ -222,7 +222,7 @@ def stands_in(repo: Repository, carried: Iterable[Carried], *, private: bool) ->
         return False
     words = ["rev-list", "--objects", "--no-object-names", *dict.fromkeys(tips), "--"]
     listed = repo.git.run(words, git_dir=repo.git_dir).text.split("\n")
-    return bool(objects_with(repo.git, repo.git_dir, repo.hex_length, purge.holds, listed).found)
+    return bool(objects_with(repo, purge.holds, listed).found)
 
 
 def settle(

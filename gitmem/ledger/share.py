@@ -20,13 +20,13 @@ from gitmem.git.config import config_set, config_unset
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import RefMoved, Repository, Signature, short_name
-from gitmem.git.trees import list_files, read_file
+from gitmem.git.trees import read_file
 from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.inbox import writer_branch
 from gitmem.ledger.land import Ref, Tip, Write, land, land_commit, memory_commit, read_tip, root_commit
 from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.push_plan import Leaving, leaving, lines, memories
+from gitmem.ledger.push_plan import Leaving, leaving
 from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
 from gitmem.ledger.settings import read_settings
 from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace
@@ -82,8 +82,7 @@ def plan_share(
         RepositoryError: no such remote, a branch `gitmem` is in the way, or `gitmem/project` is no memory.
         UsageError: an address that may not be used.
     """
-    place = find_place(workspace, remote, cwd or workspace.top)
-    found = place.remote
+    found, url, branches = _find_place(workspace, remote, cwd or workspace.top)
     repo = workspace.code
     if repo.ref(_IN_THE_WAY) is not None:
         raise RepositoryError(
@@ -93,18 +92,13 @@ def plan_share(
     before = workspace.sharing
     chosen: Mode = mode or ("direct" if before == "direct" else "review")
     tips = [tip for ref in (PRIVATE_REF, SHARED_REF) if (tip := memory_commit(repo, ref)) is not None]
-    held = {memory.path: memory for tip in tips for memory in memories(repo, repo.commit(tip).tree)}
     known = repo.ref(found.tracking(SHARED_REF))
-    there = list_files(repo, repo.commit(known).tree) if known else {}
-    leaves = tuple(memory for path, memory in sorted(held.items()) if path not in there)
-    published = [repo.commit(known).tree] if known else []
-    logged = {line: None for tip in tips for line in lines(repo, repo.commit(tip).tree, published)}
-    leaves += tuple(logged)
-    personal = tuple(memory for memory in leaves if memory.type == "user")
-    leaves = tuple(memory for memory in leaves if memory.type != "user")
+    held = dict.fromkeys(one for tip in tips for one in leaving(repo, tip, [known] if known else []))
+    personal = tuple(memory for memory in held if memory.type == "user")
+    leaves = tuple(memory for memory in held if memory.type != "user")
     old = workspace.settings.get("remote") if before != "off" else ""
     fresh = leaves if before == "off" or old != found.name else ()
-    return SharePlan(found, chosen, before, fresh, personal, place.url, place.branches, old)
+    return SharePlan(found, chosen, before, fresh, personal, url, branches, old)
 
 
 def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
@@ -122,7 +116,7 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     fold_private(repo)
     tip = _with_attributes(repo, author)
     if plan.url:
-        make_remote(workspace, plan.url)
+        _make_remote(workspace, plan.url)
     _configure(workspace, plan.mode, plan.remote.name)
     while True:
         prepared = prepare(repo, plan.remote, tip)
@@ -256,26 +250,16 @@ def _configure(workspace: Workspace, mode: str, remote: str | None) -> None:
     workspace.settings = read_settings(git, git_dir=where)
 
 
-@dataclass(frozen=True)
-class Place:
-    """A remote as `share` found it.
-
-    Attributes:
-        url: address of the remote `gitmem` that is yet to be made; empty where the remote is there.
-        branches: branches of the new remote that are no memory: it is shared with something else.
-    """
-
-    remote: Remote
-    url: str = ""
-    branches: tuple[str, ...] = ()
-
-
-def find_place(workspace: Workspace, named: str, cwd: Path) -> Place:
+def _find_place(workspace: Workspace, named: str, cwd: Path) -> tuple[Remote, str, tuple[str, ...]]:
     """Finds the remote that a person means; a new address is asked for its branches. Nothing is written.
 
     Args:
         named: name of a configured remote, else the address of a repository; empty for the usual remote.
         cwd: what a relative path is relative to.
+
+    Returns:
+        The remote; its address where it is yet to be made, as `gitmem`, else empty; and the branches there
+        that are no memory: it is shared with something else.
 
     Raises:
         UsageError: it is no address, holds credentials, or is this repository itself.
@@ -285,7 +269,7 @@ def find_place(workspace: Workspace, named: str, cwd: Path) -> Place:
     top = workspace.layout.worktree or common
     remotes = {name: _url(workspace, name) for name in git.run(["remote"], cwd=top).text.split()}
     if not named or named in remotes or not _is_address(named, cwd):
-        return Place(find_remote(git, top, named, anew=True))
+        return find_remote(git, top, named, anew=True), "", ()
     url = checked_address(named, cwd)
     if without_credentials(url) != url:
         raise UsageError(
@@ -297,7 +281,7 @@ def find_place(workspace: Workspace, named: str, cwd: Path) -> Place:
         raise UsageError(f"{url} is this repository, or your private one", "Name another repository.")
     for name, known in remotes.items():
         if known and same_place(url, known, top):
-            return Place(find_remote(git, top, name))
+            return find_remote(git, top, name), "", ()
     if SEPARATE in remotes:
         raise RepositoryError(
             f"There is a remote named {SEPARATE} already, at {without_credentials(remotes[SEPARATE])}",
@@ -306,10 +290,10 @@ def find_place(workspace: Workspace, named: str, cwd: Path) -> Place:
     found = memory_remote(git, top, SEPARATE, url)
     listed = replace(found, name=url).listed("refs/heads/*", timeout=REACH_SECONDS)
     foreign = tuple(sorted(short_name(ref) for ref in listed if not ref.startswith(BRANCHES)))
-    return Place(memory_remote(git, top, SEPARATE), url, foreign)
+    return memory_remote(git, top, SEPARATE), url, foreign
 
 
-def make_remote(workspace: Workspace, url: str) -> None:
+def _make_remote(workspace: Workspace, url: str) -> None:
     """Makes the remote `gitmem`, which fetches memory and nothing else; other remotes are left alone."""
     git, where = workspace.git, workspace.layout.common_dir
     for key, value in (("url", url), ("fetch", ONLY_MEMORY), ("tagOpt", "--no-tags")):
@@ -352,15 +336,20 @@ def held_back(workspace: Workspace) -> Held | None:
         if tip is None:
             return None
         remote = find_remote(workspace.git, workspace.top)
-        branches = (SHARED_REF, writer_branch(workspace))
-        known = [oid for branch in branches if (oid := repo.ref(remote.tracking(branch)))]
-        consented = agreed(workspace)
-        fresh = leaving(repo, tip, [*known, *([consented] if consented else [])])
+        fresh = leaving_first(workspace, remote, tip)
     except RepositoryError:
         return None
     leaves = tuple(memory for memory in fresh if memory.type != "user")
     personal = tuple(memory for memory in fresh if memory.type == "user")
     return Held(f"l-{tip[:6]}", remote.name, tip, leaves, personal) if fresh else None
+
+
+def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leaving, ...]:
+    """The memories of a commit that the remote never had, and that the person has not agreed to share."""
+    repo = workspace.code
+    branches = (SHARED_REF, writer_branch(workspace))
+    known = [repo.ref(remote.tracking(branch)) for branch in branches]
+    return leaving(repo, oid, [one for one in (*known, agreed(workspace)) if one])
 
 
 def agree_to(workspace: Workspace, held: Held) -> None:

@@ -36,10 +36,10 @@ from gitmem.ledger.inbox import (
 )
 from gitmem.ledger.land import read_tip, root_commit
 from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.push_plan import Leaving, doubts_to_leave, leaving, refuse_secrets
+from gitmem.ledger.push_plan import Leaving, doubts_to_leave, refuse_secrets
 from gitmem.ledger.remotes import find_remote, has_code, holds_memory_alone
 from gitmem.ledger.replay import Carried, carry_over
-from gitmem.ledger.share import agree, agreed, change_mode, fold_private
+from gitmem.ledger.share import agree, change_mode, fold_private, leaving_first
 from gitmem.ledger.side_branches import Landing, adds_nothing, note_asked, with_base
 from gitmem.ledger.workspace import INBOX, PRIVATE_REF, SHARED_REF, Workspace
 from gitmem.rules.rule import Finding
@@ -193,11 +193,11 @@ class _Sync:
             over = take_in(self.repo, SHARED_REF, theirs, message, options.allow, peer, follow=follow)
             if over.carried:
                 done = self.done = replace(done, carried=(*done.carried, over.carried))
-        settled = settle(self.repo, self.remote, theirs)
+        onto, landed = settle(self.repo, self.remote, theirs)
         taken = take_in(
             self.repo,
             SHARED_REF,
-            settled.onto,
+            onto,
             message,
             options.allow,
             peer,
@@ -205,7 +205,7 @@ class _Sync:
             follow=follow,
         )
         if options.push and not options.dry_run:
-            close(self.repo, self.remote, settled.landed)
+            close(self.repo, self.remote, landed)
         self.done = replace(
             done,
             fetched=done.fetched + _count(taken.changed),
@@ -215,7 +215,7 @@ class _Sync:
             split=done.split + taken.split,
             aside={**done.aside, **taken.aside},
             before=done.before or (taken.before if taken.before != taken.commit else ""),
-            landed=done.landed + settled.landed,
+            landed=done.landed + landed,
         )
         if options.dry_run or taken.before == taken.commit:
             return taken.commit
@@ -273,9 +273,7 @@ class _Sync:
         tree = repo.commit(ours).tree
         changed = changed_files(repo, there, tree)
         self.done = replace(self.done, pushed=_count(changed))
-        there_already = [tip for tip in (theirs, self._theirs(writer_branch(self.workspace))) if tip]
-        consented = agreed(self.workspace)
-        fresh = leaving(repo, ours, [*there_already, *([consented] if consented else [])])
+        fresh = leaving_first(self.workspace, self.remote, ours)
         refuse_secrets(repo, self.remote, [ours], self.options.allow)
         doubts = doubts_to_leave(repo, there, tree, changed, self.options.allow)
         if doubts:

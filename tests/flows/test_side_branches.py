@@ -13,9 +13,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.ledger import sync as sync_module
-from gitmem.ledger.inbox import plan_tending
 from gitmem.ledger.land import Ref, Write, land
-from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.side_branches import adds_nothing, with_base
 
 ANN_INBOX = "refs/heads/gitmem/inbox/ann-example-com"
@@ -228,10 +226,3 @@ def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Te
     assert ANN_INBOX not in team.refs()
     ben.run("sync")
     assert "slow.md" in live(ben)
-
-
-def test_nothing_is_planned_where_the_remote_has_no_memory(team: Team) -> None:
-    ann = team.person("ann")
-    workspace = ann.workspace
-    remote = find_remote(workspace.git, ann.code)
-    assert plan_tending(workspace.code, remote, {}, ANN_INBOX, everyone=True).moves == ()

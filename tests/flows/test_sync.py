@@ -16,12 +16,9 @@ from typing import Any
 
 import pytest
 
-from gitmem.app.context import real_edges
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges
-from gitmem.flows.exchange import share, synchronise
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
@@ -392,29 +389,6 @@ def test_a_single_branch_clone_syncs(clone) -> None:
     ben.learn("hosts")
     assert (ben.sync().fetched, ben.sync().branch) == (1, "")
     assert ann.sync().fetched == 1
-
-
-@pytest.fixture
-def edges(monkeypatch: pytest.MonkeyPatch) -> Edges:
-    monkeypatch.setenv("GITMEM_NOW", "1790000000")
-    return real_edges()
-
-
-def test_live_directories_are_saved_before_and_laid_out_after(clone, edges: Edges) -> None:
-    ann, ben = clone("ann"), clone("ben")
-    for one in (ann, ben):
-        folder = one.path / ".claude/agent-memory/reviewer"
-        folder.mkdir(parents=True)
-        (folder / f"{one.path.name}.md").write_text(MEMORY.format(one.path.name, "project", "Fact."))
-        at = replace(edges, cwd=one.path)
-        plan = share(one.workspace, at, "direct", "")
-        turn_on(one.workspace, plan, one.workspace.author(at.now))
-        synchronise(one.workspace, at, lambda _: True)
-    done = synchronise(ann.workspace, replace(edges, cwd=ann.path), lambda _: True)
-    assert done.fetched == 1
-    for one in (ann, ben):
-        folder = one.path / ".claude/agent-memory/reviewer"
-        assert {path.name for path in folder.iterdir()} == {"MEMORY.md", "ann.md", "ben.md"}
 
 
 def gitmem(path: Path, *words: str) -> subprocess.CompletedProcess[str]:

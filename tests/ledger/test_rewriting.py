@@ -42,7 +42,7 @@ def commit(repo: Repository, parents: tuple[str, ...], message: str = "Add", **f
 
 
 def rewriter(repo: Repository, purge: Purge) -> Rewriter:
-    return Rewriter(RawObjects.of(repo, repo.git), purge, EPOCH)
+    return Rewriter(RawObjects(repo), purge, EPOCH)
 
 
 def test_what_came_before_the_text_stays_the_same_object(store: Repository) -> None:
@@ -72,7 +72,7 @@ def test_a_signature_goes_and_names_of_old_commits_are_mapped(store: Repository,
     body = store.git.run(["cat-file", "commit", two], git_dir=store.git_dir).stdout
     head, _, message = body.partition(b"\n\n")
     signed = head + b"\ngpgsig -----BEGIN\n  not really\n -----END\n\n" + message
-    oid = RawObjects.of(store, store.git)
+    oid = RawObjects(store)
     named = oid.add("commit", signed)
     oid.flush()
     work = rewriter(store, Purge(frozenset({SECRET})))
@@ -80,7 +80,7 @@ def test_a_signature_goes_and_names_of_old_commits_are_mapped(store: Repository,
     raw = git("-C", repo, "cat-file", "commit", known[named])
     assert "gpgsig" not in raw and one[:12] not in raw
     assert f"Gitmem-Undoes: {known[one]}" in raw and f"Back before {known[one][:12]}" in raw
-    assert work.told.unsigned == 1
+    assert work.unsigned == 1
 
 
 def test_only_what_is_old_and_unused_is_doomed(store: Repository, repo: Path, git) -> None:
@@ -89,11 +89,11 @@ def test_only_what_is_old_and_unused_is_doomed(store: Repository, repo: Path, gi
     (repo / "a.md").write_text("Shared with the index.")
     git("-C", repo, "add", "a.md")
     mine = git("-C", repo, "hash-object", "-w", "--stdin", input="mine, dangling")
-    found = doomed(store.git, store.git_dir, [two])
+    found = doomed(store, [two])
     held = objects(store.git_dir)
     assert {two, one} <= found and mine not in found
     assert git("-C", repo, "rev-parse", ":a.md") not in found
-    assert erase(store.git, store.git_dir, found) == len(found)
+    assert erase(store, found) == len(found)
     assert set(objects(store.git_dir)) == set(held) - found
     assert git("-C", repo, "cat-file", "-p", mine) == "mine, dangling"
 
