@@ -10,14 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from gitmem.core import tombstone
 from gitmem.core.account import account, is_memory, path_of, proposals, references
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import merge_trees
 from gitmem.core.names import homes
-from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.refs import move_ref, move_refs
@@ -26,7 +24,6 @@ from gitmem.git.trees import read_paths
 from gitmem.ledger.dreams import (
     Dream,
     DreamCommit,
-    dreams_of,
     dreamt,
     fork_point,
     open_dreams,
@@ -549,20 +546,21 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
         None where it was no decision on a dream.
     """
     told = parse_trailers(undone.message)
-    id = told.reviewed.partition(" ")[0]
+    id, _, numbers = told.reviewed.partition(" ")
     if not id.startswith("d-"):
         return None
     repo, ref = scope.repo, dreams_in(scope).waiting + id
     tip = read_tip(repo, scope.ref)
     here, aside = repo.ref(ref), repo.ref(TURNED_DOWN + id)
     if here is not None:
-        return Reopened(_left_off(scope, ref, here, tip) or id, "open")
+        undecided = {int(number) for number in numbers.split(",") if number.isdecimal()}
+        return Reopened(_left_off(scope, ref, here, tip, undecided) or id, "open")
     again = None
     if aside is not None and fork_point(repo, tip.commit, aside) not in (None, aside):
         again = aside
     elif told.writer == "dream" and len(undone.parents) == 2:
         again = _again(scope, ref, undone, tip)
-        if again and " " in told.reviewed:
+        if again and numbers:
             id = f"d-{again[: len(id) - 2]}"
             ref = dreams_in(scope).waiting + id
     if again is None:
@@ -574,47 +572,27 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
     return Reopened(id, "open")
 
 
-def _left_off(scope: Scope, ref: str, here: str, tip: Tip) -> str:
-    """Lets those open changes wait again that a branch was made without, when others were asked about it.
+def _left_off(scope: Scope, ref: str, here: str, tip: Tip, numbers: set[int]) -> str:
+    """Lets changes wait again that a branch was made without, when others were asked about the rest.
 
     Args:
         here: the branch as it is.
+        numbers: of the changes whose decision was undone.
 
     Returns:
-        Id of the dream that they are now; empty where the branch has all that is open.
+        Id of the dream that they are now; empty where the branch has them.
     """
-    repo, waits = scope.repo, ""
+    repo = scope.repo
     base = fork_point(repo, tip.commit, here)
     if base is None:
         return ""
-    numbers = {change.n for change in read_dream(scope, ref, here, base, tip.commit).changes}
-    # A question waits, or was answered, as a dream of its own since others were asked about the rest.
-    waiting = {key for dream in dreams_of(scope) for change in dream.open for key in change.keys}
-    for aside in _kept_aside(repo, ref.rpartition("/")[2]):
-        former = fork_point(repo, tip.commit, aside)
-        if former is None:
-            continue
-        whole = read_dream(scope, ref, aside, former, tip.commit)
-        lacking = [
-            change
-            for change in whole.open
-            if change.n not in numbers
-            and not (
-                change.asks and (waiting.intersection(change.keys) or _is_rejected(repo, tip.tree, change))
-            )
-        ]
-        numbers |= {change.n for change in lacking}
-        if lacking:
-            waits = wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without") or waits
-    return waits
-
-
-def _is_rejected(repo: Repository, tree: str, change: DreamCommit) -> bool:
-    """Whether a person turned a change down, or its like, by the tombstones of a tree."""
-    agents = {path.split("/", 1)[0] for path in change.files}
-    stones = read_paths(repo, tree, {f"{agent}/{tombstone.FILE}" for agent in agents})
-    found = [tombstone.finder(tombstone.parse(decode(data)), "rejected") for data in stones.values()]
-    return any(finds(key) for finds in found for key in change.keys)
+    lost = numbers - {change.n for change in read_dream(scope, ref, here, base, tip.commit).changes}
+    for aside in _kept_aside(repo, ref.rpartition("/")[2]) if lost else ():
+        if former := fork_point(repo, tip.commit, aside):
+            whole = read_dream(scope, ref, aside, former, tip.commit)
+            if lacking := [change for change in whole.open if change.n in lost]:
+                return wait_apart(whole, lacking, tip.commit, f"what {whole.id} was sent without")
+    return ""
 
 
 def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:
