@@ -16,7 +16,7 @@ from gitmem.core.text import counted, one_line
 if TYPE_CHECKING:
     from gitmem.engines.engine import Stale
     from gitmem.flows.document_check import Checked
-    from gitmem.flows.documents import DocumentResult, Updated
+    from gitmem.flows.documents import DocumentResult, Update
 
 WIDTH = 400
 """Terminal cells of one line."""
@@ -132,7 +132,6 @@ def update(
     What was turned down is proposed again only for a document that is named.
     """
     from gitmem.flows.document_check import from_top
-    from gitmem.flows.documents import UpdateRequest
     from gitmem.flows.documents import update as carry_out
     from gitmem.flows.engines import engine_for
 
@@ -143,14 +142,15 @@ def update(
         workspace,
         run.edges,
         lambda: engine_for(workspace, run.edges, engine),
-        UpdateRequest(named, all=named is None),
+        named,
+        all=named is None,
         dry_run=dry_run,
     )
     if run.out.as_json:
         run.out.json(_updated(done, dry_run))
     else:
         _show(run, done, dry_run)
-    failed = [one for one in done.plan.told if one.result == "failed"]
+    failed = [one for one in done.told if one.result == "failed"]
     if failed:
         raise EngineError(f"{counted(len(failed), 'document')} could not be looked at: {failed[0].why}")
 
@@ -188,10 +188,10 @@ def _row(row: Stale) -> dict[str, Any]:
     }
 
 
-def _show(run: Context, done: Updated, dry_run: bool) -> None:
+def _show(run: Context, plan: Update, dry_run: bool) -> None:
     from gitmem.flows.document_branch import difference
 
-    out, plan = run.out, done.plan
+    out = run.out
     if plan.left:
         out.data(f"gitmem/docs is left alone: {plan.left}")
     for told in plan.told:
@@ -207,7 +207,7 @@ def _show(run: Context, done: Updated, dry_run: bool) -> None:
         return
     if plan.outcome == "deleted":
         out.say("gitmem/docs is deleted: nothing is proposed any more")
-        out.say(f"undo: git branch gitmem/docs {done.before[:12]}")
+        out.say(f"undo: git branch gitmem/docs {plan.before[:12]}")
     elif plan.outcome == "proposed":
         ids = [one.id for one in plan.changes]
         out.say(f"look: git mem review show {ids[0]}; take all of it: git merge gitmem/docs")
@@ -229,14 +229,13 @@ def _line(told: DocumentResult) -> str:
     return f"{told.path}: {words[told.result]}"
 
 
-def _updated(done: Updated, dry_run: bool) -> dict[str, Any]:
-    plan = done.plan
+def _updated(plan: Update, dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         "outcome": plan.outcome,
         "branch": "gitmem/docs",
-        "commit": done.tip or None,
-        "before": done.before or None,
+        "commit": plan.tip or None,
+        "before": plan.before or None,
         "base": plan.place.head,
         "engine": sound(plan.engine) or None,
         "left_alone": sound(plan.left) or None,

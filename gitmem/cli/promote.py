@@ -13,7 +13,7 @@ from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeO
 from gitmem.cli.words import sound
 from gitmem.flows import promote as promotion
 from gitmem.flows.promote import Promotion, PromotionResult, plan
-from gitmem.flows.rule_files import text_of, told_of
+from gitmem.flows.rule_files import message
 from gitmem.flows.undo import forget_decided
 from gitmem.ledger.lookup import find
 
@@ -66,7 +66,7 @@ def promote(
         out.data(f"{verb} the rule {planned.at.address} into {planned.file}")
     if done is None:
         _diff(run, planned)
-        for line in text_of([("Add", told_of(workspace, planned.at, "Add"))]).splitlines():
+        for line in message(workspace, [("Add", planned.at.address, planned.file)]).splitlines():
             out.say(f"would propose: {line}".rstrip())
         for doubt in planned.doubts:
             out.say(f"would ask: {doubt}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import EngineError, GitmemError, RepositoryError, UsageError
@@ -83,28 +82,12 @@ class CodeBranch:
     """A branch of the code, as a work tree has it.
 
     Attributes:
-        top: of the work tree.
         branch: full ref name.
         head: its commit.
     """
 
-    top: Path
     branch: str
     head: str
-
-
-@dataclass(frozen=True)
-class UpdateRequest:
-    """What is to be looked at.
-
-    Attributes:
-        paths: these documents, also where what was proposed for them was turned down; None for those that
-            new commits may have made untrue.
-        all: every document.
-    """
-
-    paths: tuple[str, ...] | None = None
-    all: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,8 +114,8 @@ class DocumentResult:
 
 
 @dataclass(frozen=True)
-class UpdatePlan:
-    """What would be done.
+class Update:
+    """What would be done, and was unless it was only tried.
 
     Attributes:
         standing: the branch as it was read; None where there is none.
@@ -141,6 +124,9 @@ class UpdatePlan:
         branch: the branch of the code that it is for.
         due: branch of the code to documents that its next commit has to look at.
         seen: whether all that new commits touched was looked at.
+        tip: where the branch is now; empty where it is not.
+        usage: what engines used.
+        log: what they tried and were refused.
     """
 
     place: CodeBranch
@@ -152,6 +138,14 @@ class UpdatePlan:
     branch: str = ""
     due: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     seen: bool = False
+    tip: str = ""
+    usage: tuple[Usage, ...] = ()
+    log: tuple[str, ...] = ()
+
+    @property
+    def before(self) -> str:
+        """Where the branch was; empty where it was not."""
+        return self.standing.tip if self.standing else ""
 
     @property
     def outcome(self) -> Outcome:
@@ -164,24 +158,6 @@ class UpdatePlan:
         same = now is not None and now.base == self.place.head and not now.whose
         have = [(one.path, one.after) for one in now.changes] if now else []
         return "unchanged" if same and have == [(one.path, one.after) for one in wanted] else "proposed"
-
-
-@dataclass(frozen=True)
-class Updated:
-    """What was done.
-
-    Attributes:
-        tip: where the branch is now; empty where it is not.
-        before: where it was.
-        usage: what engines used.
-        log: what they tried and were refused.
-    """
-
-    plan: UpdatePlan
-    tip: str = ""
-    before: str = ""
-    usage: tuple[Usage, ...] = ()
-    log: tuple[str, ...] = ()
 
 
 def keep_documents(workspace: Workspace, edges: Edges, tally: Tally) -> None:
@@ -197,29 +173,28 @@ def keep_documents(workspace: Workspace, edges: Edges, tally: Tally) -> None:
     from gitmem.flows.engines import engine_for
 
     try:
-        done = update(workspace, edges, lambda: engine_for(workspace, edges), UpdateRequest())
+        done = update(workspace, edges, lambda: engine_for(workspace, edges))
     except NotNow as reason:
         tally.skip(WHAT, reason.message.partition(": ")[2])
         return
     except (GitmemError, OSError) as error:
         tally.skip(WHAT, str(error))
         return
-    plan = done.plan
     for usage in done.usage:
         tally.spent(usage)
-        tally.engine = tally.engine or plan.engine
+        tally.engine = tally.engine or done.engine
     tally.log += done.log
-    if plan.left:
-        tally.skip(WHAT, f"{NAME} is left alone: {plan.left}")
-    for told in plan.told:
+    if done.left:
+        tally.skip(WHAT, f"{NAME} is left alone: {done.left}")
+    for told in done.told:
         if told.result in ("refused", "failed"):
             tally.skip(told.path, told.why)
-        elif told.result == "proposed" and plan.outcome == "proposed":
+        elif told.result == "proposed" and done.outcome == "proposed":
             tally.log.append(f"{told.path}: a change waits in git mem review ({told.id})")
         elif told.result == "open":
             what = counted(len(told.stale), "statement")
             tally.log.append(f"{told.path}: {what} no longer true: git mem docs check")
-    if plan.outcome == "deleted":
+    if done.outcome == "deleted":
         tally.log.append(f"{NAME} is deleted: nothing is proposed any more")
 
 
@@ -227,14 +202,18 @@ def update(
     workspace: Workspace,
     edges: Edges,
     engine: Callable[[], Engine],
-    request: UpdateRequest,
+    paths: tuple[str, ...] | None = None,
     *,
+    all: bool = False,
     dry_run: bool = False,
-) -> Updated:
+) -> Update:
     """Looks at documents, asks for what makes them true, and moves the branch to it.
 
     Args:
         engine: makes the engine, where one is asked.
+        paths: these documents, also where what was proposed for them was turned down; None for those that
+            new commits may have made untrue.
+        all: every document.
         dry_run: nothing is written; the engine is asked all the same.
 
     Raises:
@@ -246,23 +225,22 @@ def update(
     for _ in range(ATTEMPTS):
         # The branch first: who then finds it where it was has seen the newest code, too.
         tip = workspace.code.ref(DOCS_REF)
-        look = _Look(workspace, edges, engine, request, answers)
-        plan = look.plan(tip)
+        plan = _Look(workspace, edges, engine, paths, all, answers).plan(tip)
         got = [one for one in answers.values() if isinstance(one, _Answer)]
         usage = tuple(one.usage for one in got if one.usage is not None)
-        done = Updated(plan, tip or "", tip or "", usage, tuple(line for one in got for line in one.log))
+        plan = replace(plan, tip=tip or "", usage=usage, log=tuple(line for one in got for line in one.log))
         if dry_run:
-            return done
+            return plan
         try:
-            moved = _carry_out(workspace, edges, plan)
+            plan = replace(plan, tip=_carry_out(workspace, edges, plan))
         except RefMoved:
             continue
-        _note(workspace, plan, request, moved)
-        return replace(done, tip=moved)
+        _note(workspace, plan, asked=paths is not None)
+        return plan
     raise RepositoryError(f"{NAME} is moved by others all the time", "Run it again.")
 
 
-def _carry_out(workspace: Workspace, edges: Edges, plan: UpdatePlan) -> str:
+def _carry_out(workspace: Workspace, edges: Edges, plan: Update) -> str:
     """Moves the branch; returns where it is, empty for nowhere."""
     repo, before = workspace.code, plan.standing.tip if plan.standing else None
     if plan.outcome in ("left", "unchanged", "nothing"):
@@ -275,7 +253,7 @@ def _carry_out(workspace: Workspace, edges: Edges, plan: UpdatePlan) -> str:
     return tip
 
 
-def _note(workspace: Workspace, plan: UpdatePlan, request: UpdateRequest, tip: str) -> None:
+def _note(workspace: Workspace, plan: Update, *, asked: bool) -> None:
     made = {(one.path, one.after) for one in plan.changes}
 
     def change(known: DocumentNotes) -> DocumentNotes:
@@ -287,9 +265,9 @@ def _note(workspace: Workspace, plan: UpdatePlan, request: UpdateRequest, tip: s
         kept = replace(known, checked=checked, due=due)
         if plan.left:
             return kept
-        asked = request.paths is not None
         rejected = [one for one in known.rejected if not asked or (one.path, one.after) not in made]
-        return replace(kept, tip=tip, branch=plan.branch if tip else "", rejected=tuple(rejected))
+        branch = plan.branch if plan.tip else ""
+        return replace(kept, tip=plan.tip, branch=branch, rejected=tuple(rejected))
 
     change_kept(workspace.state, change)
 
@@ -314,7 +292,7 @@ def _place_of(workspace: Workspace) -> CodeBranch:
         why = f"{short_name(branch)} has no commit yet"
     if why:
         raise NotNow(f"Documents are left alone: {why}", "Run it again on a branch of the code.")
-    return CodeBranch(top, branch, head)
+    return CodeBranch(branch, head)
 
 
 @dataclass(frozen=True)
@@ -350,10 +328,12 @@ class _Look:
         workspace: Workspace,
         edges: Edges,
         engine: Callable[[], Engine],
-        request: UpdateRequest,
+        paths: tuple[str, ...] | None,
+        every: bool,
         answers: dict[tuple[str, str, str], _Answer | EngineError],
     ) -> None:
-        self.workspace, self.edges, self.request = workspace, edges, request
+        self.workspace, self.edges, self.paths, self.every = workspace, edges, paths, every
+        self.top = workspace.top
         self.place = _place_of(workspace)
         self.kept = read_kept(workspace.state)
         self.tree = workspace.code.commit(self.place.head).tree
@@ -362,7 +342,7 @@ class _Look:
         self._changes: list[DocumentChange] = []
         self._failed: list[str] = []
 
-    def plan(self, tip: str | None) -> UpdatePlan:
+    def plan(self, tip: str | None) -> Update:
         """What the branch is to hold.
 
         Args:
@@ -375,8 +355,8 @@ class _Look:
         if tip is not None:
             standing = read_branch(workspace, tip, [place.head], kept.tip)
             if why := self._not_ours(standing):
-                return UpdatePlan(place, standing, (), (), left=why, branch=kept.branch, due=kept.due)
-        docs = {doc.path: doc for doc in documents(workspace.git, place.top, place.head)}
+                return Update(place, standing, (), (), left=why, branch=kept.branch, due=kept.due)
+        docs = {doc.path: doc for doc in documents(workspace.git, self.top, place.head)}
         wanted = self._wanted(docs)
         had = {one.path: one for one in standing.changes} if standing else {}
         carried: list[DocumentChange] = []
@@ -392,12 +372,12 @@ class _Look:
             elif not kept.turned_down(path, change.after):
                 carried.append(change)
         engine = self._make() if wanted else None
-        checked = check(workspace.git, place.top, place.head, [docs[path] for path in sorted(wanted)])
+        checked = check(workspace.git, self.top, place.head, [docs[path] for path in sorted(wanted)])
         told = [self._told(engine, one, had.get(one.doc.path)) for one in checked if engine]
         told += [DocumentResult(one.path, "kept", one.id) for one in carried]
         changes = tuple(sorted([*carried, *self._changes], key=lambda one: one.path))
         due = dict(kept.due)
-        before = () if self.request.paths is None else kept.due.get(place.branch, ())
+        before = () if self.paths is None else kept.due.get(place.branch, ())
         due[place.branch] = (*(path for path in before if path not in wanted), *self._failed)
         left, branch = "", place.branch
         if other and standing is not None:
@@ -406,8 +386,8 @@ class _Look:
             else:
                 due[kept.branch] = tuple(dict.fromkeys([*kept.due.get(kept.branch, ()), *had]))
         name = engine.name if engine else ""
-        seen = self.request.paths is None
-        return UpdatePlan(place, standing, changes, tuple(told), name, left, branch, due, seen)
+        seen = self.paths is None
+        return Update(place, standing, changes, tuple(told), name, left, branch, due, seen)
 
     def _not_ours(self, standing: DocumentBranch) -> str:
         """Why the branch may not be moved; empty where it may."""
@@ -420,16 +400,16 @@ class _Look:
 
     def _wanted(self, docs: Mapping[str, Doc]) -> set[str]:
         """Paths of the documents to look at."""
-        if self.request.all:
+        if self.every:
             return set(docs)
-        if self.request.paths is not None:
-            lacking = [path for path in self.request.paths if path not in docs]
+        if self.paths is not None:
+            lacking = [path for path in self.paths if path not in docs]
             if lacking:
                 raise UsageError(
                     f"{lacking[0]} is no living document of {short_name(self.place.branch)}",
                     "See which are: git mem docs list",
                 )
-            return set(self.request.paths)
+            return set(self.paths)
         changed = self._changed() if docs else frozenset()
         found = {path for path, doc in docs.items() if path in changed or touched(doc, changed)}
         return found | (docs.keys() & set(self.kept.due.get(self.place.branch, ())))
@@ -447,7 +427,7 @@ class _Look:
     def _between(self, old: str) -> frozenset[str] | None:
         """Paths in which HEAD differs from a commit, of a rename both; None where that one is gone."""
         words = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", old, self.place.head, "--"]
-        done = self.workspace.git.run(words, cwd=self.place.top, check=False)
+        done = self.workspace.git.run(words, cwd=self.top, check=False)
         names = done.stdout.decode("utf-8", "surrogateescape").split("\0")
         return None if done.returncode else frozenset(names) - {""}
 
@@ -465,7 +445,7 @@ class _Look:
         )
         if entry is None or entry.mode not in (BLOB, EXECUTABLE):
             return replace(told, result="refused", why="it is no regular file")
-        asked = self.request.all or self.request.paths is not None
+        asked = self.every or self.paths is not None
         if not asked and self.kept.settled(doc.path, entry.oid, stale):
             return replace(told, result="rejected")
         key = (doc.path, entry.oid, key_of(stale))
@@ -485,7 +465,7 @@ class _Look:
             return replace(told, result="refused", why=answer.refused)
         data = answer.text.encode("utf-8")
         after = blob_name(data, self.workspace.code.hex_length)
-        if self.request.paths is None and self.kept.turned_down(doc.path, after):
+        if self.paths is None and self.kept.turned_down(doc.path, after):
             return replace(told, result="rejected")
         made = DocumentChange(
             doc.path, entry.oid, after, entry.mode, engine.name, answer.body, data, answer.usage
@@ -517,7 +497,7 @@ class _Look:
                 prompt,
                 checked.stale,
                 changed,
-                self.place.top,
+                self.top,
                 self.edges.now,
             )
         )
@@ -529,7 +509,7 @@ class _Look:
 
     def _differences(self, checked: Checked) -> dict[str, str]:
         """What changed in files that a document names since it was last changed itself."""
-        git, top, since = replace(self.workspace.git, fetches=False), self.place.top, checked.since
+        git, top, since = replace(self.workspace.git, fetches=False), self.top, checked.since
         paths = (self._between(since) if since else None) or frozenset()
         named = sorted(paths - {checked.doc.path})
         named = [path for path in named if touched(checked.doc, [path])]

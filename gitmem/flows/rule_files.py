@@ -430,21 +430,6 @@ def _umask() -> int:
     return mask
 
 
-@dataclass(frozen=True)
-class RuleMessage:
-    """What the proposed message says of one rule.
-
-    Attributes:
-        title: a subject line for it, not cut.
-        said: lines below it.
-        trailers: lines at the end of the message.
-    """
-
-    title: str
-    said: tuple[str, ...] = ()
-    trailers: tuple[str, ...] = ()
-
-
 def title_of(verb: str, memory: Memory) -> str:
     """A subject line for one memory, not cut.
 
@@ -454,8 +439,12 @@ def title_of(verb: str, memory: Memory) -> str:
     return f"{verb} the rule {memory.name}: {one_line(memory.description) or memory.name}"
 
 
-def told_of(workspace: Workspace, at: MemoryPlace, verb: str) -> RuleMessage:
-    """What the message says of a memory: who taught it, when, in which session, where it is kept."""
+def _told_of(workspace: Workspace, at: MemoryPlace) -> tuple[list[str], list[str]]:
+    """What the message says of a memory: who taught it, when, in which session, where it is kept.
+
+    Returns:
+        Lines, and trailers.
+    """
     from gitmem.ledger.blame import blame_memory
 
     scope = workspace.scope(at.scope)
@@ -471,7 +460,7 @@ def told_of(workspace: Workspace, at: MemoryPlace, verb: str) -> RuleMessage:
         who, session = one_line(told.author.partition(" <")[0]), one_line(told.provenance.session)
         said.append(f"taught by {who}{when}{f' in session {session}' if session else ''}")
         trailers += _trailers(told.provenance)
-    return RuleMessage(title_of(verb, at.memory), tuple(said), tuple(trailers))
+    return said, trailers
 
 
 def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path | None, str]:
@@ -491,34 +480,32 @@ def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path 
     if not waits:
         path.unlink(missing_ok=True)
         return None, ""
-    told = []
-    for verb, address, _ in waits:
-        at = place_of(workspace, f"{address}.md")
-        bare = RuleMessage(f"{verb} the rule {address.rpartition('/')[2]}")
-        told.append((verb, told_of(workspace, at, verb) if at else bare))
-    replace_file(path, text_of(told).encode("utf-8", "replace"), 0o600)
+    replace_file(path, message(workspace, waits).encode("utf-8", "replace"), 0o600)
     return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
 
 
-def text_of(told: Sequence[tuple[str, RuleMessage]]) -> str:
-    """The message: a subject, what each rule was, and trailers.
+def message(workspace: Workspace, waits: Sequence[tuple[str, str, str]]) -> str:
+    """A subject, what each rule was, and trailers.
 
     Args:
-        told: `Add` or `Take out`, and what is told of the rule.
+        waits: `Add` or `Take out`, the address and the file of each rule.
     """
-    ones = [one for _, one in told]
-    if len(ones) == 1:
-        subject = subject_line(ones[0].title)
-    else:
-        counts = Counter(verb for verb, _ in told)
-        named = " and ".join(f"{verb.lower()} {count}" for verb, count in counts.items())
-        subject = f"{named.capitalize()} rules learned while working"
-    parts = [subject]
-    for one in ones:
-        title = _plain(one.title)
-        parts.append("\n".join([*([title] if title != subject else []), *map(_plain, one.said)]))
-    trailers = dict.fromkeys(_plain(line) for one in ones for line in one.trailers)
-    return "\n\n".join([*parts, "\n".join(trailers)]).rstrip("\n") + "\n"
+    parts: list[str] = []
+    titles: list[str] = []
+    trailers: dict[str, None] = {}
+    for verb, address, _ in waits:
+        at = place_of(workspace, f"{address}.md")
+        titles.append(title_of(verb, at.memory) if at else f"{verb} the rule {address.rpartition('/')[2]}")
+        said, more = _told_of(workspace, at) if at else ([], [])
+        parts.append("\n".join(map(_plain, (titles[-1], *said))))
+        trailers |= dict.fromkeys(map(_plain, more))
+    counts = Counter(verb for verb, _, _ in waits)
+    named = " and ".join(f"{verb.lower()} {count}" for verb, count in counts.items())
+    subject = f"{named.capitalize()} rules learned while working"
+    if len(waits) == 1:
+        subject = subject_line(titles[0])
+        parts = [parts[0].removeprefix(subject).lstrip("\n")]
+    return "\n\n".join([subject, *parts, "\n".join(trailers)]).rstrip("\n") + "\n"
 
 
 def _trailers(told: Provenance) -> list[str]:

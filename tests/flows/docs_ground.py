@@ -12,7 +12,7 @@ from partial_engine import PartialEngine
 from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
 from gitmem.flows.context import workspace_at
-from gitmem.flows.documents import Updated, UpdateRequest, keep_documents, update
+from gitmem.flows.documents import Update, keep_documents, update
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
 
@@ -97,9 +97,9 @@ class Ground:
         keep_documents(self.workspace, real_edges(self.repo), self.tally)
         return [f"{what}: {why}" for what, why in self.tally.skipped] + self.tally.log
 
-    def update(self, engine: Writer, *paths: str, all: bool = False, dry_run: bool = False) -> Updated:
-        request = UpdateRequest(paths or None, all)
-        return update(self.workspace, real_edges(self.repo), lambda: engine, request, dry_run=dry_run)
+    def update(self, engine: Writer, *paths: str, all: bool = False, dry_run: bool = False) -> Update:
+        edges = real_edges(self.repo)
+        return update(self.workspace, edges, lambda: engine, paths or None, all=all, dry_run=dry_run)
 
     def untouched(self) -> tuple[str, str, bytes]:
         """What gitmem may not change: HEAD, the work tree as git sees it, and the index byte for byte."""

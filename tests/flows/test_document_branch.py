@@ -140,7 +140,7 @@ def test_what_a_model_must_not_write_is_not_proposed(here) -> None:
     objects = here.git("count-objects")
     for write, why in WRONG.values():
         engine = Writer("anthropic:some", lambda given, write=write: write(given.text))
-        (told,) = here.update(engine, all=True).plan.told
+        (told,) = here.update(engine, all=True).told
         assert told.result == "refused" and why in told.why
     assert not here.tip and here.git("count-objects") == objects
 

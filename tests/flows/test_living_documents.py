@@ -262,7 +262,7 @@ def test_a_lost_race_is_planned_again_on_what_the_other_made(here, monkeypatch) 
 
     monkeypatch.setattr(documents, "move_ref", slow)
     done = here.update(engine, all=True)
-    assert raced and done.plan.outcome == "unchanged" and done.tip == here.tip
+    assert raced and done.outcome == "unchanged" and done.tip == here.tip
     assert here.text() == NEW.replace("printer", "writing").strip()
     assert here.git("rev-parse", f"{DOCS_REF}~1") == here.git("rev-parse", "HEAD")
 
@@ -311,7 +311,7 @@ def test_a_model_is_told_what_changed_in_the_files_that_it_names_and_of_the_pers
     (given,) = engine.given
     assert given.prompt == "Be brief." and given.instructions == "Terse." and given.worktree == here.repo
     assert set(given.changed) == {"src/main.py"} and "+def begin():" in given.changed["src/main.py"]
-    assert done.plan.outcome == "proposed" and here.text().endswith("And more.")
+    assert done.outcome == "proposed" and here.text().endswith("And more.")
     assert parse(here.git("log", "-1", "--format=%B", DOCS_REF)).engine == "anthropic:some"
 
 
@@ -323,14 +323,14 @@ def test_a_proposal_that_was_turned_down_stays_down_until_it_changes(here, gitme
     assert not here.tip and gitmem("review", "--json").json == []
     here.commit("touches it", **{"src/reading.py": "changed"})
     assert here.work() == [] and not here.tip
-    assert [one.result for one in here.update(Writer(), all=True).plan.told] == ["rejected"]
+    assert [one.result for one in here.update(Writer(), all=True).told] == ["rejected"]
     here.move("src/printer.py", "src/writing.py")
     here.work()
     assert here.text() == NEW.replace("printer", "writing").strip()
     here.git("branch", "-qD", "gitmem/docs")
     here.git("revert", "--no-edit", "HEAD")
     done = here.update(Writer(), LAYERS)
-    assert done.plan.outcome == "proposed" and here.text() == NEW.strip()
+    assert done.outcome == "proposed" and here.text() == NEW.strip()
     assert read_kept(here.workspace.state).rejected == ()
 
 
