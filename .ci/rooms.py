@@ -17,9 +17,6 @@ ROW = re.compile(r"^\| `([a-z]+)` \| ([\d,]+) \| (\S.*) \|$", re.MULTILINE)
 LONGEST, SHORTEST = 700, 40
 """Lines of one file: longer is two thoughts, shorter belongs to whoever uses it. A verb may be short."""
 
-SHORT = {"app/checkout.py", "flows/withholding.py"}
-"""Files of before this law."""
-
 FACES = ("mcp", "memory_tool", "view")
 """Folders that stand in the row `faces`, beside the files that stand in no folder."""
 
@@ -51,9 +48,7 @@ def main() -> int:
             over.append(f"{room} has {lines:,} lines and its row allows {most:,}")
         for path, size in sizes.items():
             name = path.relative_to(TOP / "gitmem").as_posix()
-            short = (
-                size < SHORTEST and room != "cli" and name not in SHORT and not path.name.startswith("__")
-            )
+            short = size < SHORTEST and room != "cli" and not path.name.startswith("__")
             if size > LONGEST or short:
                 over.append(f"gitmem/{name} has {size} lines ({SHORTEST} to {LONGEST})")
     print(f"{'all':14} {'':6} {total:8,}")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.app.hook_scripts import EVENTS, hooks_folder, script
+from gitmem.app.git_hooks import EVENTS, hooks_folder, script
 from gitmem.core import attributes
 from gitmem.core.memory import parse, problems
 from gitmem.rules.snapshot import digest

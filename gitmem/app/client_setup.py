@@ -1,4 +1,4 @@
-"""Which clients a person has here, and the hook files that `init` adds to and `uninstall` takes out of."""
+"""Which clients a person has here, and the hook files that `init`, a checkout and `uninstall` change."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from gitmem.app.client_hooks import (
     tree_place,
 )
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
+from gitmem.app.launcher import Launcher
 from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.flows.context import Edges
 from gitmem.flows.engines import find_program
 from gitmem.flows.memory_trees import is_memory_tree
+from gitmem.flows.save import save_all
+from gitmem.flows.snapshots import look_for_snapshots
 from gitmem.ledger.workspace import Workspace
 
 
@@ -180,3 +184,21 @@ def hooked_clients(workspace: Workspace) -> tuple[Client, ...]:
     state, user = workspace.around.data / "state", str(workspace.layout.common_dir)
     found = (*clients_of(workspace.state), *clients_of(state, user))
     return tuple(client for client in CLIENTS.values() if client in found)
+
+
+def after_checkout(workspace: Workspace, edges: Edges, *, new: bool = False) -> tuple[str, ...]:
+    """Looks for snapshots and lays memory out, from what is here; the network is never used.
+
+    Args:
+        new: the work tree was just made: it gets clients' hooks, too, where another has them.
+
+    Returns:
+        What was done or waits, a line each.
+    """
+    # What stands in a live directory is memory already, and must not be taken for none.
+    save_all(workspace, edges)
+    lines, _ = look_for_snapshots(workspace, edges)
+    if new:
+        lines += add_to_worktree(workspace, Launcher(workspace.around.data).argv)
+    save_all(workspace, edges, fresh=True)
+    return tuple(lines)

@@ -9,21 +9,53 @@ that folder belongs to someone else: one line is offered that a person can add t
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from gitmem.app import hook_scripts as scripts
+import gitmem
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import Configuration, GitCommand, config_get, read_configuration
 from gitmem.git.config import config_set, config_unset
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 
-HOOKS = tuple(scripts.EVENTS)
+BEGIN = b"# >>> gitmem >>>"
+END = b"# <<< gitmem <<<"
+SHEBANG = b"#!/bin/sh\n"
+# In a file that gitmem made, and in one that stands before a hook kept aside: what removal may do with it.
+MADE = b"# This file is gitmem's: `git mem uninstall` removes it."
+KEPT_MARK = b"# This file is gitmem's: `git mem uninstall` puts the hook that was here back."
+
+EVENTS = {
+    "post-commit": "commit",
+    "post-merge": "merge",
+    "post-checkout": "checkout",
+    "post-rewrite": "rewrite",
+    "pre-push": "",
+}
+READ_STDIN = frozenset({"post-rewrite", "pre-push"})
+"""Hooks to which git says something on stdin."""
+
+BESIDE_HOOKS = '"${0%/*}/../gitmem"'
+INSIDE_STATE = '"${0%/*}/.."'
+
+_FENCE = re.compile(
+    rb"^" + re.escape(BEGIN) + rb"[^\n]*\n.*?^" + re.escape(END) + rb"[^\n]*(?:\n|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_PROGRAM = re.compile(rb"\[ -x ((?:'[^'\n]*'|\"'\"|[^\s'\"])+) \]")
+# Shells that read the same script the same way; anything else is kept aside instead of edited.
+_SH = re.compile(
+    rb"#![ \t]*(?:/\S*/)?(?:env[ \t]+)?(?:/\S*/)?(?:sh|bash|dash|ash|ksh|zsh)(?:[ \t]+-[a-z]+)*[ \t]*\n"
+)
+
+HOOKS = tuple(EVENTS)
 # The first git that runs `hook.<name>.command`.
 CONFIG_HOOKS = (2, 54)
 KEPT = ".gitmem-kept"
@@ -140,7 +172,7 @@ def plan_git_hooks(
     for hook in HOOKS:
         free = common_dir / "gitmem" / "hooks" / hook
         if configured or elsewhere:
-            steps += _replace(hook, free, scripts.script(hook, argv), "write the script")
+            steps += _replace(hook, free, script(hook, argv), "write the script")
         else:
             steps += _delete(hook, free)
         for key, value in _entries(hook, free):
@@ -177,7 +209,7 @@ def _place(common_dir: Path, hook: str) -> Path:
     """The file that holds our block: the hook, or what pre-commit put aside when it came, and runs."""
     path = common_dir / "hooks" / hook
     aside, front = path.with_name(hook + LEGACY), _read(path) or b""
-    if PRE_COMMIT in front and not scripts.has_fence(front) and scripts.has_fence(_read(aside) or b""):
+    if PRE_COMMIT in front and not has_fence(front) and has_fence(_read(aside) or b""):
         return aside
     return path
 
@@ -187,13 +219,13 @@ def _call(hook: str, path: Path) -> list[HookAction]:
     before = _read(path)
     if before is None and os.path.lexists(path):
         return [HookAction("by-hand", hook, f"{path} is no regular file: have it call gitmem", path)]
-    if before is not None and before.startswith(b"#!") and not scripts.is_sh(before):
+    if before is not None and before.startswith(b"#!") and not is_sh(before):
         what = f"{path} is no shell script: have it run .git/gitmem/hooks/{hook}"
         return [HookAction("by-hand", hook, what, path)]
-    text = scripts.SHEBANG if before is None else before
+    text = SHEBANG if before is None else before
     at = text.index(b"\n") + 1 if text.startswith(b"#!") else 0
     mode = 0o755 if before is None else stat.S_IMODE(path.stat().st_mode)
-    data = text[:at] + scripts.call(hook, made=before is None) + text[at:]
+    data = text[:at] + call(hook, made=before is None) + text[at:]
     return [HookAction("write", hook, f"call gitmem in {path}", path, data, mode, expected=before)]
 
 
@@ -226,10 +258,10 @@ def inspect_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) ->
             path = _theirs(common_dir, setup) / hook
             present = CALLS in (_read(path) or b"")
         else:
-            present = scripts.has_fence(_read(path) or b"")
+            present = has_fence(_read(path) or b"")
         if not present:
             standing = "foreign" if os.path.lexists(path) else "missing"
-        elif (started := scripts.program(_read(path) or b"")) and not started.exists():
+        elif (started := program(_read(path) or b"")) and not started.exists():
             standing = "dead"
         elif hook in planned:
             standing = "outdated"
@@ -278,24 +310,24 @@ def _install(hook: str, path: Path, argv: Sequence[str]) -> list[HookAction]:
     kept = path.with_name(hook + KEPT)
     data = _read(path)
     if not os.path.lexists(path):
-        return _replace(hook, path, scripts.SHEBANG + scripts.fence(hook, argv, made=True), "make the hook")
+        return _replace(hook, path, SHEBANG + fence(hook, argv, made=True), "make the hook")
     state = path.lstat()
-    if data is not None and scripts.has_fence(data):
-        marks = scripts.blocks(data)
+    if data is not None and has_fence(data):
+        marks = blocks(data)
         if not marks:
             what = f"{path} holds half a gitmem block: take its mark lines out by hand"
             return [HookAction("by-hand", hook, what, path)]
-        kept_aside, made = scripts.KEPT in marks[0], scripts.MADE in marks[0]
-        block = scripts.fence(hook, argv, kept=kept_aside, made=made)
+        kept_aside, made = KEPT_MARK in marks[0], MADE in marks[0]
+        block = fence(hook, argv, kept=kept_aside, made=made)
         mode = state.st_mode | (0o111 if kept_aside or made else 0)
-        return _replace(hook, path, scripts.with_fence(data, block), "renew the block in", mode)
-    if data is not None and state.st_mode & stat.S_IXUSR and scripts.is_sh(data):
-        text = scripts.with_fence(data, scripts.fence(hook, argv))
+        return _replace(hook, path, with_fence(data, block), "renew the block in", mode)
+    if data is not None and state.st_mode & stat.S_IXUSR and is_sh(data):
+        text = with_fence(data, fence(hook, argv))
         return _replace(hook, path, text, "chain with the hook in", state.st_mode)
     if os.path.lexists(kept):
         what = f"{path} replaced gitmem's hook, and {kept.name} holds an older one: remove one of them"
         return [HookAction("by-hand", hook, what, path)]
-    text = scripts.SHEBANG + scripts.fence(hook, argv, kept=True)
+    text = SHEBANG + fence(hook, argv, kept=True)
     what = f"keep the hook in {path} aside as {kept.name}"
     return [
         HookAction("rename", hook, what, path, expected=data, to=kept),
@@ -305,15 +337,15 @@ def _install(hook: str, path: Path, argv: Sequence[str]) -> list[HookAction]:
 
 def _removal(hook: str, path: Path) -> list[HookAction]:
     data = _read(path)
-    marks = scripts.blocks(data or b"")
+    marks = blocks(data or b"")
     if data is None or not marks:
         return []
-    rest = scripts.without_fence(data)
+    rest = without_fence(data)
     kept = path.with_name(hook + KEPT)
-    if scripts.KEPT in marks[0] and rest == scripts.SHEBANG and os.path.lexists(kept):
+    if KEPT_MARK in marks[0] and rest == SHEBANG and os.path.lexists(kept):
         what = f"put the hook that was in {path} back"
         return [*_delete(hook, path), HookAction("rename", hook, what, kept, expected=_read(kept), to=path)]
-    if rest == scripts.SHEBANG and (scripts.MADE in marks[0] or scripts.KEPT in marks[0]):
+    if rest == SHEBANG and (MADE in marks[0] or KEPT_MARK in marks[0]):
         return _delete(hook, path)
     return _replace(hook, path, rest, "take gitmem's block out of", path.lstat().st_mode)
 
@@ -358,3 +390,120 @@ def _read(path: Path) -> bytes | None:
     """A hook's bytes; None where there is none, or none that a block could be put into."""
     found = read_theirs(path, LARGEST)
     return found if found is not None and len(found) <= LARGEST else None
+
+
+def hooks_folder() -> Path:
+    """The folder of shipped scripts: inside an installed package, beside it in a checkout."""
+    package = Path(gitmem.__file__).parent
+    inside = package / "_hooks"
+    return inside if inside.is_dir() else package.parent / "hooks"
+
+
+def fence(hook: str, argv: Sequence[str], kept: bool = False, made: bool = False) -> bytes:
+    """Renders the block that stands in `<common git dir>/hooks/<hook>`.
+
+    Args:
+        hook: git's name of the hook.
+        argv: the words that start gitmem; the first is an absolute path.
+        kept: the hook that was there before stands aside and is run at the end.
+        made: nothing was there before.
+    """
+    lines = [BEGIN, KEPT_MARK if kept else MADE if made else b"", _body(hook, argv, BESIDE_HOOKS)]
+    if kept:
+        lines.append(template("git-kept.sh").replace("@HOOK@", hook).encode().rstrip(b"\n"))
+    return b"\n".join([line for line in lines if line] + [END, b""])
+
+
+def script(hook: str, argv: Sequence[str]) -> bytes:
+    """Renders the free-standing script in `<common git dir>/gitmem/hooks/<hook>`, for git's own hook
+    configuration and for a line in another tool's hook."""
+    return SHEBANG + _body(hook, argv, INSIDE_STATE) + b"\n"
+
+
+def call(hook: str, made: bool = False) -> bytes:
+    """Renders the block that stands in another tool's hook of this name: it names no path of this machine,
+    since such hooks are often tracked, and does nothing in a clone without gitmem.
+
+    Args:
+        made: nothing was there before.
+    """
+    text = template("git-call-stdin.sh" if hook in READ_STDIN else "git-call.sh").replace("@HOOK@", hook)
+    lines = [BEGIN, *([MADE] if made else []), text.encode().rstrip(b"\n"), END, b""]
+    return b"\n".join(lines)
+
+
+def program(data: bytes) -> Path | None:
+    """The program that a script or block of ours starts; None where it names none, as for pushes."""
+    found = _PROGRAM.search(data)
+    words = shlex.split(found[1].decode(errors="surrogateescape")) if found else []
+    return Path(words[0]) if len(words) == 1 else None
+
+
+def is_sh(data: bytes) -> bool:
+    """Whether a hook is a shell script that a block can be put into."""
+    return _SH.match(data) is not None and b"\0" not in data and b"\r" not in data[: data.index(b"\n") + 1]
+
+
+def has_fence(data: bytes) -> bool:
+    """Whether the file holds a whole block of ours, or a stray mark of one."""
+    return BEGIN in data or END in data
+
+
+def with_fence(data: bytes, block: bytes) -> bytes:
+    """Puts the block where one already stands, else right below the first line.
+
+    Above the rest of the script it runs whatever that does: `exit`, `exec` or `cd`.
+    """
+    without = without_fence(data)
+    found = _FENCE.search(data)
+    at = found.start() if found else without.index(b"\n") + 1
+    return without[:at] + block + without[at:]
+
+
+def without_fence(data: bytes) -> bytes:
+    """The file without our blocks."""
+    return _FENCE.sub(b"", data)
+
+
+def blocks(data: bytes) -> list[bytes]:
+    """Our whole blocks in the file."""
+    return [found.group() for found in _FENCE.finditer(data)]
+
+
+def _body(hook: str, argv: Sequence[str], state: str) -> bytes:
+    if not argv or not Path(argv[0]).is_absolute():
+        raise RepositoryError(
+            f"a git hook cannot start gitmem as {shlex.join(argv)!r}: it needs an absolute path",
+            "Run `git mem init` with the gitmem of an installed environment.",
+        )
+    names = ["git-pre-push.sh"] if hook == "pre-push" else ["git-post.sh"]
+    if hook == "post-rewrite":
+        names.insert(0, "git-rewrite-stdin.sh")
+    text = "".join(template(name) for name in names)
+    filled = {
+        "@STATE@": state,
+        "@EVENT@": EVENTS[hook],
+        "@PROGRAM@": shlex.quote(argv[0]),
+        "@COMMAND@": shlex.join(argv),
+    }
+    return (
+        re.sub("@[A-Z]+@", lambda found: filled[found.group()], text)
+        .encode(errors="surrogateescape")
+        .rstrip(b"\n")
+    )
+
+
+@cache
+def template(name: str) -> str:
+    """The text of a shipped script.
+
+    Raises:
+        RepositoryError: it is not there.
+    """
+    path = hooks_folder() / name
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RepositoryError(
+            f"{path}: a script that gitmem installs is missing ({error.strerror})", "Install gitmem again."
+        ) from error

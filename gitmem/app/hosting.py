@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitmem import __version__
-from gitmem.app.hook_scripts import hooks_folder
+from gitmem.app.git_hooks import hooks_folder
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges

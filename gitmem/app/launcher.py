@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import gitmem
-from gitmem.app.hook_scripts import template
+from gitmem.app.git_hooks import template
 from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass

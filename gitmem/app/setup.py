@@ -1,17 +1,36 @@
-"""Starting: what `init` finds to do, and does."""
+"""Starting: what `init` finds to do, and does; and renewal of what an older gitmem installed here."""
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
-from gitmem.app.client_hooks import HookPlan
+from gitmem.app.client_hooks import (
+    HookPlan,
+    add_lines,
+    apply_hooks,
+    command,
+    is_tracked,
+    plan_hooks,
+    plugin_text,
+    stands_in,
+    tree_place,
+)
 from gitmem.app.client_setup import carry_out_clients, named_clients, plan_clients
-from gitmem.app.exclude_file import add_lines
-from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_setup
-from gitmem.app.git_hooks import HookAction, apply, plan_git_hooks, read_setup
+from gitmem.app.clients import CLIENTS
+from gitmem.app.git_drivers import (
+    DRIVER_KEY,
+    MergeSetup,
+    apply_merge_setup,
+    merge_command,
+    plan_merge_setup,
+    text_command,
+)
+from gitmem.app.git_hooks import HOOKS, HookAction, apply, has_fence, plan_git_hooks, read_setup, script
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
@@ -23,9 +42,11 @@ from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges
 from gitmem.flows.edit import move
 from gitmem.flows.save import adopt_folder, save_all, settle_old_places
+from gitmem.git.command import config_get_all
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.remote import without_credentials
 from gitmem.ledger.backup import named_backup
+from gitmem.ledger.files import replace_file
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.layout import read_record
 from gitmem.ledger.lookup import Found
@@ -369,3 +390,58 @@ def _missing_excludes(workspace: Workspace, tracked: Sequence[Path]) -> tuple[st
         for line in excludes(workspace)
         if line not in lines and Path(line.strip("/")).name not in inside
     )
+
+
+FILE = "renewed"
+"""In the working state: the digest of all that this clone was last brought to."""
+
+
+def renew_hooks(workspace: Workspace) -> list[str]:
+    """Brings hooks, settings and drivers of an older gitmem to this one's form.
+
+    Where they were renewed to this form before, nothing is read but one small file. What is missing stays
+    so: `init` and `doctor` install, and they ask.
+
+    Returns:
+        What failed, a line each.
+    """
+    argv = Launcher(workspace.around.data).argv
+    common, git = workspace.layout.common_dir, workspace.git
+    texts = [script(hook, argv).decode(errors="surrogateescape") for hook in HOOKS]
+    for client in CLIENTS.values():
+        if client.form == "plugin":
+            texts.append(plugin_text(client, argv).decode(errors="surrogateescape"))
+        else:
+            texts += [command(client, argv, event) for event in client.events]
+    texts += [merge_command(argv), text_command(argv)]
+    wanted = hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest().encode()
+    try:
+        if (workspace.state / FILE).read_bytes() == wanted:
+            return []
+    except OSError:
+        pass  # never renewed yet
+    troubles = []
+    try:
+        steps = plan_git_hooks(common, argv, read_setup(git, workspace.top))
+        apply([step for step in steps if _is_there(step)], git)
+        if config_get_all(git, None, DRIVER_KEY, git_dir=common):
+            apply_merge_setup(plan_merge_setup(git, common, argv), git)
+    except GitmemError as error:
+        # Not tried again with every job: `doctor` says what is wrong.
+        troubles.append(f"hooks of an older gitmem: {error.message}")
+    for tree, client in product(workspace.worktrees, CLIENTS.values()):
+        place = tree_place(client, tree.path, common)
+        try:
+            if stands_in(place):
+                apply_hooks(plan_hooks(place, argv, is_tracked(place, workspace)))
+        except GitmemError as error:
+            troubles.append(f"hooks of an older gitmem: {error.message}")
+    replace_file(workspace.state / FILE, wanted, 0o600)
+    return troubles
+
+
+def _is_there(step: HookAction) -> bool:
+    """Whether a step renews what gitmem wrote before: a block of ours, or a script in our own folder."""
+    ours = step.path.parent.name == "hooks" and step.path.parent.parent.name == "gitmem"
+    before = step.expected
+    return step.kind == "write" and before is not None and (ours or has_fence(before))

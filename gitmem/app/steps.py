@@ -8,24 +8,28 @@ takes, and a signal's, which ends the worker.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of, ended, sources, subagent_sources
 from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core.errors import EngineError, GitmemError, Resting
 from gitmem.core.text import iso, one_line
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.extract.run import ChangeSet, Watch, extract_sessions, park_untold
+from gitmem.flows.extract.run import ChangeSet, Watch, extract_sessions, park_untold, quietly
+from gitmem.flows.extract.run import Step as Killable
 from gitmem.flows.notices import NAME_CHARS, leave
 from gitmem.flows.pause import paused, switched_off
+from gitmem.flows.place import DISABLE, is_on
 from gitmem.flows.sessions import present_session, sessions_here
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
-from gitmem.ledger.job_record import fit
+from gitmem.ledger.job_record import Tally, fit, recorded
 from gitmem.ledger.land import Written
 from gitmem.ledger.rewrites import keep_rewrites
 from gitmem.ledger.workspace import Workspace
@@ -198,7 +202,7 @@ def _rewrites(work: Work) -> None:
 
 def _checkout(work: Work) -> None:
     """Follows what was checked out, in each work tree once."""
-    from gitmem.app.checkout import after_checkout
+    from gitmem.app.client_setup import after_checkout
 
     found: dict[Path, bool] = {}
     for part, there in work.of(_FOLLOWS_CODE):
@@ -336,3 +340,39 @@ STEPS = (
     Step("upkeep", _upkeep),
 )
 """In the order in which they are done: what people ask for comes before what gitmem does unasked."""
+
+
+def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Killable = quietly) -> None:
+    """Carries a united job out, and leaves a line on what was done.
+
+    Args:
+        common_dir: the common git directory.
+        job: what hooks saw; its texts are hostile.
+        environ: without git's variables of the moment.
+        step: is told before each step of an extraction.
+
+    Raises:
+        EngineError, Resting: the job waits.
+        Exception: something could not be done; the job can be run again at no loss.
+    """
+    common = common_dir.resolve()
+    tally = Tally(job.events, len(job.all))
+    with recorded(common / "gitmem", tally, real_edges(common).now, time.monotonic):
+        if why := _run(common, job, environ, Watch(step, tally=tally)):
+            tally.skip("all of it", why)
+
+
+def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> str:
+    """Returns why nothing is done at all; empty where it was."""
+    if is_on(environ.get(DISABLE)):
+        return f"{DISABLE} is set"
+    edges = edges_of(common, job, environ)
+    if edges is None:
+        log(common, f"{job.event}: no work tree of this repository is there")
+        return "no work tree of this repository is there"
+    edges = replace(edges, say=watch.tally.log.append)
+    workspace = workspace_at(edges)
+    if not workspace.initialised:
+        return "gitmem is not set up here"
+    run_steps(Work(common, job, workspace, edges, environ, watch))
+    return ""

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.app.at_action import file_of
-from gitmem.app.client_hooks import HookPlan, apply_hooks
+from gitmem.app.client_hooks import HookPlan, apply_hooks, take_out
 from gitmem.app.client_setup import plan_clients_removal
-from gitmem.app.exclude_file import take_out
 from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
 from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
 from gitmem.app.launcher import Launcher

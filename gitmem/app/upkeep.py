@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.app.at_action import Lessons, keep
-from gitmem.app.renewal import renew_hooks
+from gitmem.app.setup import renew_hooks
 from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
 from gitmem.core.text import one_line

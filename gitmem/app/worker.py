@@ -84,7 +84,7 @@ def work(common_dir: Path, environ: Mapping[str, str], run: Runner | None = None
     Args:
         common_dir: the common git directory, with a `gitmem` folder in it.
         environ: handed to the jobs; without git's variables of the moment.
-        run: carries a united job out; `gitmem.app.jobs.run` where None.
+        run: carries a united job out; `gitmem.app.steps.run` where None.
 
     Returns:
         0.
@@ -287,6 +287,6 @@ def _say(common_dir: Path, job: Job) -> None:
 
 
 def _jobs(common_dir: Path, job: Job, environ: Mapping[str, str]) -> None:
-    from gitmem.app import jobs
+    from gitmem.app import steps
 
-    jobs.run(common_dir, job, environ)
+    steps.run(common_dir, job, environ)

@@ -1,4 +1,8 @@
-"""What `git mem recall` does and prints; `quick` gets here without the command line's parser."""
+"""What `git mem recall` does and prints, also without the command line's parser.
+
+Loading that takes a quarter as long again as the answer. Only words and `--json` are known here; whatever
+else stands in the line is the parser's, so that there is one help and one wording of errors.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from dataclasses import asdict
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.run import Context
+from gitmem.cli.output import Output
+from gitmem.cli.run import Context, make_context
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import PATIENT_SECONDS, RECALLED
 from gitmem.core.text import one_line
@@ -237,3 +242,17 @@ def _left(left: Left) -> dict[str, Any]:
 
 def _days(count: int) -> str:
     return f"{count} day{'' if count == 1 else 's'} old"
+
+
+AS_JSON = "--json"
+
+
+def recall(argv: Sequence[str]) -> int:
+    """Answers a question.
+
+    Args:
+        argv: what follows `gitmem recall`: words, none of which begins with `-` but `--json`.
+    """
+    run = make_context(None, Output()).with_output(as_json=AS_JSON in argv)
+    answer(run, [word for word in argv if word != AS_JSON])
+    return 0

@@ -105,8 +105,8 @@ SUMMARIES = {
 MODULES = {
     "import": "import_memories",
     "list": "list_memories",
-    "help": "help_page",
-    "install-man": "install_man",
+    "help": "topics",
+    "install-man": "manual",
     "unpause": "pause",
     "demote": "promote",
 }

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gitmem.cli.completing import words
-from gitmem.cli.context import Context, Json, context
+from gitmem.cli.context import Context, Json, context, words
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import Context, Json, ScopeOption, context
-from gitmem.cli.words import sound
+from gitmem.cli.output import sound
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.bisect import BAD, GOOD, NOT_STARTED, SKIP, SKIPPED, Bisection, Step

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import names
-from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
-from gitmem.cli.words import day
+from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context, names
+from gitmem.cli.output import day
 from gitmem.core.account import path_of
 from gitmem.core.names import file_address, kind
 from gitmem.core.text import one_line

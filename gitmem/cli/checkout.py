@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, context
-from gitmem.cli.words import day, sound
+from gitmem.cli.output import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
 from gitmem.ledger.holdings import chosen_agent

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gitmem.app.hook_scripts import hooks_folder
+from gitmem.app.git_hooks import hooks_folder
 from gitmem.cli.context import DryRun, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.flows.context import Edges

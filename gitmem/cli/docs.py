@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gitmem.cli.context import Context, DryRun, Json, Quiet, context
-from gitmem.cli.output import Output
-from gitmem.cli.words import sound
+from gitmem.cli.output import Output, sound
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import counted, one_line
 

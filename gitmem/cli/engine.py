@@ -8,10 +8,8 @@ import typer
 
 from gitmem.app import engine_settings
 from gitmem.app.engine_settings import SetPlan, Standing, engine_standing, plan_set
-from gitmem.cli.completing import words
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.output import Output
-from gitmem.cli.words import DAY, iso, sound
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context, words
+from gitmem.cli.output import DAY, Output, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Today, ends

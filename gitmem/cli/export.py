@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import words
-from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context
-from gitmem.cli.words import sound
+from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context, words
+from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.flows.export import FORMATS, write, write_file

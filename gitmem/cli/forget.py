@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context
-from gitmem.cli.words import place_value, sound
+from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context, memory_names
+from gitmem.cli.output import place_value, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.flows.edit import forget as carry_out

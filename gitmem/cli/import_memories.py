@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, ScopeOption, context
-from gitmem.cli.words import iso, sound
+from gitmem.cli.output import iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.imports.formats import FORMATS

@@ -9,8 +9,8 @@ import typer
 
 from gitmem.app import spool, worker
 from gitmem.cli.context import Context, Json, Quiet, context
-from gitmem.cli.dream_show import running_value
-from gitmem.cli.words import day, iso
+from gitmem.cli.dream import running_value
+from gitmem.cli.output import day, iso
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.flows.dream_process import running as dream_running

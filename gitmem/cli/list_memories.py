@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
-from gitmem.cli.words import age, iso, sound
+from gitmem.cli.output import age, iso, sound
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import INDEX, file_address, is_archived
 from gitmem.core.text import counted, one_line

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from gitmem.cli.completing import names
-from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context
-from gitmem.cli.words import day
+from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context, names
+from gitmem.cli.output import day
 from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
 from gitmem.flows.values import entry_value

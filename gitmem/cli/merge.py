@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context
-from gitmem.cli.words import place_value
+from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context, memory_names
+from gitmem.cli.output import place_value
 from gitmem.core.text import counted
 from gitmem.flows.merge_memories import merge_memories
 from gitmem.ledger.lookup import find

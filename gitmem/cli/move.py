@@ -6,10 +6,19 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, Allow, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import (
+    AgentOption,
+    Allow,
+    DryRun,
+    Json,
+    Quiet,
+    ScopeOption,
+    Yes,
+    context,
+    memory_names,
+)
+from gitmem.cli.output import place_value
 from gitmem.cli.save import warn_of
-from gitmem.cli.words import place_value
 from gitmem.flows.edit import move as carry_out
 from gitmem.ledger.lookup import find
 

@@ -9,13 +9,15 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from gitmem.cli.pager import on_terminal
 from gitmem.cli.progress import settle
 from gitmem.core.errors import CheckFailed, Declined
-from gitmem.core.text import cells, wrapped
+from gitmem.core.text import cells, iso, wrapped
 from gitmem.flows.exit import row, shown, value
+from gitmem.flows.values import aside_hint, place_value, sound
 from gitmem.values import dataclass
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -204,3 +206,30 @@ def _shown(line: str) -> str:
         return row(line)
     parts = _STYLED.split(line)
     return "".join(f"\x1b[{part}m" if at % 2 else row(part) for at, part in enumerate(parts))
+
+
+__all__ = ["DAY", "age", "aside_hint", "day", "iso", "place_value", "sound"]
+
+DAY = 86_400
+
+
+def day(time: float) -> str:
+    """A moment for a person: date and minute in their time zone."""
+    return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def age(time: float, now: float) -> str:
+    """How long ago, in one word or two.
+
+    Args:
+        time, now: seconds since the epoch; a `time` of 0 is unknown.
+    """
+    if not time:
+        return "unknown"
+    days = int(max(0, now - time) // DAY)
+    if days == 0:
+        return "today"
+    for count, unit in ((days // 365, "year"), (days // 30, "month"), (days, "day")):
+        if count >= (2 if unit != "day" else 1):
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"{days} days"

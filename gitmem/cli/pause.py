@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import DryRun, Json, Quiet, context
-from gitmem.cli.words import day, iso
+from gitmem.cli.output import day, iso
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows import pause as pausing
 

@@ -8,9 +8,18 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import memory_names
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
-from gitmem.cli.words import sound
+from gitmem.cli.context import (
+    AgentOption,
+    Context,
+    DryRun,
+    Json,
+    Quiet,
+    ScopeOption,
+    Yes,
+    context,
+    memory_names,
+)
+from gitmem.cli.output import sound
 from gitmem.flows import promote as promotion
 from gitmem.flows.promote import Promotion, PromotionResult, plan
 from gitmem.flows.rule_files import message

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.answered import SOURCES, answer
-from gitmem.cli.completing import words
-from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context
+from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context, words
 from gitmem.core.change import TYPES
 from gitmem.core.limits import RECALLED
 from gitmem.ledger.settings import CHOICES

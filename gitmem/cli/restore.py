@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.completing import names
-from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context
-from gitmem.cli.words import sound
+from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context, names
+from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import counted

@@ -10,7 +10,7 @@ import typer
 import typer.core
 
 from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.words import sound
+from gitmem.cli.output import sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import counted, one_line
@@ -25,7 +25,7 @@ BY_ID = "Decide by id: git mem review accept|reject ID..."
 
 
 def _ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    from gitmem.cli.completing import review_ids
+    from gitmem.cli.context import review_ids
 
     return review_ids(ctx, incomplete)
 
@@ -114,8 +114,7 @@ def review(
     if ctx.invoked_subcommand is not None:
         return
     if interactive:
-        from gitmem.cli.keys import terminal_keys
-        from gitmem.cli.review_walk import walk
+        from gitmem.cli.review_walk import terminal_keys, walk
 
         run = context(ctx, quiet=quiet, yes=yes)
         walk(run, partial(terminal_keys, BY_ID), dry_run=dry_run)
@@ -163,8 +162,7 @@ def settle(ctx: typer.Context, dry_run: DryRun = False) -> None:
 
     It is git mem review -i without all that asks for a yes or no alone.
     """
-    from gitmem.cli.keys import terminal_keys
-    from gitmem.cli.review_walk import is_contrary, walk
+    from gitmem.cli.review_walk import is_contrary, terminal_keys, walk
 
     dry = dry_run or _given(ctx, "dry_run")
     walk(context(ctx), partial(terminal_keys, BY_ID), dry_run=dry, only=is_contrary)

@@ -10,7 +10,7 @@ from typing import Literal
 import typer
 
 from gitmem.cli.context import Context
-from gitmem.cli.words import sound
+from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.dream.review import ANSWERS

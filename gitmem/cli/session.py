@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.completing import session_ids
-from gitmem.cli.context import At, Context, Json, context
-from gitmem.cli.words import age, day, iso, sound
+from gitmem.cli.context import At, Context, Json, context, session_ids
+from gitmem.cli.output import age, day, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.session_notes import Section
 from gitmem.core.text import counted, one_line

@@ -9,7 +9,7 @@ import typer
 
 from gitmem.app.hosting import HostingPlan, plan_hosting, set_up_hosting
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.words import sound
+from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.flows.exchange import share as prepare_share
 from gitmem.ledger.push_plan import right_place

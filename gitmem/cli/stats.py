@@ -11,8 +11,7 @@ import typer
 
 from gitmem.cli.context import Json, context
 from gitmem.cli.engine import usage_value
-from gitmem.cli.output import Output
-from gitmem.cli.words import iso, sound
+from gitmem.cli.output import Output, iso, sound
 from gitmem.core.text import counted
 from gitmem.core.trailers import Usage
 from gitmem.dream.cards import KINDS, by_kind, worth

@@ -11,7 +11,7 @@ import typer
 
 from gitmem.app.status import ScopeStanding, Standing, Upstream, standing
 from gitmem.cli.context import Context, Json, context
-from gitmem.cli.words import aside_hint, day
+from gitmem.cli.output import aside_hint, day
 from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
 from gitmem.ledger.state import noticed

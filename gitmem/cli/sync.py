@@ -10,9 +10,8 @@ import typer
 
 from gitmem.cli import backup
 from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
-from gitmem.cli.output import Output
+from gitmem.cli.output import Output, aside_hint, sound
 from gitmem.cli.progress import Progress
-from gitmem.cli.words import aside_hint, sound
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.decide import Choice, Session, decide_one

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import DryRun, Json, ScopeOption, context
-from gitmem.cli.output import Output
-from gitmem.cli.words import day
+from gitmem.cli.output import Output, day
 from gitmem.core.text import counted, one_line
 from gitmem.flows.undo import Undone
 from gitmem.flows.undo import undo as take_back

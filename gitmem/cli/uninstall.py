@@ -6,7 +6,7 @@ import typer
 
 from gitmem.app.uninstall import carry_out_uninstall, plan_uninstall
 from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
-from gitmem.cli.words import sound
+from gitmem.cli.output import sound
 
 
 def register(app: typer.Typer) -> None:

@@ -26,7 +26,7 @@ from gitmem.ledger.land import memory_commit
 from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Listed, find, headers
 from gitmem.ledger.moments import code_commit, revision
-from gitmem.view.place import Place
+from gitmem.view.graph import Place
 
 PAGE = 100
 """Rows that are given at once unless another number is asked for."""

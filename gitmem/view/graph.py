@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gitmem.core.errors import GitmemError
@@ -11,16 +14,18 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.names import file_address
 from gitmem.core.references import Finding, named
 from gitmem.engines.offline.links import Names, inline_links, links
+from gitmem.flows.context import Edges
 from gitmem.flows.disputes import disputes
+from gitmem.flows.last_recalls import record_of
 from gitmem.flows.values import sound
 from gitmem.git.trees import read_paths
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.lookup import headers
+from gitmem.ledger.lookup import Listed, headers
 from gitmem.ledger.moments import became
 from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.share import held_back, plan_share
+from gitmem.ledger.workspace import SCOPES, Workspace
 from gitmem.search.code import CodeNow
-from gitmem.view.place import Place
 
 MOST = 400
 """Memories on the map, those taught last: more is no picture. The list beside it has the same."""
@@ -155,3 +160,37 @@ def leaving(place: Place) -> dict[str, Any]:
         "held": [sound(str(one)) for one in personal],
         "paths": frozenset(f"project/{one.path}" for one in leaves),
     }
+
+
+FAMILIES = ("refs/gitmem/", "refs/heads/gitmem/", "refs/remotes/")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One look at memory.
+
+    Attributes:
+        at: the moment at which the page opens; empty for the present.
+        scopes: what may be shown.
+        lists: lists of memories that were read before, by the state and the moment that they are of.
+    """
+
+    workspace: Workspace
+    edges: Edges
+    at: str = ""
+    scopes: tuple[str, ...] = SCOPES
+    lists: dict[tuple[str, str | None], list[Listed]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def tag(self) -> str:
+        """Names the state of refs, recalls and settings; folders of agents are not looked at."""
+        space = self.workspace
+        refs = [*(space.code.refs(family) for family in FAMILIES), space.private.refs("refs/")]
+        parts = [refs, space.code_head(), self.at]
+        files = [record_of(scope) for scope in space.scopes]
+        files += [space.layout.common_dir / "config", space.layout.git_dir / "HEAD"]
+        times = []
+        for file in files:
+            with suppress(OSError):
+                times.append((file.name, file.stat().st_mtime_ns))
+        return hashlib.sha256(repr([parts, times]).encode()).hexdigest()[:24]

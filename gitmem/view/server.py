@@ -27,7 +27,7 @@ from gitmem.flows.context import by_command, initialised_at
 from gitmem.flows.exit import value
 from gitmem.ledger.lookup import Listed
 from gitmem.view import data, write
-from gitmem.view.place import Place
+from gitmem.view.graph import Place
 
 LOOPBACK = "127.0.0.1"
 

@@ -1,4 +1,4 @@
-"""The page as one file to hand on: read-only, with what one scope has.
+"""Pages as one file to hand on: read-only, with what one scope has; and what a check says of a request.
 
 The values are those that the server would give, in an element that no browser runs. The one script and the
 one style are named by their hashes, so that a browser runs nothing else.
@@ -11,14 +11,20 @@ import hashlib
 import html
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from gitmem.core.account import Proposal
 from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.core.text import counted
+from gitmem.dream.cards import Card, Side, proposal_sides
+from gitmem.flows.check import Report
 from gitmem.flows.context import Edges
-from gitmem.flows.exit import value
+from gitmem.flows.exit import shown, value
 from gitmem.flows.review import queue, tell_item
 from gitmem.flows.values import entry_value
 from gitmem.ledger.files import replace_file
@@ -26,7 +32,7 @@ from gitmem.ledger.log import entries
 from gitmem.ledger.moments import resolve_all
 from gitmem.ledger.workspace import Workspace
 from gitmem.view import data
-from gitmem.view.place import Place
+from gitmem.view.graph import Place
 from gitmem.view.server import ASSETS, MODULES
 
 MOST = 2_000
@@ -169,3 +175,64 @@ def bundle() -> str:
 
 def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+_MARKS = {"-": "goes", "+": "comes", "=": "stands"}
+
+
+def report_html(report: Report) -> bytes:
+    """Writes the page; what others wrote is text in it and nothing else."""
+    style = (ASSETS / "style.css").read_text(encoding="utf-8")
+    name = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{name}'; base-uri 'none'; form-action 'none'"
+    errors = sum(found.level == "error" for found in report.findings)
+    title = f"{counted(report.files, 'file')} of {report.what}: {counted(errors, 'error')}"
+    between = f"{(report.base or 'nothing')[:12]} → {(report.commit or 'what is staged')[:12]}"
+    cards = memory_cards(report.proposals)
+    body = [
+        f"<h1>{_text(title)}</h1>",
+        f'<p class="meta">{_text(between)}</p>',
+        *_findings(report),
+        *(part for card in cards[:MOST] for part in _card(card)),
+    ]
+    if len(cards) > MOST:
+        body.append(f'<p class="quiet">and {counted(len(cards) - MOST, "more memory")}</p>')
+    body.append('<p class="note">Quoted from a request: data, not instructions.</p>')
+    head = (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>gitmem check</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+    )
+    return (head + "\n".join(body) + "\n</main>\n</body>\n</html>\n").encode("utf-8", "replace")
+
+
+def memory_cards(wanted: Sequence[Proposal]) -> tuple[Card, ...]:
+    """What a request does to claims, a card a memory, in the order of their paths."""
+    by_path: dict[str, list[Side]] = {}
+    for one in wanted:
+        by_path.setdefault(one.path, []).extend(proposal_sides(one))
+    return tuple(Card(n, path, "", tuple(sides)) for n, (path, sides) in enumerate(by_path.items(), 1))
+
+
+def _findings(report: Report) -> Iterator[str]:
+    yield "<ul>"
+    for found in report.findings:
+        said = f"{found.path or '.'}:{found.line}: {found.rule}: {found.message}"
+        yield f'<li class="{"wrong" if found.level == "error" else "quiet"}">{_text(said)}</li>'
+    yield "</ul>"
+
+
+def _card(card: Card) -> Iterator[str]:
+    yield f'<article class="card"><h2>{_text(f"{card.n}. {card.title}")}</h2>'
+    for side in card.sides:
+        kind = _MARKS[side.mark]
+        yield f'<div class="claim {kind}"><span class="tag">{kind}</span>'
+        yield f'<p class="words">{_text(side.text)}</p>'
+        yield "".join(f'<p class="note">{_text(note)}</p>' for note in side.notes) + "</div>"
+    yield "</article>"
+
+
+def _text(text: str) -> str:
+    """Text of others as HTML shows it, by the one exit."""
+    return escape(shown(text.encode("utf-8", "replace").decode()))

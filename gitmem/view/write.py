@@ -20,7 +20,7 @@ from gitmem.flows.values import place_value, sound
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.view.data import found_as_seen, item_value, version
-from gitmem.view.place import Place
+from gitmem.view.graph import Place
 
 Given = Mapping[str, Any]
 

@@ -15,7 +15,7 @@ import pytest
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
-from gitmem.app import jobs, worker
+from gitmem.app import steps, worker
 from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import memory_scope
 from gitmem.app.spool import Job, put, take
@@ -72,7 +72,7 @@ def write(home: Path, cwd: Path, *said: str, id: str = ID) -> Path:
 
 def do(repo: Path, event: str = "stop", environ: Mapping[str, str] | None = None, **more: object) -> None:
     job = Job(event, str(repo), **more)  # type: ignore[arg-type]
-    jobs.run(repo / ".git", job, {**os.environ, **(environ or {})})
+    steps.run(repo / ".git", job, {**os.environ, **(environ or {})})
 
 
 def memories(workspace: Workspace, scope: str = "local") -> set[str]:
@@ -149,12 +149,12 @@ def test_the_newest_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_runs_that_an_older_version_kept_as_lines_are_taken_over(tmp_path: Path) -> None:
     lines = ['{"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}', '"odd"', '{"events": [']
-    (tmp_path / "jobs.jsonl").write_text("\n".join(lines))
+    (tmp_path / "steps.jsonl").write_text("\n".join(lines))
     with recorded(tmp_path, Tally(("commit",)), NOW, lambda: 0.0):
         pass
     old, new = read_runs(tmp_path)
     assert old == {"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}
-    assert new["events"] == ["commit"] and not (tmp_path / "jobs.jsonl").exists()
+    assert new["events"] == ["commit"] and not (tmp_path / "steps.jsonl").exists()
 
 
 def test_an_engine_that_fails_leaves_the_cursor_and_the_job(

@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.spool import Job
 from gitmem.core.trailers import parse
 from gitmem.flows import memory_trees as checked_out
@@ -202,7 +202,7 @@ def test_any_command_notices(shared: Ground, tree: Path, git: Git) -> None:
 
 def test_the_worker_notices_after_the_commits_own_hook(shared: Ground, tree: Path, git: Git) -> None:
     stale_commit(shared, tree, git)
-    jobs.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
+    steps.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
     whole(shared.tree())
 
 
@@ -224,7 +224,7 @@ def test_a_claim_that_joins_a_memory_forgotten_meanwhile_stays_and_the_rest_does
         file.write("- Ask Ann about the details of it.\n")
     shared.run("forget", "three", "--scope", "project")
     git("-C", tree, "commit", "-qam", "Ask Ann")
-    jobs.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
+    steps.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
     left = shared.tree()[THREE]
     assert "- Ask Ann about" in left
     assert "Alpha" not in left and "first item" not in left
@@ -322,7 +322,7 @@ def test_a_work_tree_that_shows_memory_gets_no_live_directories(
 ) -> None:
     """Its post-checkout hook would lay agents' folders out in the middle of the memory."""
     assert is_memory_tree(tree) and not is_memory_tree(shared.repo)
-    jobs.run(shared.repo / ".git", Job("checkout", str(tree)), dict(os.environ))
+    steps.run(shared.repo / ".git", Job("checkout", str(tree)), dict(os.environ))
     assert not (tree / ".claude").exists()
     assert changes(git, tree) == ""
     shared.folder()

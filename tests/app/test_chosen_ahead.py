@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
 from gitmem.app import hooks as hook_entry
-from gitmem.app import jobs, spool
 from gitmem.app import prompt_choice as picked
+from gitmem.app import spool, steps
 from gitmem.app.tools_in_use import TAIL, tools_in_use
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
@@ -80,7 +80,7 @@ def waiting(ground: Ground) -> list[spool.Job]:
 def work(ground: Ground) -> Mapping[str, Any]:
     """Runs the worker's job on all that waits, and returns the line on it."""
     folder = ground.workspace.state / "spool"
-    jobs.run(ground.repo / ".git", spool.coalesce(waiting(ground)), dict(ground.edges.environ))
+    steps.run(ground.repo / ".git", spool.coalesce(waiting(ground)), dict(ground.edges.environ))
     for path, _ in spool.take(folder):
         path.unlink()
     return read_runs(ground.workspace.state)[-1]

@@ -14,7 +14,7 @@ from database import SESSION, Database
 from slices import often
 from transcripts import Transcript
 
-from gitmem.app import jobs, worker
+from gitmem.app import steps, worker
 from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
@@ -47,14 +47,14 @@ def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Worksp
 @pytest.fixture
 def flows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
     """Stand-ins for the neighbouring flows; lists what they were called with."""
-    called: dict[str, list[object]] = {"app.checkout": [], "flows.dream": []}
+    called: dict[str, list[object]] = {"app.client_setup": [], "flows.dream": []}
 
     def stand_in(module: str, name: str) -> None:
         made = types.ModuleType(f"gitmem.{module}")
         setattr(made, name, lambda *given, **_: called[module].append(given))
         monkeypatch.setitem(sys.modules, made.__name__, made)
 
-    stand_in("app.checkout", "after_checkout")
+    stand_in("app.client_setup", "after_checkout")
     stand_in("flows.dream", "maybe_dream")
     return called
 
@@ -80,7 +80,7 @@ def subjects(workspace: Workspace) -> list[str]:
 
 
 def do(repo: Path, event: str = "commit", **more: Any) -> None:
-    jobs.run(repo / ".git", Job(event, str(repo), **more), dict(os.environ))
+    steps.run(repo / ".git", Job(event, str(repo), **more), dict(os.environ))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_every_event_that_may_bring_news_extracts(
     do(repo, event)
     assert subjects(workspace) == ["We deploy from the release branch only"]
     assert len(open_suggestions(workspace)) == 1
-    assert len(flows["flows.dream"]) == 1 and flows["app.checkout"] == []
+    assert len(flows["flows.dream"]) == 1 and flows["app.client_setup"] == []
     do(repo, event)
     assert len(subjects(workspace)) == 1
 
@@ -216,7 +216,7 @@ def test_a_checkout_is_followed_and_not_extracted_from(
 ) -> None:
     write(session(home, repo, ASKED), home)
     do(repo, event)
-    assert len(flows["app.checkout"]) == 1 and subjects(workspace) == []
+    assert len(flows["app.client_setup"]) == 1 and subjects(workspace) == []
 
 
 def test_united_jobs_do_all_of_it_once(
@@ -229,7 +229,7 @@ def test_united_jobs_do_all_of_it_once(
         Job("stop", "/gone", time=3),
     )
     do(repo, "stop", parts=parts)
-    assert len(flows["app.checkout"]) == len(flows["flows.dream"]) == 1
+    assert len(flows["app.client_setup"]) == len(flows["flows.dream"]) == 1
     assert len(subjects(workspace)) == 1
 
 
@@ -251,7 +251,7 @@ def test_rewritten_commits_are_noted_and_only_so_many_kept(
     do(repo, "rewrite", rewritten=((new, newer), (old, newer), (old, newer)))
     kept = (workspace.state / "rewrites").read_text()
     assert kept == f"{new} {newer}\n{old} {newer}\n"
-    assert flows["app.checkout"] == []
+    assert flows["app.client_setup"] == []
 
 
 def test_a_dream_that_fails_does_not_fail_the_job(

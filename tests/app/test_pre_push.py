@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from machines import Machine
 
-from gitmem.app.hook_scripts import fence
+from gitmem.app.git_hooks import fence
 
 PRIVATE, SHARED = "refs/gitmem/project", "refs/heads/gitmem/project"
 

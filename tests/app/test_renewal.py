@@ -13,7 +13,7 @@ from gitmem.app.context import real_edges
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
-from gitmem.app.renewal import renew_hooks
+from gitmem.app.setup import renew_hooks
 from gitmem.flows.context import workspace_at
 from gitmem.git.command import GitCommand
 from gitmem.ledger.workspace import Workspace

@@ -26,7 +26,7 @@ from test_session_notes_worker import (  # noqa: F401 - fixtures
     why,
 )
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.session_context import session_start
 from gitmem.app.spool import Job
 from gitmem.app.upkeep import keep_house
@@ -240,7 +240,7 @@ def test_sessions_of_other_clients_have_notes_and_can_be_gone_on_from(
         path = chat.write(folder / f"chats/session-2026-11-20T10-00-{ID[:8]}.jsonl")
     os.utime(path, (ground.now, ground.now))
     ground.tick(60)
-    jobs.run(ground.repo / ".git", Job("commit", cwd), dict(os.environ))
+    steps.run(ground.repo / ".git", Job("commit", cwd), dict(os.environ))
     assert read_runs(ground.workspace.state)[-1]["noted"] == 1
     found = notes(ground)
     assert "importer.py" in found["Files and Functions"] and "test it" in found["Current State"]

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
 from transcripts import Transcript
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.session_context import session_start
 from gitmem.app.spool import Job
 from gitmem.app.uninstall import plan_uninstall
@@ -99,7 +99,7 @@ class Talk:
 
 def do(ground: Ground, event: str = "stop", id: str = ID) -> dict[str, object]:  # noqa: F811
     ground.tick(60)
-    jobs.run(ground.repo / ".git", Job(event, str(ground.repo), session_id=id), dict(os.environ))
+    steps.run(ground.repo / ".git", Job(event, str(ground.repo), session_id=id), dict(os.environ))
     return read_runs(ground.workspace.state)[-1]
 
 

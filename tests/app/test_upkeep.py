@@ -15,7 +15,7 @@ from slices import often
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-from gitmem.app import jobs, upkeep
+from gitmem.app import steps, upkeep
 from gitmem.app.spool import Job
 from gitmem.git.command import GitCommand, Result
 from gitmem.ledger.layout import blob_name
@@ -249,7 +249,7 @@ def test_many_loose_objects_are_packed(ground: Ground, git: Git) -> None:
 
 def test_the_catalog_is_warm_after_a_job(ground: Ground) -> None:
     tip = ground.learn({"reviewer/one.md": memory("one")})
-    jobs.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
+    steps.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
     with closing(Catalog.open(ground.workspace.state)) as catalog:
         assert catalog.tip("refs/gitmem/project") == tip
         assert [place.path for place in catalog.places("refs/gitmem/project")] == ["reviewer/one.md"]
@@ -258,7 +258,7 @@ def test_the_catalog_is_warm_after_a_job(ground: Ground) -> None:
 def test_a_failure_is_logged_and_the_job_is_done(ground: Ground) -> None:
     (ground.repo / ".git/objects/info/commit-graphs").write_text("in the way")
     grow(ground.repo, "refs/gitmem/project", 600)
-    jobs.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
+    steps.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
     [line] = [
         line for line in (ground.workspace.state / "log").read_text().splitlines() if "upkeep" in line
     ]
@@ -266,7 +266,7 @@ def test_a_failure_is_logged_and_the_job_is_done(ground: Ground) -> None:
 
 
 def test_nothing_is_logged_where_all_is_well(ground: Ground) -> None:
-    jobs.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
+    steps.run(ground.repo / ".git", Job("checkout", str(ground.repo)), dict(os.environ))
     assert not (ground.workspace.state / "log").exists()
 
 

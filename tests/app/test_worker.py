@@ -195,13 +195,13 @@ def test_variables_of_the_git_that_ran_the_hook_do_not_reach_jobs(common: Path, 
     seen = tmp_path / "seen"
     package.joinpath("sitecustomize.py").write_text(
         "import sys, types, os\n"
-        "jobs = types.ModuleType('gitmem.app.jobs')\n"
+        "jobs = types.ModuleType('gitmem.app.steps')\n"
         "def run(common_dir, job, environ):\n"
         f"    with open({str(seen)!r}, 'w') as file:\n"
         "        print(job.event, sorted(k for k in environ if k.startswith('GIT_')), os.nice(0) >= 10,\n"
         "              os.getsid(0) == os.getpid(), file=file)\n"
         "jobs.run = run\n"
-        "sys.modules['gitmem.app.jobs'] = jobs\n"
+        "sys.modules['gitmem.app.steps'] = jobs\n"
     )
     leave(common)
     subprocess.run(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from transcripts import Transcript
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
@@ -283,7 +283,7 @@ def test_what_was_said_before_a_kill_is_read_at_the_next_start(
     path = talk.write(memory.parent / f"{ONE}.jsonl")
     path.write_text(path.read_text() + '{"type":"assistant","uuid":"half')
     job = Job("session-start", str(repo), session_id=TWO, session_path=str(memory.parent / f"{TWO}.jsonl"))
-    jobs.run(repo / ".git", job, dict(os.environ))
+    steps.run(repo / ".git", job, dict(os.environ))
     told, files = taught(workspace)[-1]
     assert (told.writer, told.session) == ("extract", ONE)
     assert any("deploy" in file for file in files)

@@ -17,7 +17,7 @@ from cli_ground import DAY, START, Ground, ground, memory
 
 from gitmem.app.session_context import session_start, user_prompt
 from gitmem.app.upkeep import age_out_logs
-from gitmem.cli.completing import memory_names, names
+from gitmem.cli.context import memory_names, names
 from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.daily_log import facts

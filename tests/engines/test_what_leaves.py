@@ -12,7 +12,7 @@ from messages_api import Answer, MessagesApi
 from scripted_api import Call
 from transcripts import Transcript
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
@@ -95,7 +95,7 @@ def test_nothing_secret_private_or_of_others_is_sent(
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-mine")
         git("config", "--global", "gitmem.engine", "anthropic")
         git("config", "--global", "gitmem.baseUrl", api.url)
-        jobs.run(repo / ".git", Job("commit", str(repo)), dict(os.environ))
+        steps.run(repo / ".git", Job("commit", str(repo)), dict(os.environ))
     sent = "\n".join(json.dumps(one.body, ensure_ascii=False) for one in api.requests)
     assert len(api.requests) == 2
     for word in ("Ports start at 4000", "on Fridays", "never on Mondays", "Use tabs", "Writes Swedish"):

@@ -15,7 +15,7 @@ import yaml
 from check_ground import Ground, make_ground, make_memory, memory
 
 import gitmem as package
-from gitmem.app.hook_scripts import hooks_folder
+from gitmem.app.git_hooks import hooks_folder
 
 ROOT = Path(__file__).parents[2]
 ACTION = hooks_folder() / "action" / "action.yml"

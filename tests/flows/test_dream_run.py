@@ -17,7 +17,7 @@ from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
 from partial_engine import PartialEngine
 from ran import Gitmem
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.spool import Job, put
 from gitmem.app.spool import take as take_jobs
 from gitmem.core.account import references
@@ -337,7 +337,7 @@ def test_a_job_whose_dream_is_ended_is_done_all_the_same(
     monkeypatch.setattr("gitmem.app.upkeep.keep_house", keep)
     use(monkeypatch, Double(lambda _: signal.raise_signal(signal.SIGTERM)))
     converse(ground)
-    jobs.run(ground.repo / ".git", Job("commit", str(ground.repo)), dict(os.environ))
+    steps.run(ground.repo / ".git", Job("commit", str(ground.repo)), dict(os.environ))
     (run,) = read_runs(ground.workspace.state)
     assert run["dreams"] == [{"scope": "project", "outcome": "failed", "why": dreaming.ENDED}]
     assert kept and run["error"] is None

@@ -12,7 +12,7 @@ from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, holding, is_gone, live, memory, tip
 from slices import often
 
-from gitmem.app import jobs, upkeep
+from gitmem.app import steps, upkeep
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.flows.exchange import after_merge
@@ -268,7 +268,7 @@ def test_a_hook_that_meets_one_says_so_and_takes_nothing(
     forge(team, {"reviewer/ports.md": survivor})
     ben.git("fetch", "-q", "origin")
     ben.enter()
-    jobs.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
+    steps.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
     assert tip(ben) == before and waiting(ben)
 
 

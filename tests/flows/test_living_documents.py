@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground, start
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, RepositoryError
 from gitmem.core.trailers import parse
@@ -73,12 +73,12 @@ def test_the_job_of_a_hook_does_it_in_each_work_tree_that_it_tells_of(
     here.git("worktree", "add", "-q", "-b", "topic", tmp_path / "topic")
     linked = Ground(tmp_path / "topic", here._git)
     linked.move("src/parser.py", "src/reading.py")
-    jobs.run(here.repo / ".git", Job("commit", str(linked.repo)), dict(os.environ))
+    steps.run(here.repo / ".git", Job("commit", str(linked.repo)), dict(os.environ))
     assert here.text() == NEW.strip()
     (ran,) = read_runs(here.workspace.state)
     assert any("git mem review" in line for line in ran["log"]) and ran["error"] is None
     here.git("merge", "-q", "gitmem/docs")
-    jobs.run(here.repo / ".git", Job("merge", str(here.repo), args=("0",)), dict(os.environ))
+    steps.run(here.repo / ".git", Job("merge", str(here.repo), args=("0",)), dict(os.environ))
     assert not here.tip
 
 

@@ -9,7 +9,7 @@ import pytest
 from machines import MEMORY, Machine
 from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.session_context import session_start, user_prompt
 from gitmem.app.spool import Job
 from gitmem.flows.rule_files import MESSAGE
@@ -340,6 +340,6 @@ def test_odd_marks_in_head_move_nothing(machine: Machine) -> None:
 def test_the_workers_job_after_a_commit_moves_the_memory(machine: Machine) -> None:
     commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
     machine.enter()
-    jobs.run(machine.code / ".git", Job("commit", str(machine.code)), dict(os.environ))
+    steps.run(machine.code / ".git", Job("commit", str(machine.code)), dict(os.environ))
     assert HOT not in machine.memories()
     assert "is a rule of CLAUDE.md now" in (machine.code / ".git/gitmem/log").read_text()

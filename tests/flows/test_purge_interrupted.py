@@ -13,7 +13,7 @@ import pytest
 from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, follow, holding, is_gone, live, tip
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.spool import Job
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.erase import JOURNAL
@@ -83,7 +83,7 @@ def test_what_git_pull_brought_over_a_purge_is_cleaned_up_when_agreed(ann: Machi
     ann.run("purge", SECRET, "-y")
     ben.git("fetch", "-q", "origin")
     ben.enter()
-    jobs.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
+    steps.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
     assert SECRET in live(ben, "login").read_text()
     take(ben, fetch=False)
     assert is_gone(ben) and "Unsaved." in where.read_text()

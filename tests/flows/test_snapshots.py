@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from snapshot_ground import ANN, MEMORY, NOW, SECRET, USUAL, Person, Team
 
-from gitmem.app.checkout import after_checkout
+from gitmem.app.client_setup import after_checkout
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import workspace_at

@@ -11,7 +11,7 @@ import pytest
 from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 
 from gitmem.app import worker
-from gitmem.app.checkout import after_checkout
+from gitmem.app.client_setup import after_checkout
 from gitmem.app.context import real_edges
 from gitmem.app.session_context import session_start
 from gitmem.flows.context import workspace_at

@@ -11,7 +11,7 @@ import pytest
 from slices import often
 from snapshot_ground import MEMORY, USUAL, Person, Team
 
-from gitmem.app.checkout import after_checkout
+from gitmem.app.client_setup import after_checkout
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.core import index
 from gitmem.flows.snapshots import pending_snapshots, settle_snapshot

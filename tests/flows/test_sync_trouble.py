@@ -12,7 +12,7 @@ import pytest
 from servers import HttpServer, http_server
 from sync_ground import PROJECT, SECRET, Team, live, teach
 
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.spool import Job
 from gitmem.git.remote import explain_remote, is_protection
 
@@ -150,7 +150,7 @@ def test_the_work_after_a_merge_uses_what_was_fetched_and_never_the_network(team
         ben.git("fetch", "-q", "origin", "+refs/heads/gitmem/*:refs/remotes/origin/gitmem/*")
         asked = len(server.requests)
         ben.enter()
-        jobs.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
+        steps.run(ben.code / ".git", Job("merge", str(ben.code), args=("0",)), dict(os.environ))
         assert len(server.requests) == asked
         assert "ports.md" in live(ben)
         theirs = ben.git("rev-parse", "origin/gitmem/project")
@@ -169,7 +169,7 @@ def test_after_a_merge_a_newer_format_is_left_alone_with_a_word_in_the_log(team:
     ann.git("update-ref", "refs/remotes/origin/gitmem/project", ann.git("commit-tree", tree, "-m", "x"))
     before = ann.git("rev-parse", PROJECT)
     ann.enter()
-    jobs.run(ann.code / ".git", Job("merge", str(ann.code), args=("0",)), dict(os.environ))
+    steps.run(ann.code / ".git", Job("merge", str(ann.code), args=("0",)), dict(os.environ))
     assert ann.git("rev-parse", PROJECT) == before
     logs = [path.read_bytes() for path in (ann.code / ".git/gitmem").rglob("*log*") if path.is_file()]
     assert any(b" merge: " in text and b"which is no memory" in text for text in logs), logs

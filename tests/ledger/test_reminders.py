@@ -12,7 +12,7 @@ from ran import Gitmem
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
-from gitmem.app import jobs
+from gitmem.app import steps
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.flows.context import initialised_at
@@ -58,7 +58,7 @@ class Held:
 
     def work(self, event: str) -> None:
         job = Job(event, str(self.repo), session_id="" if event == "commit" else ID)
-        jobs.run(self.repo / ".git", job, dict(os.environ))
+        steps.run(self.repo / ".git", job, dict(os.environ))
 
     def prompt(self, text: str = "hello there", **more: object) -> str:
         """What the next prompt's hook adds."""

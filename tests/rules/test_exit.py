@@ -501,7 +501,7 @@ def test_no_card_that_is_settled_by_a_key_lets_anything_out(
     keys: str, run: Any, hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pressed = iter(keys)
-    monkeypatch.setattr("gitmem.cli.keys.terminal_keys", lambda _: lambda: next(pressed, "q"))
+    monkeypatch.setattr("gitmem.cli.review_walk.terminal_keys", lambda _: lambda: next(pressed, "q"))
     said = run("review", "settle")
     assert any("Tests use" in text for text in said)
     assert not [bad for text in said for bad in leaks(text)]
