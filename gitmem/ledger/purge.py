@@ -461,13 +461,14 @@ def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[Left]:
     found = dict.fromkeys(sorted(existing(repo, oids)), "")
     if not found:
         return []
-    # What is nowhere but in changes to documents that wait is listed as such.
-    others = _listed(repo, f"--exclude={DOCS_REF}", "--all", "--reflog", "--indexed-objects")
+    # What no ref has but the one of changes to documents is listed as theirs; its log has it, too.
+    refs = _listed(repo, f"--exclude={DOCS_REF}", "--all")
+    others = _listed(repo, "--reflog", "--indexed-objects") | refs
     documents = _listed(repo, DOCS_REF) if repo.ref(DOCS_REF) is not None else {}
     return [
         Left(
             f"{others.get(oid) or documents.get(oid) or oid[:12]} in {name}",
-            PROPOSED if oid in documents and oid not in others else _why(repo.git_dir, oid),
+            PROPOSED if oid in documents and oid not in refs else _why(repo.git_dir, oid),
         )
         for oid in list(found)[:MOST_LEFT]
     ]
