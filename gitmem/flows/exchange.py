@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError, UsageError
@@ -19,6 +20,7 @@ from gitmem.ledger.erase import left_behind, old_tips
 from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.scrub import stands_in
+from gitmem.ledger.sealed_backup import encrypt_to
 from gitmem.ledger.share import Mode, SharePlan, plan_share
 from gitmem.ledger.signatures import follow
 from gitmem.ledger.sync import Options, Synced, sync, take_fetched
@@ -130,10 +132,16 @@ def address(workspace: Workspace, edges: Edges, text: str) -> str:
     return url
 
 
-def back_up(workspace: Workspace, edges: Edges, url: str) -> Backed:
-    """Names the backup where it is new, saves live directories, backs up, and lays out what came."""
+def back_up(workspace: Workspace, edges: Edges, url: str, recipients: tuple[str, ...] = ()) -> Backed:
+    """Names the backup where it is new, saves live directories, backs up, and lays out what came.
+
+    Args:
+        recipients: whom it is encrypted to from now on; none for whom it was.
+    """
     from gitmem.ledger import backup
 
+    if recipients:
+        encrypt_to(workspace, recipients)
     if workspace.settings.get("backup") != url:
         backup.name_backup(workspace, url)
     save_all(workspace, edges, everywhere=True)
@@ -150,8 +158,11 @@ def back_up(workspace: Workspace, edges: Edges, url: str) -> Backed:
     return replace(done, stands_in_project=stands_in(workspace.code, done.carried, private=False))
 
 
-def start_from_backup(workspace: Workspace, edges: Edges, url: str) -> str:
+def start_from_backup(workspace: Workspace, edges: Edges, url: str, identity: Path | None = None) -> str:
     """Takes in what a backup holds, before anything is laid out; nothing is sent.
+
+    Args:
+        identity: opens an encrypted one.
 
     Returns:
         What was done, or why it was not, in one line: without a backup `init` goes on.
@@ -160,6 +171,8 @@ def start_from_backup(workspace: Workspace, edges: Edges, url: str) -> str:
 
     place = without_credentials(url)
     try:
+        if identity is not None:
+            backup.unlock(workspace, url, identity)
         done = backup.back_up(workspace, url, workspace.allowed, Patience(), edges.now, send=False)
         if workspace.settings.get("backup") != url:
             backup.name_backup(workspace, url)

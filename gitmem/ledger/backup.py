@@ -32,6 +32,7 @@ from gitmem.ledger.projects import PROJECTS_REF
 from gitmem.ledger.proposals import other_place
 from gitmem.ledger.push_plan import doubts_to_leave, refuse_secrets
 from gitmem.ledger.replay import Carried, purge_accepted
+from gitmem.ledger.sealed_backup import BRANCH, SealedRemote, encrypt_to, forget_key, recipients_of
 from gitmem.ledger.workspace import DECIDED, TURNED_DOWN, WAITING, Workspace
 from gitmem.rules.rule import Finding
 
@@ -142,7 +143,13 @@ def plan_backup(workspace: Workspace, url: str) -> BackupPlan:
         UsageError: it is a place where private memory must not go.
     """
     refuse_code(workspace, url)
-    there = listed_memory(backup_remote(workspace, url))
+    remote = backup_remote(workspace, url)
+    if isinstance(remote, SealedRemote):
+        # What it holds is only known once it is opened here.
+        with writer_lock(workspace.private_state, "backup", timeout=120.0):
+            there = listed_memory(remote)
+    else:
+        there = listed_memory(remote)
     here = private_refs(workspace.private)
     agreed = agreed_refs(workspace, url) if there else {}
     steps = []
@@ -242,7 +249,8 @@ class _Backup:
             moves += self._take(there, agreed, lambda ref: not ref.startswith(MERGED))
         except RefMoved:
             return False
-        if not moves or not self.send:
+        due = isinstance(self.remote, SealedRemote) and self.remote.due
+        if not self.send or not (moves or due):
             return True
         if sent := [move.oid for move in moves if move.oid]:
             refuse_secrets(self.repo, self.remote, sent, self.allow)
@@ -443,8 +451,11 @@ def name_backup(workspace: Workspace, url: str) -> None:
     if workspace.settings.get("backup") not in ("", url):
         _forget_tracking(workspace.private)
     config_set(git, None, KEY, url, scope="global", git_dir=private)
-    config_set(git, None, f"remote.{NAME}.url", url, git_dir=private)
-    config_set(git, None, f"remote.{NAME}.fetch", f"+refs/heads/*:refs/remotes/{NAME}/*", git_dir=private)
+    if not recipients_of(workspace):  # plain git can make nothing of an encrypted one
+        config_set(git, None, f"remote.{NAME}.url", url, git_dir=private)
+        config_set(
+            git, None, f"remote.{NAME}.fetch", f"+refs/heads/*:refs/remotes/{NAME}/*", git_dir=private
+        )
     workspace.settings = workspace.with_settings(backup=url).settings
 
 
@@ -456,6 +467,8 @@ def forget_backup(workspace: Workspace) -> str:
         private = workspace.private.git_dir
         workspace.git.run(["config", "--remove-section", f"remote.{NAME}"], git_dir=private, check=False)
         _forget_tracking(workspace.private)
+    if recipients_of(workspace):
+        forget_key(workspace)
     _agreed_file(workspace).unlink(missing_ok=True)
     workspace.settings = workspace.with_settings(backup="").settings
     return url
@@ -492,9 +505,31 @@ def refuse_code(workspace: Workspace, url: str) -> None:
 
 
 def backup_remote(workspace: Workspace, url: str) -> Remote:
-    """The backup as the private repository sees it."""
+    """The backup as the private repository sees it, encrypted or not."""
     private = workspace.private.git_dir
+    if recipients := recipients_of(workspace):
+        return sealed_remote(workspace, url, recipients)
     return Remote(workspace.git, private, NAME, url, FAMILIES, git_dir=private)
+
+
+def sealed_remote(workspace: Workspace, url: str, recipients: tuple[str, ...]) -> SealedRemote:
+    """An encrypted backup as the private repository sees it."""
+    private, state = workspace.private.git_dir, workspace.private_state
+    return SealedRemote(
+        workspace.git, private, NAME, url, FAMILIES, git_dir=private, state=state, recipients=recipients
+    )
+
+
+def unlock(workspace: Workspace, url: str, identity: Path) -> None:
+    """Opens an encrypted backup with the person's identity: from then on this machine reads and sends it.
+
+    Raises:
+        CheckFailed: there is none, or the identity does not open it.
+        UsageError: the file holds no identity.
+    """
+    refuse_code(workspace, url)
+    with writer_lock(workspace.private_state, "backup", timeout=120.0):
+        encrypt_to(workspace, sealed_remote(workspace, url, ()).unlock(identity))
 
 
 def listed_memory(remote: Remote) -> dict[str, str]:
@@ -507,9 +542,10 @@ def listed_memory(remote: Remote) -> dict[str, str]:
     foreign = [ref for ref in listed if ref.startswith("refs/heads/") and not is_private(ref)]
     if foreign:
         names = ", ".join(short_name(ref) for ref in sorted(foreign)[:3])
+        sealed = foreign == [BRANCH]
         raise CheckFailed(
             f"{without_credentials(remote.address)} holds branches that are no private memory: {names}",
-            HINT,
+            f"{HINT}. If it is an encrypted backup: git mem backup URL --identity FILE" if sealed else HINT,
         )
     return {ref: oid for ref, oid in listed.items() if is_private(ref)}
 

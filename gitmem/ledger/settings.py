@@ -22,6 +22,7 @@ PERSONAL = frozenset(
         "maxruns",
         "maxtokens",
         "backup",
+        "backupencryptto",
         "allow",
         "sessiondays",
     }

@@ -104,7 +104,7 @@ WORDS: dict[str, list[list[str]]] = {
         ["--ref", f"refs/heads/gitmem/dream/{DREAM}", "--base", "refs/heads/gitmem/project", "--github"],
         ["--ref", BAD],
     ],
-    "backup": [[], [BAD, "-n"]],
+    "backup": [[], ["--encrypt-to", BAD], ["--identity", BAD], [BAD, "-n"]],
     "remote": [[]],
     "remote add": [["us", "--store", "memstore_1"], ["x", "--store", BAD], [BAD, "--store", "memstore_1"]],
     "remote list": [[]],
