@@ -173,9 +173,7 @@ def _head(blamed: Blamed) -> tuple[str, str, str]:
 
 
 def _who(one: Telling) -> str:
-    told = one.provenance
-    by = told.writer + (f" ({told.engine})" if told.engine else "")
-    return one_line(f"{one.author.partition(' <')[0]}, {by}", WHO_WIDTH)
+    return one_line(f"{one.author.partition(' <')[0]}, {one.provenance.by}", WHO_WIDTH)
 
 
 def _when(time: int | None) -> str:

@@ -125,9 +125,8 @@ def _moment(run: Context, since: str) -> int:
 
 def _print(run: Context, scope: Scope, entry: LogEntry, signed: SignatureVerdict | None) -> None:
     out, told = run.out, entry.provenance
-    by = told.writer + (f" ({told.engine})" if told.engine else "")
     head = f"{out.paint(entry.commit[:SHORT], 'yellow')} {day(entry.time)}  {scope.name:7}"
-    who = one_line(f"{entry.author.partition(' <')[0]}, {by}", 60)
+    who = one_line(f"{entry.author.partition(' <')[0]}, {told.by}", 60)
     out.data(f"{head}  {who}  {one_line(entry.subject, SUBJECT_WIDTH)}")
     if signed is not None:
         out.data(f"    {one_line(signed.words, 80)}")

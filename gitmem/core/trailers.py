@@ -170,6 +170,13 @@ class Provenance:
     source: str = ""
     claims: tuple[Fate, ...] = field(default=())
 
+    @property
+    def by(self) -> str:
+        """Who or what wrote, in a few words; of an import where it was taken from, whoever wrote there."""
+        if self.source:
+            return f"from {self.source.partition(' ')[0]}"
+        return self.writer + (f" ({self.engine})" if self.engine else "")
+
 
 def one_line(text: str) -> str:
     """Collapses white space and drops control characters, so that text cannot forge a trailer."""

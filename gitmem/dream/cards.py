@@ -515,6 +515,5 @@ def taught_by(origin: Origin) -> str:
 
 def _way(told: Telling) -> str:
     by = told.provenance
-    writer = f", by {by.writer}" if by.writer != "human" else ""
-    engine = f" ({by.engine})" if by.engine else ""
-    return writer + engine + (f", session {by.session[:8]}" if by.session else "")
+    writer = f", {by.by}" if by.source else f", by {by.by}" if by.writer != "human" else ""
+    return writer + (f", session {by.session[:8]}" if by.session else "")

@@ -189,8 +189,9 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
     """
     from gitmem.flows.document_branch import WaitingDocument
     from gitmem.flows.review_dream import Told, find_rejected, tell, tell_rejected
-    from gitmem.flows.review_items import ITEMS
+    from gitmem.flows.review_items import ITEMS, import_told
     from gitmem.ledger.dreams import Dream, open_dreams
+    from gitmem.ledger.imports import Import
 
     if id.startswith("d-") and not any(one.id.startswith(id) for one in open_dreams(workspace)):
         rejected = find_rejected(workspace, id)
@@ -203,6 +204,9 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
         from gitmem.flows.document_branch import tell as tell_document
 
         lines, value = tell_document(workspace, item.subject)
+        return Told(lines, item.as_value() | value)
+    if isinstance(item.subject, Import):
+        lines, value = import_told(item.subject)
         return Told(lines, item.as_value() | value)
     if not isinstance(item.subject, Dream):
         return Told(item.lines, item.as_value())

@@ -140,8 +140,11 @@ def suggestion_item(one: Suggestion) -> Item:
 def told_lines(item: Item) -> tuple[str, ...]:
     """An item as claims that go (`   - `) and come (`   + `), where it is a suggestion; else as it is."""
     from gitmem.ledger.edits import said_anew, taken_out
+    from gitmem.ledger.imports import Import
     from gitmem.ledger.suggestions import Suggestion
 
+    if isinstance(item.subject, Import):
+        return import_told(item.subject)[0]
     if not isinstance(item.subject, Suggestion):
         return item.lines
 
@@ -355,9 +358,14 @@ def document_item(one: WaitingDocument) -> Item:
 
 
 def import_item(one: Import) -> Item:
-    """What an import brings, a number a memory."""
+    """An import without its memories, which may be ten thousand: they are read where they are asked for."""
     title = f"{one.scope}: {one.title}"
-    lines = [title]
+    return Item(one.id, "import", one_line(title, TITLE), (title,), {"scope": one.scope}, one)
+
+
+def import_told(one: Import) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """What an import brings, a number a memory: lines, and the JSON form."""
+    lines = [f"{one.scope}: {one.title}"]
     for number, row in enumerate(one.rows[:SHOWN], 1):
         memory = row.memory
         changed = " (changed there since it was imported)" if row.before is not None else ""
@@ -370,8 +378,7 @@ def import_item(one: Import) -> Item:
         "",
         f"accept takes all of it, or some by number; reject remembers that it is not wanted: {one.id}",
     ]
-    value = {"scope": one.scope, "memories": [_imported(n, row) for n, row in enumerate(one.rows, 1)]}
-    return Item(one.id, "import", one_line(title, TITLE), tuple(lines), value, one)
+    return tuple(lines), {"memories": [_imported(n, row) for n, row in enumerate(one.rows, 1)]}
 
 
 def _imported(number: int, row: Row) -> dict[str, Any]:

@@ -48,7 +48,6 @@ class Row:
         before: what an earlier import made of the same source; None for what is new.
         subject: its description, without any secret.
         source: `Gitmem-Source`, see `core.trailers`.
-        writer: `agent` where a tool learned it, `human` where a person wrote it.
         time: when it was last changed there, epoch seconds; None where nobody knows.
         session: in which it was learned, as the source names it.
     """
@@ -58,7 +57,6 @@ class Row:
     before: bytes | None
     subject: str
     source: str
-    writer: str = "agent"
     time: int | None = None
     session: str = ""
 
@@ -98,8 +96,9 @@ class Import:
     @cached_property
     def _first(self) -> Commit:
         """The commit on which its memories stand: the one after the root."""
-        *_, first, _ = self.family.repo.history(self.tip)
-        return first
+        repo = self.family.repo
+        *_, first, _ = repo.lineage(self.tip, ())  # names alone: there may be ten thousand commits
+        return repo.commit(first)
 
     @property
     def base(self) -> str:
@@ -328,7 +327,6 @@ def _rows(step: Step, blobs: dict[str, bytes]) -> Iterator[Row]:
                 blobs[before] if before else None,
                 step.commit.subject,
                 told.source,
-                told.writer,
                 who.time if who.time < step.commit.committer.time else None,
                 told.session,
             )
@@ -367,7 +365,7 @@ def _stream(base: str, rows: Iterable[Row], author: Signature) -> Iterator[bytes
         said = author.time if row.time is None else min(row.time, author.time)
         told = Provenance(
             op="update" if row.before is not None else "add",
-            writer=row.writer,
+            writer="agent",  # also of a file of rules: whoever wrote it, this person did not say it here
             session=row.session,
             source=row.source,
         )

@@ -209,11 +209,16 @@ def review(place: Place, _: Given) -> dict[str, Any]:
 
 def item_value(place: Place, item: Item) -> dict[str, Any]:
     """One thing that waits."""
-    return item.as_value() | {
+    from gitmem.flows.review_items import import_told
+    from gitmem.ledger.imports import Import
+
+    lines, more = import_told(item.subject) if isinstance(item.subject, Import) else (item.lines, {})
+    whole = item.as_value() | more
+    return whole | {
         "version": version(item),
         "by": list(map(sound, item.by)),
-        "lines": list(map(sound, item.lines)),
-        "cards": [] if item.kind == "dream" else _cards(place, item),
+        "lines": list(map(sound, lines)),
+        "cards": [] if item.kind == "dream" else _cards(place, item, whole),
     }
 
 
@@ -224,7 +229,7 @@ def version(item: Item) -> str:
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _cards(place: Place, item: Item) -> list[dict[str, Any]]:
+def _cards(place: Place, item: Item, whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     from gitmem.ledger.inbox import Inbox
     from gitmem.ledger.suggestions import Suggestion
 
@@ -240,10 +245,10 @@ def _cards(place: Place, item: Item) -> list[dict[str, Any]]:
         return [
             _card(f"{one['path']}: {one['description']}", [_side("+", one["body"])])
             | {"n": one["n"], "reason": sound(f"from {one['source']}")}
-            for one in item.value["memories"]
+            for one in whole["memories"]
         ]
     if item.kind == "dispute":
-        return [_card(item.title, [_side("=", text) for text in item.value["claims"]])]
+        return [_card(item.title, [_side("=", text) for text in whole["claims"]])]
     return []
 
 

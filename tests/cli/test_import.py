@@ -178,6 +178,23 @@ def test_each_format_is_recognised_and_waits_and_lands_once(
     assert all(one["field"] and one["becomes"] and one["count"] for one in told["fields"])
 
 
+def test_the_queue_names_an_import_and_reads_none_of_its_memories(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be ten thousand, and `status` looks at the queue; who asks for it is shown them."""
+    source = tmp_path / "m.json"
+    source.write_text(
+        json.dumps([{"id": f"a{n}", "memory": f"Queue q{n} is drained at {n}."} for n in range(3)])
+    )
+    id = json.loads(ground.run("import", source, "--json").out)["id"]
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.ledger.imports._rows", None)
+        assert "Import 3 memories from mem0" in ground.run("status").out
+        assert json.loads(ground.run("review", "--json").out)[0]["id"] == id
+    told = json.loads(ground.run("review", "show", id, "--json").out)
+    assert [one["n"] for one in told["memories"]] == [1, 2, 3] and told["scope"] == "local"
+
+
 def test_a_database_of_claude_mem_tells_who_learned_what_when(ground: Ground, tmp_path: Path) -> None:
     """Source, session and the original time stand in the commit; the database is not written to."""
     path = store(tmp_path / "claude-mem.db", ground.repo.name)
@@ -336,6 +353,52 @@ def test_more_than_an_agent_keeps_in_sight_goes_to_the_archive_oldest_first(
     tree = ground.tree("local")
     assert sum("/archive/" in path for path in tree) == 30
     assert "main/fact-number-229-of-many.md" in tree and "main/fact-number-0-of-many.md" not in tree
+
+
+def test_a_file_of_rules_is_told_as_that_file_whoever_wrote_it(ground: Ground, tmp_path: Path) -> None:
+    """That a person took it in does not make it something that they said."""
+    (tmp_path / "AGENTS.md").write_text("# Rules\n\n## Tests\n\n- Run them with tox.\n")
+    id = json.loads(ground.run("import", tmp_path / "AGENTS.md", "--json").out)["id"]
+    ground.run("review", "accept", id)
+    (path,) = (path for path in ground.tree("local") if path.startswith("main/agents-"))
+    assert "Ann, from rules:AGENTS.md#agents-" in ground.run("blame", path.removeprefix("main/")).out
+    assert "Ann, from rules:AGENTS.md#agents-" in ground.run("log").out
+    where = ground.workspace.scope("local")
+    writers = {
+        parse(one.message).writer
+        for one in where.repo.history(ground.tip("local"))
+        if "Gitmem-Source:" in one.message
+    }
+    assert writers == {"agent"}
+
+
+def test_an_exported_memory_without_a_description_is_named_by_what_it_says(
+    ground: Ground, tmp_path: Path
+) -> None:
+    """The first line of its frontmatter is none."""
+    content = "---\nname: a\ntype: project\n---\n\nThe queue is drained at night.\n"
+    memory = {"agent": "main", "file": "a.md", "content": content}
+    (tmp_path / "e.json").write_text(json.dumps({"format": "gitmem-json", "memories": [memory]}))
+    assert "a.md: The queue is drained at night." in ground.run("import", tmp_path / "e.json").out
+
+
+def test_a_damaged_archive_or_one_of_too_large_files_is_an_error_that_says_so(
+    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it was packed with, and no traceback."""
+    packed = tmp_path / "a.zip"
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("good.md", "# Good\n\nIn it.\n" * 50)
+    data = bytearray(packed.read_bytes())
+    at = data.index(b"good.md") + 20
+    data[at : at + 12] = b"\xff" * 12
+    packed.write_bytes(data)
+    assert "good.md in the archive cannot be read" in ground.run("import", packed, code=2).err
+    monkeypatch.setattr("gitmem.flows.imports.source.FILE_BYTES", 100)
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("good.md", "# Good\n\nIn it.\n" * 50)
+    told = ground.run("import", packed, code=2).err
+    assert "Nothing in" in told and "good.md has more than 100 bytes" in told
 
 
 def test_hostile_sources_lead_nowhere(ground: Ground, tmp_path: Path) -> None:

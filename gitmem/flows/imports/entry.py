@@ -38,7 +38,6 @@ class Entry:
         time: when it was last changed there, epoch seconds; None where nobody knows.
         agent: folder of the agent.
         session: in which it was learned; empty where the source does not say.
-        by_person: whether a person wrote it, not a tool.
         is_file: whether it is a file in its source, whose name is no accident.
     """
 
@@ -49,7 +48,6 @@ class Entry:
     time: float | None = None
     agent: str = "main"
     session: str = ""
-    by_person: bool = False
     is_file: bool = False
 
 

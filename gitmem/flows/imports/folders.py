@@ -193,9 +193,7 @@ def read_rules(source: Source, tally: Tally) -> Iterator[Entry]:
                 type="feedback",
                 time=None,
             )
-            yield Entry(
-                made.id, made.data, made.file, made.description, source.times.get(name), by_person=True
-            )
+            yield replace(made, time=source.times.get(name))
 
 
 def _sections(body: str) -> Iterator[tuple[str, str]]:

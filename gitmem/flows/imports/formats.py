@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gitmem.core.errors import UsageError
+from gitmem.core.trailers import one_line
 from gitmem.flows.imports import folders, records
 from gitmem.flows.imports.entry import Entry, Tally
 from gitmem.flows.imports.source import Source
@@ -64,6 +65,9 @@ def recognised(source: Source) -> Format:
     for one in FORMATS:
         if one.is_it(source):
             return one
+    if source.passed and not source.files:
+        name, why = next(iter(source.passed.items()))
+        raise UsageError(f"Nothing in {source.name} can be read: {one_line(name)} {why}")
     raise UsageError(
         f"{source.name} is of no format that is known", "Name one: git mem import --format FORMAT SOURCE"
     )

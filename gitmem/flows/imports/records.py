@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from gitmem.core import frontmatter
 from gitmem.core.daily_log import is_log
 from gitmem.core.errors import UsageError
 from gitmem.core.names import INDEX, is_agent_folder, is_memory_file
@@ -75,8 +76,13 @@ def _exported(record: Mapping[str, Any]) -> Entry | None:
             data = base64.b64decode(str(record.get("content_base64")), validate=True)
         except ValueError:
             return None
-    about = one_line(str(record.get("description") or "")) or first_line(decode(data)) or file
+    about = one_line(str(record.get("description") or "")) or _said(data) or file
     return Entry(f"{agent}/{file}", data, file, about, moment(record.get("time")), agent, is_file=True)
+
+
+def _said(data: bytes) -> str:
+    """The first line of a memory that says something; frontmatter says nothing that is its own."""
+    return first_line(frontmatter.split(decode(data))[1])
 
 
 def is_mem0(source: Source) -> bool:

@@ -173,14 +173,12 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
         here.add(one.agent, keys)
         told = f"{source} {iso(one.time)}" if one.time is not None else source
         time = None if one.time is None else int(one.time)
-        writer = "human" if one.by_person else "agent"
         rows[path] = Row(
             path,
             data,
             before[1] if before else None,
             one.description,
             told,
-            writer,
             time,
             _word(one.session),
         )

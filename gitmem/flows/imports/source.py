@@ -6,6 +6,7 @@ have limits, a database is opened read-only with its own code switched off.
 
 from __future__ import annotations
 
+import lzma
 import os
 import shutil
 import sqlite3
@@ -226,7 +227,7 @@ def _archive(path: Path) -> Source:
     try:
         opened = zipfile.ZipFile(path)
         infos = [info for info in opened.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read as a zip archive: {error}") from error
     if len(infos) > MOST_FILES:
         raise UsageError(f"{path} holds more than {MOST_FILES:,} files", "Unpack what is wanted.")
@@ -247,7 +248,9 @@ def _member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], byte
         try:
             with opened.open(info) as file:
                 data = file.read(FILE_BYTES + 1)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
+        except (
+            zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError,
+        ) as error:  # fmt: skip
             raise UsageError(f"{info.filename} in the archive cannot be read: {error}") from error
         if len(data) > FILE_BYTES:
             raise UsageError(f"{info.filename} in the archive is larger than it says")
