@@ -281,8 +281,8 @@ class _Work:
             single, repeats = without_repeats(path, data, sides)
             name = path.rpartition("/")[2]
             self.fates += [
-                Fate("merged", f"{name}#{one.again}", f"{name}#{one.first}", "said twice by a text merge")
-                for one in repeats
+                Fate("merged", f"{name}#{again}", f"{name}#{first}", "said twice by a text merge")
+                for again, first in repeats
             ]
             self._put(path, single)
         elif kind(path) == "log":
@@ -435,14 +435,6 @@ def _note(note: Path, oid: str) -> None:
         note.write_text(f"{oid}\n")
 
 
-@dataclass(frozen=True)
-class Repeat:
-    """A claim that stood more often than any side had it: `again` was taken out, `first` stays."""
-
-    again: str
-    first: str
-
-
 def has_marks(path: str, data: bytes) -> bool:
     """Whether a file holds conflict marks that are not part of a fence, which would only tell of them."""
     if b"<<<<<<<" not in data and b">>>>>>>" not in data:
@@ -546,11 +538,16 @@ def _side(parts: Sequence[Sequence[str]], number: int, chosen: Mapping[int, int]
     return "".join(part[min(wanted.get(place, number), len(part) - 1)] for place, part in enumerate(parts))
 
 
-def without_repeats(path: str, data: bytes, sides: Collection[bytes]) -> tuple[bytes, tuple[Repeat, ...]]:
+def without_repeats(
+    path: str, data: bytes, sides: Collection[bytes]
+) -> tuple[bytes, tuple[tuple[str, str], ...]]:
     """Takes out claims that stand more often than on any side, the first of them stays.
 
     Args:
         sides: the file as the merged commits have it.
+
+    Returns:
+        The file, and of each claim that was taken out the name that it had, and that of the one that stays.
     """
     if data in sides:
         return data, ()
@@ -563,7 +560,7 @@ def without_repeats(path: str, data: bytes, sides: Collection[bytes]) -> tuple[b
     ]
     if not again:
         return data, ()
-    repeats = tuple(Repeat(claim.short, claim_id(claim.key)[:12]) for claim in again)
+    repeats = tuple((claim.short, claim_id(claim.key)[:12]) for claim in again)
     return without(memory, frozenset(claim.id for claim in again)).render(), repeats
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.names import ARCHIVE, INDEX, file_address, is_archived, kind
 from gitmem.git.objects import MISSING_HINT
-from gitmem.git.repository import TREE, MissingObject
+from gitmem.git.repository import MissingObject
 from gitmem.git.trees import list_files
 from gitmem.ledger.catalog import Kept
 from gitmem.ledger.holdings import Spot, agent_trees, chosen_agent, memories, stem_of
@@ -316,14 +316,8 @@ def bare_indexes(
     bare = []
     for where in chosen_scopes(workspace, scope):
         tip = memory_commit(where.repo, where.ref)
-        for name, entry in sorted(where.repo.tree(where.repo.commit(tip).tree).items()) if tip else ():
-            if (
-                (where.name, name) in listed
-                or entry.mode != TREE
-                or (agent and name != chosen_agent(agent))
-            ):
-                continue
-            files = where.repo.tree(entry.oid)
+        for name, folder in agent_trees(where.repo, tip, chosen_agent(agent)) if tip else ():
+            files = where.repo.tree(folder) if (where.name, name) not in listed else {}
             if INDEX in files and ARCHIVE not in files and where.repo.blob(files[INDEX].oid).strip():
                 bare.append(f"{where.name}/{name}")
     return tuple(bare)

@@ -176,8 +176,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
     repo = live.scope.repo
     record = read_record(live.scope.state, live.key)
     sweep(live.path)
-    quiet = read_quiet(live, record.files if record else {}, _asides(live))
-    seen, read = quiet.seen, quiet.read
+    seen, read = read_quiet(live, record.files if record else {}, _asides(live))
     # What is told is all that was to be saved; what is laid out is the last, which knows every commit.
     plans: list[tuple[Plan, Tip]] = []
     whole: list[Plan] = []
@@ -232,7 +231,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         kept = Record(
             str(live.path), tip, shown, pinned=pinned, code_head=request.code_head, home=live.home
         )
-        _settle(live, quiet, request.now)
+        _settle(live, read, request.now)
         write_record(live.scope.state, live.key, kept)
         return Saved(live, whole[0], done, problems=seen.problems, lost=lost), True
     stood = _stored_before(live, planned, seen, record.files if record else {})
@@ -262,7 +261,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         home=live.home,
     )
     write_record(live.scope.state, live.key, fresh)
-    _settle(live, quiet, request.now)
+    _settle(live, read, request.now)
     problems = {**seen.problems, **laid_out.problems}
     saved = Saved(live, whole[0], done, laid_out.files, problems, lost=lost)
     return saved, laid_out.calm
@@ -426,9 +425,9 @@ def unpin(live: LiveDirectory) -> bool:
         return True
 
 
-def _settle(live: LiveDirectory, quiet: Quiet, now: float) -> None:
+def _settle(live: LiveDirectory, read: Sequence[Displaced], now: float) -> None:
     """Deletes displaced files that were taken in and that nobody can still be writing to."""
-    for entry in quiet.read:
+    for entry in read:
         current = blob_name(entry.content, live.scope.repo.hex_length)
         folder = entry.at.parent
         if now - entry.since > SECOND_LOOK_SECONDS:
@@ -444,25 +443,18 @@ def _asides(live: LiveDirectory) -> tuple[Path, Path]:
     return live.scope.state / "displaced" / live.key, live.path / ASIDE
 
 
-@dataclass(frozen=True)
-class Quiet:
-    """A live directory as read.
-
-    Attributes:
-        seen: what is there; a file that is just being written is among its problems.
-        read: files that layouts moved aside and nobody is writing to.
-    """
-
-    seen: Scan
-    read: tuple[Displaced, ...]
-
-
-def read_quiet(live: LiveDirectory, known: Mapping[str, str], asides: tuple[Path, ...]) -> Quiet:
+def read_quiet(
+    live: LiveDirectory, known: Mapping[str, str], asides: tuple[Path, ...]
+) -> tuple[Scan, tuple[Displaced, ...]]:
     """Reads a directory, and again for a second at most while something in it looks half-written.
 
     Args:
         known: file to the blob name of what stood there at the last save.
         asides: folders of displaced files.
+
+    Returns:
+        What is there, where a file that is just being written is among its problems; and those files that
+        layouts moved aside to which nobody is writing.
     """
     repo = live.scope.repo
     waited = 0.0
@@ -486,7 +478,7 @@ def read_quiet(live: LiveDirectory, known: Mapping[str, str], asides: tuple[Path
     problems = {**seen.problems, **dict.fromkeys(busy, "is being written right now")}
     files = {name: data for name, data in seen.files.items() if name not in busy}
     read = tuple(entry for entry in displaced if entry not in later)
-    return Quiet(replace(seen, files=files, problems=problems), read)
+    return replace(seen, files=files, problems=problems), read
 
 
 def _looks_cut(repo: Repository, data: bytes, known: str | None) -> bool:
