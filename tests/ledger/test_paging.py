@@ -113,19 +113,6 @@ def test_the_oldest_go_by_author_time_then_path(either: Scope) -> None:
     assert (told.op, told.writer) == ("page", "sync")
 
 
-def test_a_line_by_hand_of_what_is_paged_out_stays_and_one_that_says_no_more_goes(scope: Scope) -> None:
-    """What people write in the index is memory itself; recall finds the file that it names."""
-    said = "- [b](b.md) - ask Kim before you touch it, it broke twice\n"
-    files = agent_tree("a", "b", "c")
-    files["reviewer/MEMORY.md"] = f"{entry('a')}{said}{entry('c')}"
-    learn(scope, files, START)
-    learn(scope, {"reviewer/d.md": memory("d")}, START + 10)
-    assert page(scope, "reviewer", limit=1) is not None
-    assert where(tree(scope)) == ({"d"}, {"a", "b", "c"})
-    index = tree(scope)["reviewer/MEMORY.md"]
-    assert said in index and entry("a") not in index and entry("c") not in index
-
-
 def test_a_hot_set_within_its_limit_is_left_alone(scope: Scope) -> None:
     assert page(scope, "reviewer") is None
     learn(scope, agent_tree(*(f"m{number:03}" for number in range(HOT_MEMORIES))))
