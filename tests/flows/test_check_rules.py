@@ -16,7 +16,6 @@ from gitmem.core import tombstone
 from gitmem.git.repository import BLOB, EXECUTABLE, LINK, SUBMODULE
 from gitmem.rules import profiles
 from gitmem.rules.rule import Context, File, Finding, Side
-from gitmem.rules.snapshot import digest
 
 judge = partial(profiles.judge, "request")
 RULES = {word for rule in profiles.TABLE for word in rule.words}
@@ -364,32 +363,6 @@ class TestSnapshots:
 
     def rules(self, files: Files) -> list[tuple[str, int, str, str]]:
         return [(f.path, f.line, f.rule, f.level) for f in judge(None, side(files, snapshots=True))]
-
-    def test_a_sound_one_passes(self) -> None:
-        files = self.snapshot("", a="A.")
-        data = {p.rpartition("/")[2]: str(d).encode() for p, d in files.items() if p.endswith(".md")}
-        state = {"updatedAt": "2026-11-10T10:00:00Z", "digest": digest(data), "format": 1}
-        assert self.rules(self.snapshot(state, a="A.")) == []
-        edited = self.snapshot(state, a="B.")
-        assert self.rules(edited) == [("snapshots/main/snapshot.json", 1, "snapshot", "notice")]
-
-    @pytest.mark.parametrize(
-        "state",
-        [
-            "{",
-            "[]",
-            {},
-            {"updatedAt": 5},
-            {"updatedAt": "soon"},
-            {"updatedAt": "2026-11-10T10:00:00Z", "format": 2},
-            {"updatedAt": "2026-11-10T10:00:00Z", "format": "1"},
-            {"updatedAt": "2036-11-10T10:00:00Z"},
-        ],
-    )
-    def test_a_state_that_cannot_be_used(self, state: object) -> None:
-        assert self.rules(self.snapshot(state, a="A.")) == [
-            ("snapshots/main/snapshot.json", 1, "snapshot", "error")
-        ]
 
     def test_a_memory_about_a_person_is_no_part_of_it(self) -> None:
         files = self.snapshot({"updatedAt": "2026-11-10T10:00:00Z"}, a="A.")

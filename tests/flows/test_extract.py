@@ -792,13 +792,6 @@ def test_a_dry_run_of_a_session_answers_whatever_was_looked_at_before(
     assert refs(workspace) == before
 
 
-def test_a_dry_run_does_not_print_a_secret(workspace: Workspace, home: Path, repo: Path) -> None:
-    path = session(home, repo, f"Remember that the deploy token is {KEY} for staging.")
-    for words in ((), ("--json",)):
-        code, out, err = run("-C", repo, "extract", "-n", "--session", path, *words)
-        assert code == 0 and KEY not in out + err
-
-
 def test_a_transcript_that_is_not_there_is_a_usage_error(workspace: Workspace, repo: Path) -> None:
     from gitmem.cli.app import app
     from gitmem.core.errors import UsageError

@@ -176,11 +176,3 @@ def test_a_pointer_comes_and_goes_without_a_trace(parts: list[str], tail: str, f
     assert is_promoted("main/x.md", pointed.render())
     if "```\nopen" not in parts and parts:
         assert without_pointer(pointed) == memory
-
-
-@pytest.mark.parametrize(
-    "target", ["/etc/passwd", "../x.md", ".git/config", "a//b", "%2e%2e/x", "a%0ab", ""]
-)
-def test_a_pointer_out_of_the_tree_is_none(target: str) -> None:
-    memory = parse("x.md", f"A fact.\n\n**Rule in:** [x]({target})\n".encode())
-    assert rule_file(memory) == ""
