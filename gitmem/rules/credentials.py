@@ -6,12 +6,20 @@ judged again. A value that was recognised once is looked for everywhere in the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
-from gitmem.rules.secrets import Secret, named_after, redact, scan, scan_together, values
+from gitmem.rules.secrets import (
+    Secret,
+    named_after,
+    nameless,
+    path_read,
+    redact,
+    scan,
+    scan_together,
+    values,
+)
 from gitmem.values import dataclass
 
 NAMED = "its name holds a secret, "
@@ -72,7 +80,7 @@ def judge_secrets(before: Side | None, after: Side, context: Context) -> Iterato
                 continue
             told.add(place)
             here |= texts
-            shown = _nameless(piece.path, known) if piece.name else ""
+            shown = nameless(piece.path, known) if piece.name else ""
             yield replace(_finding(piece, secret), text="" if shown == piece.path else shown)
 
 
@@ -126,12 +134,6 @@ def safe_path(path: str, allow: frozenset[str] = frozenset()) -> str:
         if secrets:
             return redact(reading, secrets).replace("\n", "/")
     return path
-
-
-def _nameless(path: str, known: Mapping[str, Secret]) -> str:
-    """A path without those of its parts that hold a known value."""
-    parts = [(part, named_after(part, known)) for part in path.split("/")]
-    return "/".join(f"[{held[0].rule}]" if held else part for part, held in parts)
 
 
 def _file(path: str) -> str:
@@ -196,10 +198,7 @@ def _of_paths(before: Side | None, after: Side, context: Context) -> Iterator[_P
 
 def _readings(path: str) -> tuple[str, ...]:
     """A path as a reader takes it, a part a line: as it stands, and with the words of its names apart."""
-    folder, slash, rest = path.partition("/")
-    # Its escapes would break a secret apart.
-    folder = agent_folder_name(folder) if slash and is_agent_folder(folder) else folder
-    plain = f"{folder}{slash}{rest.removesuffix('.md')}".replace("/", "\n")
+    plain = path_read(path)
     words = plain.replace("-", " ").replace("_", " ")
     return (plain,) if words == plain else (plain, words)
 

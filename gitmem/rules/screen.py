@@ -11,11 +11,19 @@ from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import OTHER_BYTES, size_problem
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
-from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.core.text import decode, encode, printable
 from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Finding
-from gitmem.rules.secrets import Secret, named_after, redact, scan, scan_together, values
+from gitmem.rules.secrets import (
+    Secret,
+    named_after,
+    nameless,
+    path_read,
+    redact,
+    scan,
+    scan_together,
+    values,
+)
 from gitmem.values import dataclass
 
 _MAY_HOLD = "may hold"
@@ -139,7 +147,7 @@ def screen(
         known |= values(text, found)
     for path in [path for path in judged if path not in base and kind(path) in ("memory", "host")]:
         if named := [one for one in named_after(path, known) if hold or one.severity == "block"]:
-            refusals.append(replace(refusal("", named, _nameless(path, known)), text=""))
+            refusals.append(replace(refusal("", named, nameless(path, known)), text=""))
             del judged[path]
     bad: dict[str, set[str]] = {path: set() for path in judged}
     for (path, text), found in zip(pieces, scanned, strict=True):
@@ -242,28 +250,12 @@ def _unfit(paths: Sequence[str], allow: frozenset[str]) -> dict[str, Finding]:
     reasons = {path: reason for path in paths if (reason := check_path(path))}
     refused = {path: Finding(path, 1, "path", reason) for path, reason in reasons.items()}
     named = [path for path in paths if path not in reasons and kind(path) in ("memory", "host")]
-    names = {path: _plain(path) for path in named}
+    names = {path: path_read(path) for path in named}
     for (path, name), every in zip(names.items(), scan(list(names.values()), allow), strict=True):
         if found := [one for one in every if one.severity == "block"]:
             told = refusal(name, found, redact(name, found).replace("\n", "/"))
             refused[path] = replace(told, text="")
     return refused
-
-
-def _plain(path: str) -> str:
-    """A path as it is judged: its parts on lines of their own."""
-    folder, slash, rest = path.removesuffix(".md").partition("/")
-    if slash and is_agent_folder(folder):
-        # Its escapes would break a secret apart.
-        folder = agent_folder_name(folder)
-    return f"{folder}{slash}{rest}".replace("/", "\n")
-
-
-def _nameless(path: str, known: Mapping[str, Secret]) -> str:
-    """A path without the parts that hold a known value."""
-    return "/".join(
-        f"[{held[0].rule}]" if (held := named_after(part, known)) else part for part in path.split("/")
-    )
 
 
 def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gitmem.core.errors import RepositoryError
+from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.core.text import find_invisible, one_line
 from gitmem.values import dataclass
 
@@ -254,6 +255,21 @@ def named_after(name: str, known: Mapping[str, Secret]) -> tuple[Secret, ...]:
     slug = _slug(name)
     held = {secret.fingerprint: secret for value, secret in known.items() if _slug(value) in slug}
     return tuple(held.values())
+
+
+def nameless(path: str, known: Mapping[str, Secret]) -> str:
+    """A path without those of its parts that hold a known value."""
+    parts = [(part, named_after(part, known)) for part in path.split("/")]
+    return "/".join(f"[{held[0].rule}]" if held else part for part, held in parts)
+
+
+def path_read(path: str) -> str:
+    """A path as it is judged: its parts on lines of their own, an agent's folder by the agent's name."""
+    folder, slash, rest = path.removesuffix(".md").partition("/")
+    if slash and is_agent_folder(folder):
+        # Its escapes would break a secret apart.
+        folder = agent_folder_name(folder)
+    return f"{folder}{slash}{rest}".replace("/", "\n")
 
 
 def nameable(texts: Sequence[str], allow: frozenset[str] = frozenset()) -> tuple[str, ...]:
