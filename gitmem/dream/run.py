@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, get_args
 
 from gitmem.core import tombstone
@@ -43,11 +45,12 @@ from gitmem.engines.engine import (
 )
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.corrections import corrections
+from gitmem.git.commit_signatures import signs_unasked
 from gitmem.git.locks import Locked
 from gitmem.git.repository import MissingObject, Repository, Signature
 from gitmem.git.trees import changed_files, read_files, write_tree
 from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
-from gitmem.ledger.land import Tip, read_tip, safe_message
+from gitmem.ledger.land import Tip, person_commit, read_tip, safe_message
 from gitmem.ledger.proposals import dreams_in, let_wait, taken
 from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope
@@ -253,17 +256,19 @@ def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
     repo = plan.scope.repo
     at, tree = plan.tip.commit, plan.tip.tree
     subject = f"Sum up a dream of {len(plan.changes)} {'change' if len(plan.changes) == 1 else 'changes'}"
-    with repo.together():
+    sign = plan.scope.name == "project" and signs_unasked(repo.git, repo.git_dir)
+    commit = partial(person_commit, repo) if sign else repo.add_commit
+    with nullcontext() if sign else repo.together():
         sessions = plan.sessions or ("",) * len(plan.changes)
         for change, session in zip(plan.changes, sessions, strict=True):
             tree = write_tree(repo, tree, change.edits)
             told = replace(_provenance(plan, change.fates), session=session)
             message = safe_message(change.subject, told, change.reason)
-            at = repo.add_commit(tree, (at,), author, author, message)
+            at = commit(tree, (at,), author, author, message)
         # What a dream cost is said once, and not again by each of its commits.
         provenance = replace(_provenance(plan, ()), usage=plan.usage)
         message = safe_message(subject, provenance, plan.summary)
-        at = repo.add_commit(tree, (at,), author, author, message)
+        at = commit(tree, (at,), author, author, message)
     if not held.is_ours():
         raise Locked(f"{held.path}: another process took over", "Run it again.")
     family = dreams_in(plan.scope)

@@ -29,7 +29,7 @@ from gitmem.ledger.consent import Peer
 from gitmem.ledger.epochs import epoch_of, refuse_other
 from gitmem.ledger.inbox import ACCEPTED, AWAITED, Inbox, decided, note_of
 from gitmem.ledger.indexes import with_indexes
-from gitmem.ledger.land import Ref, Tip, Write, land
+from gitmem.ledger.land import Ref, Tip, Write, land, person_commit
 from gitmem.ledger.merge import merge_commits, set_aside
 from gitmem.ledger.save_plan import describe
 from gitmem.ledger.side_branches import adds_nothing, merge_side
@@ -248,7 +248,7 @@ class _Plan:
                 parents=(self.inbox.tip,) if self.whole else (),
             )
 
-        written = land(Ref(repo, ACCEPTED), plan, author)
+        written = land(Ref(repo, ACCEPTED, shared=True), plan, author)
         return (*picked, *([written.commit] if written else []))
 
     def _edits(self, tree: str) -> dict[str, bytes | None]:
@@ -278,13 +278,13 @@ class _Plan:
             edits = {path: merged.get(path) for path in self.paths if path in ours or path in merged}
             with repo.together():
                 changed = write_tree(repo, tree, edits)
-                if changed != tree:
-                    parent, message = made[-1] if made else self.onto, one.message
-                    if set(filter(speaks, changed_files(repo, trees[0], one.tree))) - self.paths:
-                        taken = {path: data for path, data in edits.items() if ours.get(path) != data}
-                        message = "\n".join((describe(taken, ours)[1], *message.split("\n")[1:]))
-                    made.append(repo.add_commit(changed, (parent,), one.author, committer, message))
-                    tree = changed
+            if changed != tree:
+                parent, message = made[-1] if made else self.onto, one.message
+                if set(filter(speaks, changed_files(repo, trees[0], one.tree))) - self.paths:
+                    taken = {path: data for path, data in edits.items() if ours.get(path) != data}
+                    message = "\n".join((describe(taken, ours)[1], *message.split("\n")[1:]))
+                made.append(person_commit(repo, changed, (parent,), one.author, committer, message))
+                tree = changed
         return made
 
     def _buried(self) -> dict[str, bytes | None]:

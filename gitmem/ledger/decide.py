@@ -161,7 +161,7 @@ def edit(
         fates = () if silent else _fates(here, merged, gone, why.strip(), author.name)
         return Write(edits, _subject(edits), Provenance(op="update", writer="human", claims=fates), why)
 
-    written = land(Ref(repo, ref), plan, author)
+    written = land(Ref(repo, ref, shared=dream.scope.name == "project"), plan, author)
     return ByHand(written, tuple(silent), tuple(warnings))
 
 

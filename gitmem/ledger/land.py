@@ -88,10 +88,15 @@ Plan = Callable[[Tip], Write | None]
 
 @dataclass(frozen=True)
 class Ref:
-    """A ref that commits land on and that is no scope's: no working copy shows it."""
+    """A ref that commits land on and that is no scope's: no working copy shows it.
+
+    Attributes:
+        shared: whether others may check who signed them.
+    """
 
     repo: Repository
     ref: str
+    shared: bool = False
 
 
 class Copies(Protocol):
@@ -229,7 +234,8 @@ def land(
         RepositoryError: the ref, or a working copy, cannot be written.
     """
     # The private repository is nobody else's to check.
-    sign = not isinstance(place, Ref) and place.name == "project" and author is not None
+    shared = place.shared if isinstance(place, Ref) else place.name == "project"
+    sign = shared and author is not None
     if copies is None or isinstance(place, Ref):
         return _commit(place.repo, place.ref, plan, author, sign)
     copies(place, [agent] if agent else [], False)
@@ -347,6 +353,22 @@ def _attempt(
         oid = _signed(repo, tree, parents, who, author, message)
     move_ref(repo, ref, oid, known, f"gitmem {write.provenance.op}: {message.splitlines()[0]}")
     return Written(oid, tip.commit, message.splitlines()[0], edits)
+
+
+def person_commit(
+    repo: Repository,
+    tree: str,
+    parents: tuple[str, ...],
+    author: Signature,
+    committer: Signature,
+    message: str,
+) -> str:
+    """Makes a commit of shared memory that a person answers for; what it is of has to be stored already."""
+    from gitmem.git.commit_signatures import signs_unasked
+
+    if signs_unasked(repo.git, repo.git_dir):
+        return _signed(repo, tree, parents, author, committer, message)
+    return repo.add_commit(tree, parents, author, committer, message)
 
 
 def _signed(

@@ -234,7 +234,7 @@ def _with_attributes(repo: Repository, author: Signature) -> str:
             Provenance(op="sync", writer="sync"),
         )
 
-    land(Ref(repo, SHARED_REF), plan, author)
+    land(Ref(repo, SHARED_REF, shared=True), plan, author)
     return repo.ref(SHARED_REF) or root_commit(repo)
 
 

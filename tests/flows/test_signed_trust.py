@@ -262,3 +262,21 @@ def test_a_teammates_signature_comes_with_a_sync_and_survives_the_merge(team: Te
     trust(ann, f"ben@example.com {public}")
     ann.run("sync", "-y")
     assert sorted(facts(ann)) == ['not signed; claims to be by "Ann"', "signed by ben@example.com"]
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_who_accepts_keeps_the_signature_or_signs_what_is_picked(team: Team, part: bool) -> None:
+    """Of a whole request the writer's own commits come in; of a part they are made anew, by who accepts."""
+    ann, ben = team.person("ann", mode="review"), team.person("ben", mode="review")
+    bens, anns = key(ben), key(ann)
+    teach(ben, "Ports start at 5000.", "Ben")
+    teach(ben, "Hosts have names.", "Ben", file=f"{AGENT}/hosts.md")
+    ben.run("sync", "-y")
+    ann.run("sync", "-y")
+    (waits,) = json.loads(ann.run("review", "--json").out)
+    ann.run("review", "accept", waits["id"], *(["2"] if part else []), "-y")
+    trust(ann, f"ann@example.com {anns}", f"ben@example.com {bens}")
+    told = facts(ann)[0]
+    assert told == (
+        'signed by ann@example.com, as written by "Ben"' if part else "signed by ben@example.com"
+    )
