@@ -33,7 +33,7 @@ from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Commit, MissingObject, Signature
 from gitmem.ledger.apply import Judged, Placed, Refused, bring_up_to_date, land_change
 from gitmem.ledger.files import log, read_json, write_atomically
-from gitmem.ledger.forget import Holding, find_claim, forget_claim, forget_memory
+from gitmem.ledger.forget import Holding, find_claim, forget
 from gitmem.ledger.knowledge import Known, known_at
 from gitmem.ledger.land import Copies
 from gitmem.ledger.lookup import Ambiguous, Found, find
@@ -492,10 +492,7 @@ class _Work:
 
     def _forget_at(self, what: Found | Holding, path: str, commit: Commit) -> None:
         told = Provenance(writer="human", code_commit=commit.oid)
-        if isinstance(what, Holding):
-            written = forget_claim(self.workspace, what, self.who, told, self.copies)
-        else:
-            written = forget_memory(self.workspace, what, self.who, told, self.copies)
+        written = forget(self.workspace, what, self.who, told, self.copies)
         if written is not None:
             self.done.forgotten.append((what.scope, path, written.commit))
 

@@ -234,14 +234,11 @@ def forget(
     Returns:
         The commit; None where it does not stand any more.
     """
-    from gitmem.ledger.forget import Holding, forget_claim, forget_memory
+    from gitmem.ledger.forget import forget
 
     who = workspace.author(edges.now)
     told = replace(told or Provenance(writer="human"), code_commit=workspace.code_head())
-    copies = copies_of(workspace, edges)
-    if isinstance(what, Holding):
-        return forget_claim(workspace, what, who, told, copies)
-    return forget_memory(workspace, what, who, told, copies)
+    return forget(workspace, what, who, told, copies_of(workspace, edges))
 
 
 def left_behind(workspace: Workspace, what: Found | Holding) -> tuple[Path, ...]:

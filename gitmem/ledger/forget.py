@@ -22,7 +22,7 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, archived_path, hot_file, is_agent_folder
 from gitmem.core.text import decode, encode
-from gitmem.core.trailers import Provenance, one_line, subject_line
+from gitmem.core.trailers import Op, Provenance, one_line, subject_line
 from gitmem.git.command import config_get
 from gitmem.git.config import config_set
 from gitmem.git.repository import Repository, Signature
@@ -132,10 +132,16 @@ def find_claim(
     return tuple({(one.address, one.in_log and one.claim.key): one for one in found}.values())
 
 
-def forget_memory(
-    workspace: Workspace, found: Found, who: Signature, told: Provenance, copies: Copies
+_Gone = tuple[dict[str, bytes | None], Iterable[str], str, Op]
+"""What a forgetting comes to: edits, normal forms that a tombstone covers, the subject, and its kind."""
+
+
+def forget(
+    workspace: Workspace, what: Found | Holding, who: Signature, told: Provenance, copies: Copies
 ) -> Written | None:
-    """Deletes a memory and buries its claims, so that no merge or extraction brings them back.
+    """Takes a memory out, or a claim of one, or a line of a log, and buries what it said.
+
+    So no merge or extraction brings it back.
 
     Args:
         who: the person, and when they decided.
@@ -143,30 +149,43 @@ def forget_memory(
         copies: brings working copies up to date.
 
     Returns:
-        The commit; None where the memory does not stand any more.
+        The commit; None where it does not stand any more.
     """
-    scope = workspace.scope(found.scope)
+    scope = workspace.scope(what.scope)
     with_what = spade(workspace, scope, who.time)
+    stones = f"{what.agent}/{tombstone.FILE}"
 
     def plan(tip: Tip) -> Write | None:
-        stands = standing(scope.repo, tip.tree, found.agent, found.file)
-        if stands is None:
+        if isinstance(what, Found):
+            done = _without_memory(scope.repo, tip.tree, what)
+        elif what.in_log:
+            done = _without_line(scope.repo, tip.tree, what)
+        else:
+            done = _without_claim(scope.repo, tip.tree, what)
+        if done is None:
             return None
-        file, data = stands
-        current = parse(file, data)
-        at = f"{found.agent}/{tombstone.FILE}"
-        # One that was paged out may still have its line.
-        home = f"{found.agent}/{hot_file(file)}"
-        edits = with_indexes(scope.repo, tip.tree, {f"{found.agent}/{file}": None}, {home})
-        buried = buried_keys(current)
-        edits |= without_logged(scope.repo, tip.tree, found.agent, buried)
-        edits[at] = with_what.bury(read_file(scope.repo, tip.tree, at), buried, "forgot")
-        return Write(edits, f"Forget {current.name}", replace(told, op="delete"))
+        edits, keys, subject, op = done
+        edits[stones] = with_what.bury(read_file(scope.repo, tip.tree, stones), keys, "forgot")
+        return Write(edits, subject, replace(told, op=op))
 
-    return land(scope, plan, who, copies, found.agent)
+    return land(scope, plan, who, copies, what.agent)
 
 
-def buried_keys(memory: Memory) -> list[str]:
+def _without_memory(repo: Repository, tree: str, found: Found) -> _Gone | None:
+    stands = standing(repo, tree, found.agent, found.file)
+    if stands is None:
+        return None
+    file, data = stands
+    memory = parse(file, data)
+    # One that was paged out may still have its line.
+    home = f"{found.agent}/{hot_file(file)}"
+    edits = with_indexes(repo, tree, {f"{found.agent}/{file}": None}, {home})
+    buried = _buried_keys(memory)
+    edits |= without_logged(repo, tree, found.agent, buried)
+    return edits, buried, f"Forget {memory.name}", "delete"
+
+
+def _buried_keys(memory: Memory) -> list[str]:
     """Normal forms that a tombstone for this memory covers: its claims, but for headings and short ones."""
     claims = [claim for claim in memory.claims if not claim.key.startswith("#")]
     return [claim.key for claim in claims if len(claim.key.split()) >= BURIED_WORDS] or [
@@ -174,75 +193,43 @@ def buried_keys(memory: Memory) -> list[str]:
     ]
 
 
-def forget_claim(
-    workspace: Workspace, holding: Holding, who: Signature, told: Provenance, copies: Copies
-) -> Written | None:
-    """Takes a claim out of a memory, and buries it; a memory with nothing left goes whole.
-
-    Args:
-        who: the person, and when they decided.
-        told: who carries it out, for the trailers, and the code's commit.
-        copies: brings working copies up to date.
-
-    Returns:
-        The commit; None where the memory does not say it any more.
-    """
-    if holding.in_log:
-        return _forget_line(workspace, holding, who, told, copies)
-    scope = workspace.scope(holding.scope)
-    with_what = spade(workspace, scope, who.time)
+def _without_claim(repo: Repository, tree: str, holding: Holding) -> _Gone | None:
+    """A memory with nothing left goes whole."""
+    stands = standing(repo, tree, holding.agent, holding.file)
     key = holding.claim.key
-
-    def plan(tip: Tip) -> Write | None:
-        stands = standing(scope.repo, tip.tree, holding.agent, holding.file)
-        if stands is None:
-            return None
-        file, data = stands
-        memory = parse(file, data)
-        if all(claim.key != key for claim in memory.claims):
-            return None
-        left = without_claim(memory, key)
-        path, listing = f"{holding.agent}/{file}", f"{holding.agent}/{index.INDEX}"
-        known = read_paths(scope.repo, tip.tree, {listing, f"{holding.agent}/{tombstone.FILE}"})
-        edits: dict[str, bytes | None] = {path: left.render() if left else None}
-        if listing in known:
-            edits[listing] = encode(index.without_claim(decode(known[listing]), key))
-        edits = with_indexes(scope.repo, tip.tree, edits, () if left else {path})
-        stays = {claim.key for claim in left.claims} if left else set()
-        twins = (claim.key for claim in memory.claims if _repeats(claim.key, key))
-        gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
-        stones = with_what.bury(known.get(f"{holding.agent}/{tombstone.FILE}"), gone, "forgot")
-        edits[f"{holding.agent}/{tombstone.FILE}"] = stones
-        op = replace(told, op="update" if left else "delete")
-        return Write(edits, f"Forget {'a claim of ' if left else ''}{memory.name}", op)
-
-    return land(scope, plan, who, copies, holding.agent)
+    if stands is None:
+        return None
+    file, data = stands
+    memory = parse(file, data)
+    if all(claim.key != key for claim in memory.claims):
+        return None
+    left = without_claim(memory, key)
+    path, listing = f"{holding.agent}/{file}", f"{holding.agent}/{index.INDEX}"
+    edits: dict[str, bytes | None] = {path: left.render() if left else None}
+    if (listed := read_file(repo, tree, listing)) is not None:
+        edits[listing] = encode(index.without_claim(decode(listed), key))
+    edits = with_indexes(repo, tree, edits, () if left else {path})
+    stays = {claim.key for claim in left.claims} if left else set()
+    twins = (claim.key for claim in memory.claims if _repeats(claim.key, key))
+    gone = dict.fromkeys([key, *(twin for twin in twins if twin not in stays)])
+    if left is None:
+        return edits, gone, f"Forget {memory.name}", "delete"
+    return edits, gone, f"Forget a claim of {memory.name}", "update"
 
 
-def _forget_line(
-    workspace: Workspace, holding: Holding, who: Signature, told: Provenance, copies: Copies
-) -> Written | None:
-    """Takes a line out of a log, hot or archived, and buries what it says, so that it is not told again."""
-    scope, line = workspace.scope(holding.scope), holding.claim.text
-    with_what = spade(workspace, scope, who.time)
+def _without_line(repo: Repository, tree: str, holding: Holding) -> _Gone | None:
+    """The line goes out of its log, hot and archived."""
+    line = holding.claim.text
     hot = f"{holding.agent}/{holding.file.removeprefix(f'{ARCHIVE}/')}"
-    stones = f"{holding.agent}/{tombstone.FILE}"
-
-    def plan(tip: Tip) -> Write | None:
-        files = read_paths(scope.repo, tip.tree, {hot, archived_path(hot) or hot, stones})
-        edits: dict[str, bytes | None] = {}
-        for path in filter(is_log, files):
-            left = without_lines(decode(files[path]), {line})
-            if line in split(decode(files[path])):
-                edits[path] = encode(left) or None
-        if not edits:
-            return None
-        said = [key for key in line_keys(line) if len(key.split()) >= BURIED_WORDS]
-        keys = dict.fromkeys([*said, *fact_keys(line)])
-        edits[stones] = with_what.bury(files.get(stones), keys, "forgot")
-        return Write(edits, f"Forget a line of {hot.partition('/')[2]}", replace(told, op="update"))
-
-    return land(scope, plan, who, copies, holding.agent)
+    edits: dict[str, bytes | None] = {}
+    for path, data in read_paths(repo, tree, {hot, archived_path(hot) or hot}).items():
+        if line in split(decode(data)):
+            edits[path] = encode(without_lines(decode(data), {line})) or None
+    if not edits:
+        return None
+    said = [key for key in line_keys(line) if len(key.split()) >= BURIED_WORDS]
+    keys = dict.fromkeys([*said, *fact_keys(line)])
+    return edits, keys, f"Forget a line of {hot.partition('/')[2]}", "update"
 
 
 def without_claim(memory: Memory, key: str) -> Memory | None:
