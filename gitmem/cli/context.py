@@ -138,6 +138,17 @@ def review_ids(ctx: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
+def store_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Hosted stores that begin like this, as `memory_names`."""
+    try:
+        from gitmem.ledger.stores import stores
+
+        found = {one.name for one in stores(by_command(initialised_at(_edges(ctx))))}
+        return _plain(found, incomplete)
+    except Exception:  # as above
+        return []
+
+
 def words(*choices: str) -> Callable[[str], list[str]]:
     """Completes one of these words."""
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context, words
+from gitmem.cli.context import (
+    AgentOption,
+    Context,
+    DryRun,
+    Json,
+    Quiet,
+    ScopeOption,
+    context,
+    store_names,
+    words,
+)
 from gitmem.cli.output import Output, day, iso
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
@@ -62,6 +73,25 @@ def dream(
             "--force", help="Pass every gate but the lock, and look again where nothing was found."
         ),
     ] = False,
+    store: Annotated[
+        str,
+        typer.Option(
+            "--store",
+            metavar="NAME",
+            help="Have Anthropic dream on a hosted store (git mem remote).",
+            show_default=False,
+            autocompletion=store_names,
+        ),
+    ] = "",
+    session: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--session",
+            metavar="ID",
+            help="With --store: a hosted session that it reads; several may be given.",
+            show_default="the newest that had the store",
+        ),
+    ] = None,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     dry_run: DryRun = False,
@@ -72,13 +102,19 @@ def dream(
 
     Nothing changes until `git mem review accept`. `dream status` tells which gate holds and until when, or
     how far a dream has come; `dream kill` ends it; `dream refresh ID` merges what memory learned since into
-    one that waits.
+    one that waits. With --store a hosted dream reads the store and hosted sessions; it costs what the
+    provider asks, takes minutes, goes on when this command is ended, and what it wrote is proved and
+    reviewed as any other.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     if name and action != "refresh":
         raise UsageError(f"dream {action} takes no ID", "Choose what to dream with --scope and --agent.")
     names = [run.workspace.scope(scope).name] if scope else list(SCOPES)
-    if action == "status":
+    if store or session:
+        if not store or action != "run" or scope or agent or engine or force:
+            raise UsageError("--store goes with --session and -n alone", "git mem dream --store NAME")
+        _run_hosted(run, store, session or [], dry_run)
+    elif action == "status":
         _status(run, names)
     elif action == "kill":
         _kill(run, scope or "")
@@ -143,6 +179,51 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
             told.add(failure.message)
     if failures:
         raise failures[0]
+
+
+def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool) -> None:
+    """Has a hosted dream begin on a store, or goes on with the one that is under way, to its proposal.
+
+    Raises:
+        CheckFailed: what it wrote cannot be proved; it is under way no more.
+        EngineError: it goes on, or came to nothing.
+    """
+    from gitmem.flows.hosted_dream import HostedEngine, begin, take, wait  # a dream of one's own needs none
+    from gitmem.flows.stores import StoreOptions, store_client
+    from gitmem.git.remote import Patience
+    from gitmem.ledger.stores import named_store, note_dream
+
+    workspace, edges, out = run.workspace, run.edges, run.out
+    store = named_store(workspace, name)
+    if dry_run:
+        id = store.dream.partition(" ")[0]
+        out.say(f"{id} is under way" if id else f"would begin a dream on {name} ({store.id})")
+        return
+    with store_client(workspace, edges) as client, Progress(quiet=out.silent) as progress:
+        options = StoreOptions(lambda _: False, Patience(), tell=progress)
+        store = begin(workspace, edges, store, client, sessions, options)
+        progress.clear()
+        id = store.dream.partition(" ")[0]
+        out.say(f"{id} is under way on {name}; ended here, it goes on: git mem dream --store {name}")
+        dreamt = take(workspace, edges, store, client, wait(client, store, time.sleep, progress))
+
+        def tell(step: Step) -> None:
+            progress(f"{store.scope}: {how_far(step.phase, step.turn, step.turns, len(step.files))}")
+
+        try:
+            one = dream_scope(
+                workspace, edges, scope=store.scope, force=True, engine=HostedEngine(dreamt), tell=tell
+            )
+        except CheckFailed:
+            note_dream(workspace, store, "")
+            raise
+    if one.gate is None:
+        note_dream(workspace, store, "")
+    if out.as_json:
+        out.json(outcome_value(one))
+        return
+    tell_outcome(out, one, dry_run)
+    out.say(f"what {id} wrote stays in {dreamt.dream.output}, which is yours to keep or delete")
 
 
 def _status(run: Context, names: list[ScopeName]) -> None:

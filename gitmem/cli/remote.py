@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, Json, Quiet, ScopeOption, context
+from gitmem.cli.context import Context, Json, Quiet, ScopeOption, context, store_names
 from gitmem.cli.output import day, iso, sound
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, UsageError
@@ -81,7 +81,10 @@ def list_remotes(ctx: typer.Context, as_json: Json = False) -> None:
 
 def remove(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `git mem remote` lists it.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="As `git mem remote` lists it.", autocompletion=store_names),
+    ],
     quiet: Quiet = False,
 ) -> None:
     """Forgets a store; memory here and there stays as it is."""
@@ -103,6 +106,7 @@ def _list(run: Context) -> None:
                     "store": one.id,
                     "scope": one.scope,
                     "seen": iso(time) if time else None,
+                    "dream": one.dream.partition(" ")[0] or None,
                 }
                 for one, time in found
             ]
@@ -110,7 +114,8 @@ def _list(run: Context) -> None:
         return
     for one, time in found:
         when = f"seen {day(time)}" if time else "not seen yet"
-        run.out.data(f"{one.name}  {one.scope}  {one.id}  {when}")
+        dream = f", a dream goes on: git mem dream --store {one.name}" if one.dream else ""
+        run.out.data(f"{one.name}  {one.scope}  {one.id}  {when}{dream}")
     if not found:
         run.out.say("no store; add one: git mem remote add NAME --store ID")
 

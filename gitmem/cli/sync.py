@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli import backup
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context, store_names
 from gitmem.cli.output import Output, aside_hint, sound
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError
@@ -36,7 +36,12 @@ def register(app: typer.Typer) -> None:
 def sync(
     ctx: typer.Context,
     remote: Annotated[
-        str, typer.Argument(help="A remote of git's, or a store (git mem remote).", show_default=False)
+        str,
+        typer.Argument(
+            help="A remote of git's, or a store (git mem remote).",
+            show_default=False,
+            autocompletion=store_names,
+        ),
     ] = "",
     pull: Annotated[bool, typer.Option("--pull", help="Only take in.")] = False,
     push: Annotated[bool, typer.Option("--push", help="Only send.")] = False,

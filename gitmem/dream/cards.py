@@ -363,7 +363,7 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     following = [*(side.notes for side in sides[1:]), ()]
     sides = [
         replace(side, notes=()) if side.notes == after else side
-        for side, after in zip(sides, following, strict=True)
+        for side, after in zip(sides, following, strict=False)  # a change of order alone has no side
     ]
     # Where two begin alike, what stands is what a question quotes.
     order = [_flat(side.text) for side in sorted(sides, key=lambda side: side.mark != "=")]

@@ -1,14 +1,14 @@
-"""Anthropic's hosted memory stores over the SDK: listed, read, written on a condition.
+"""Anthropic's hosted memory stores and dreams over the SDK: listed, read, written on a condition.
 
 What a server says is held to its own hashes and to limits; what goes wrong is named. Shapes, limits and
-conditions are those of the beta `agent-memory-2026-07-22`.
+conditions are those of the beta `agent-memory-2026-07-22`, dreams' of `dreaming-2026-04-21`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +26,12 @@ STORE_MEMORIES = 2_000
 
 PAGE, PAGES = 100, 200
 """Items of a page, the most that the API gives, and pages: ten times what a store can hold."""
+
+DREAM_SESSIONS = 100
+"""Sessions of one dream (documented)."""
+
+ENDED = ("completed", "failed", "canceled")
+"""Statuses after which a dream changes no more."""
 
 NOTHING_LOST = "What was done until then is noted, and nothing is lost. Run it again."
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{2,127}")
@@ -60,6 +66,26 @@ class StoreMemory:
     path: str
     sha: str
     size: int
+
+
+@dataclass(frozen=True)
+class HostedDream:
+    """How far a hosted dream has come.
+
+    Attributes:
+        status: `pending`, `running`, `completed`, `failed` or `canceled`.
+        output: id of the store with its result; empty until there is one.
+        error: why it failed, on one line.
+        input_tokens, output_tokens: what it took so far, cached input included.
+    """
+
+    id: str
+    status: str
+    output: str = ""
+    error: str = ""
+    model: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 def digest(data: bytes) -> str:
@@ -174,6 +200,33 @@ class StoreClient:
                     told[one.path] = one.created_at, f"{one.operation} by {_actor(one.created_by)}"
         return {path: one_line(what, 160) for path, (_, what) in told.items()}
 
+    def sessions(self, store: str) -> tuple[str, ...]:
+        """Ids of the newest hosted sessions that had the store, as many as one dream may read."""
+        with self._named(store):
+            asked = self._sdk.beta.sessions.list(memory_store_id=store, limit=DREAM_SESSIONS)
+            return tuple(one.id for one in asked.data[:DREAM_SESSIONS] if is_id(one.id))
+
+    def start_dream(
+        self, store: str, sessions: Iterable[str], model: str, instructions: str
+    ) -> HostedDream:
+        """Has a dream begin that writes into a store of its own."""
+        with self._named(store):
+            return _dream(
+                self._sdk.beta.dreams.create(
+                    inputs=[
+                        {"type": "memory_store", "memory_store_id": store},
+                        {"type": "sessions", "session_ids": list(sessions)},
+                    ],
+                    model=model,
+                    instructions=instructions,
+                )
+            )
+
+    def dream(self, id: str) -> HostedDream:
+        """How far a dream has come."""
+        with self._named(id):
+            return _dream(self._sdk.beta.dreams.retrieve(id))
+
     @property
     def _sdk(self) -> Anthropic:
         if self._made is None:
@@ -255,3 +308,19 @@ def _actor(who: Any) -> str:
     )
     found = ((word, getattr(who, name, None)) for name, word in names)
     return next((f"{word} {one_line(str(id), 80)}" for word, id in found if id), "somebody")
+
+
+def _dream(one: Any) -> HostedDream:
+    used = one.usage
+    output = one.outputs[0].memory_store_id if one.outputs else ""
+    if not is_id(one.id) or (output and not is_id(output)):
+        raise ValueError("a dream without id")
+    return HostedDream(
+        one.id,
+        one.status,
+        output,
+        one_line(f"{one.error.type}: {one.error.message}", 300) if one.error else "",
+        one_line(one.model.id, 100),
+        used.input_tokens + used.cache_read_input_tokens + used.cache_creation_input_tokens,
+        used.output_tokens,
+    )

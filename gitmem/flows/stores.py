@@ -212,8 +212,7 @@ class _Exchange:
 
     def _look(self) -> _There:
         """What the store holds, as far as it may become memory here."""
-        found, passed = places(self.client.listing(self.store.id))
-        listed = {path: one for path, one in found.items() if isinstance(one, StoreMemory)}
+        listed, passed = places(self.client.listing(self.store.id))
         before = self.repo.files(self.base.tree)
         kept_out: dict[str, str] = {}
         fresh: dict[str, bytes] = {}

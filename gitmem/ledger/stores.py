@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gitmem.core.errors import UsageError
 from gitmem.core.merge import kind
@@ -44,11 +44,14 @@ class HostedStore:
         name: what it is called here.
         id: what the server calls it (`memstore_…`).
         scope: whose memory it mirrors.
+        dream: the hosted dream that is under way: its id, and the commit of what the store held when it
+            began, apart by a space; empty for none.
     """
 
     name: str
     id: str
     scope: ScopeName
+    dream: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,9 @@ class HasPath(Protocol):
         ...
 
 
+P = TypeVar("P", bound=HasPath)
+
+
 def stores(workspace: Workspace) -> tuple[HostedStore, ...]:
     """The stores of this project and of the person's own memory, by name."""
     if not workspace.has_private:
@@ -93,7 +99,7 @@ def stores(workspace: Workspace) -> tuple[HostedStore, ...]:
         owner, _, name = section.partition("/")
         scope = told.get("scope", "")
         if "id" in told and scope in ("project", "local", "user") and owner == _owner(workspace, scope):
-            listed.append(HostedStore(name, told["id"], scope))  # type: ignore[arg-type]
+            listed.append(HostedStore(name, told["id"], scope, told.get("dream", "")))  # type: ignore[arg-type]
     return tuple(sorted(listed, key=lambda one: one.name))
 
 
@@ -142,8 +148,18 @@ def remove_store(workspace: Workspace, store: HostedStore) -> None:
     ref = store_ref(workspace, store)
     if (known := scope.repo.ref(ref)) is not None:
         move_ref(scope.repo, ref, None, known, "gitmem remote remove")
-    for key in ("id", "scope"):
+    for key in ("id", "scope", "dream"):
         config_unset(workspace.git, None, _key(workspace, store, key), git_dir=workspace.private_path)
+
+
+def note_dream(workspace: Workspace, store: HostedStore, dream: str) -> HostedStore:
+    """Notes which hosted dream is under way; empty for none."""
+    key = _key(workspace, store, "dream")
+    if dream:
+        config_set(workspace.git, None, key, dream, git_dir=workspace.private_path)
+    else:
+        config_unset(workspace.git, None, key, git_dir=workspace.private_path)
+    return replace(store, dream=dream)
 
 
 def store_ref(workspace: Workspace, store: HostedStore) -> str:
@@ -223,13 +239,13 @@ def path_there(path: str) -> str | None:
     return f"/{hot}"
 
 
-def places(listed: Iterable[HasPath]) -> tuple[dict[str, HasPath], dict[str, str]]:
+def places(listed: Iterable[P]) -> tuple[dict[str, P], dict[str, str]]:
     """Where the memories of a store stand here: those at the store's root are `main`'s.
 
     Returns:
         Path in the scope's tree to the memory, hot; and path in the store to why it has no place here.
     """
-    found: dict[str, HasPath] = {}
+    found: dict[str, P] = {}
     passed: dict[str, str] = {}
     # One that names its agent comes before one at the root that would stand at the same place.
     for one in sorted(listed, key=lambda one: (one.path.count("/") == 1, one.path)):

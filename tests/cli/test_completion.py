@@ -31,6 +31,7 @@ def environ(ground: Ground, tmp_path: Path) -> Mapping[str, str]:
     ground.learn({"reviewer/no-mocks.md": memory("no-mocks")})
     text = "Port 80. *(disputed 1a2b3c4d)*\n\nPort 90. *(disputed 1a2b3c4d)*"
     ground.learn({"reviewer/ports.md": memory("ports", text)})
+    ground.run("remote", "add", "team-store", "--store", "memstore_01Abc")
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("gitmem", "git-mem"):
@@ -56,6 +57,7 @@ LINES = [
     ("{} log --onel", "--oneline"),
     ("{} review show x-", "x-1a2b3c"),
     ("{} engine set off", "offline"),
+    ("{} sync te", "team-store"),
 ]
 
 

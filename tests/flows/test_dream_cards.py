@@ -14,7 +14,7 @@ from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
 from gitmem.cli.run import make_context
 from gitmem.core.trailers import ASKING, JUDGED, Fate, parse
-from gitmem.dream.cards import summary_lines
+from gitmem.dream.cards import cards_of, summary_lines
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
 from gitmem.git.refs import move_ref
 from gitmem.ledger.decide import edit, laid_out
@@ -300,3 +300,9 @@ def test_what_a_model_alone_judged_is_named_apart_before_all_is_accepted() -> No
     told = [line for line in summary_lines(changes) if "judged by a model" in line]
     assert len(told) == 1 and told[0].endswith(": 2, 4")
     assert not [line for line in summary_lines(changes[:1]) if "judged" in line]
+
+
+def test_a_change_of_order_alone_has_a_card_without_sides() -> None:
+    change = DreamCommit(1, "", "Put the newest first", "It is looked for most.", (), (), {})
+    [card] = cards_of([change], {}, None)
+    assert card.title == "Put the newest first" and not card.sides

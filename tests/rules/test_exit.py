@@ -113,7 +113,8 @@ WORDS: dict[str, list[list[str]]] = {
     "snapshot create": [["--all", "-n"], ["reviewer", "-n"], [BAD]],
     "snapshot status": [[]],
     "dream": [
-        [], ["show", DREAM], ["-n", "--force"], ["--force", "--scope", "local"], [BAD], ["show", BAD],
+        [], ["show", DREAM], ["-n", "--force"], ["--force", "--scope", "local"], [BAD], ["--store", BAD],
+        ["show", BAD],
     ],
     "docs": [[]],
     "docs list": [[], ["--at", BAD]],
