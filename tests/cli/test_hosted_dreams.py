@@ -351,8 +351,8 @@ def test_of_thirty_dreams_none_lands_unproved(
     assert not [bad for bad in BAD if bad in objects(ground)]
     with capsys.disabled():
         print(f"\n{'dream':<44}{'kind':<11}{'proposed':>9}{'left':>6}{'landed':>8}")
-        for kind, name, changes, left in rows:
-            print(f"{name:<44}{kind:<11}{changes:>9}{left:>6}{0:>8}")
+        for kind, name, changes, notes in rows:
+            print(f"{name:<44}{kind:<11}{changes:>9}{notes:>6}{0:>8}")
     assert sum(changes for kind, _, changes, _ in rows if kind == "honest") >= 8
 
 
