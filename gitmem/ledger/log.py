@@ -205,7 +205,8 @@ def places(
             if "/" not in bare or bare.removeprefix(f"{ARCHIVE}/") == day.removesuffix(".md"):
                 named += [day, f"{ARCHIVE}/{day}"]
         paths += [f"{chosen_agent(read.agent) or '*'}/{place}" for place in named]
-    for where, tip in commits_at(workspace, meanings[0].scope):
+    # No path at all would mean every commit.
+    for where, tip in commits_at(workspace, meanings[0].scope) if paths else ():
         yield from ((where, one, tuple(paths)) for one in (tip, *beside(where.repo, where.ref)))
 
 

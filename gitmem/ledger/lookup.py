@@ -163,8 +163,9 @@ def find(
     if matches:
         listed = [spot.address for spot in matches[:MOST_LISTED]]
         more = f" and {len(matches) - MOST_LISTED} more" if len(matches) > MOST_LISTED else ""
+        what = "logs" if kind(matches[0].file) == "log" else "memories"
         raise Ambiguous(
-            f"{name!r} names {len(matches)} {'logs' if day else 'memories'}: {', '.join(listed)}{more}",
+            f"{name!r} names {len(matches)} {what}: {', '.join(listed)}{more}",
             "Say which: give it as scope/agent/name, or narrow with --scope and --agent.",
         )
     if missed:

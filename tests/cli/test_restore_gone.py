@@ -103,6 +103,11 @@ def test_one_that_never_was_is_a_usage_error(taught: Ground) -> None:
     assert "no memory named 'nope'" in taught.run("restore", "nope", code=2).err
 
 
+@pytest.mark.parametrize("verb", ["log", "restore"])
+def test_a_path_where_no_memory_can_stand_names_none_that_is_gone(taught: Ground, verb: str) -> None:
+    assert "no memory named" in taught.run(verb, "project/reviewer/logs/notes", code=2).err
+
+
 def test_a_dry_run_and_a_folder_leave_memory_alone(taught: Ground) -> None:
     taught.run("forget", "ports")
     before = taught.tip()
