@@ -183,6 +183,9 @@ def _value(report: Report) -> dict[str, object]:
 CLAIMS = 3
 """Claims of one memory that are shown for a name."""
 
+COMMENT_MARGIN = 400
+"""Of a comment's room, for the mark of who posts it, and for counting what is left out."""
+
 
 def tell_code(run: Context, change: str, *, comment: bool, github: bool) -> None:
     """Prints what a change makes false; nothing where that is nothing.
@@ -216,23 +219,36 @@ def _lines(report: CodeReport) -> Iterator[str]:
 
 
 def _comment(report: CodeReport) -> Iterator[str]:
+    """Markdown that a host takes: where there is no room for repairs memories are named, else counted."""
+    from gitmem.flows.pull_request import LIMIT, units
+
     if not report.affected:
         return
     what = counted(len(report.affected), "memory")
-    yield f"This change makes {what} of the project false:"
-    for one in report.affected:
-        yield ""
-        yield f"**{_code(_place(one))}**"
-        for untrue in one.untrue:
-            yield f"- {_said(untrue)}"
-            for old, new in untrue.claims[:CLAIMS] if untrue.now else ():
-                yield ""
-                yield "  ```diff"
-                yield from (f"  - {line}" for line in _inside(old))
-                yield from (f"  + {line}" for line in _inside(new))
-                yield "  ```"
-    yield ""
-    yield "Once it is merged, `git mem dream` proposes the repairs; `git mem forget` takes out the rest."
+    start = f"This change makes {what} of the project false:"
+    end = "\nOnce it is merged, `git mem dream` proposes the repairs; `git mem forget` takes out the rest."
+    yield start
+    room = LIMIT - COMMENT_MARGIN - units(start) - units(end)
+    for number, one in enumerate(report.affected):
+        block = next((text for text in (_block(one), _block(one, short=True)) if units(text) < room), None)
+        if block is None:
+            left = counted(len(report.affected) - number, "more memory")
+            yield f"\n… and {left}: `git mem check --code {report.base[:12]}..{report.head[:12]}`"
+            break
+        room -= units(block) + 1
+        yield block
+    yield end
+
+
+def _block(one: Affected, *, short: bool = False) -> str:
+    """One memory: what goes of what it names, and its claims as they would be true unless `short`."""
+    lines = ["", f"**{_code(_place(one))}**"]
+    for untrue in one.untrue:
+        lines.append(f"- {_said(untrue)}")
+        for old, new in untrue.claims[:CLAIMS] if untrue.now and not short else ():
+            lines += ["", "  ```diff", *(f"  - {line}" for line in _inside(old))]
+            lines += [*(f"  + {line}" for line in _inside(new)), "  ```"]
+    return "\n".join(lines)
 
 
 def _annotations(report: CodeReport) -> Iterator[str]:

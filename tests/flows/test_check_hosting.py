@@ -8,7 +8,11 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
@@ -16,6 +20,8 @@ from check_ground import Ground, make_ground, make_memory, memory
 
 import gitmem as package
 from gitmem.app.git_hooks import hooks_folder
+from gitmem.cli import check
+from gitmem.flows.code_check import Affected, CodeReport, Untrue
 
 ROOT = Path(__file__).parents[2]
 ACTION = hooks_folder() / "action" / "action.yml"
@@ -44,6 +50,8 @@ def run_steps(
         "GITHUB_SERVER_URL": f"file://{ground.path}",
         "GITHUB_REPOSITORY": "remote.git",
         "GITHUB_SHA": sha,
+        "GITHUB_ACTION_PATH": str(ACTION.parent),
+        "GITHUB_STEP_SUMMARY": str(temp / "summary.md"),
         "TOKEN": "t0ken",
         "VERSION": package.__version__,
         **environ,
@@ -122,6 +130,133 @@ def test_the_action_passes_a_good_request(tmp_path: Path) -> None:
     sha = ground.git("rev-parse", "HEAD")
     done = run_steps(workflow()["jobs"]["check"]["steps"], ground, sha, GITHUB_BASE_REF="gitmem/project")
     assert (done.returncode, "::error" in done.stdout) == (0, False), done.stderr
+
+
+class Api(ThreadingHTTPServer):
+    """Comments of one request, as GitHub serves them.
+
+    Attributes:
+        login: who the token acts as; empty where it may not ask, as a runner's.
+        writes: whether it may write.
+    """
+
+    def __init__(self, comments: list[dict], login: str = "", *, writes: bool = True) -> None:
+        self.comments, self.login, self.writes = comments, login, writes
+        super().__init__(("127.0.0.1", 0), _Answer)
+        Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def end(self) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Answer(BaseHTTPRequestHandler):
+    server: Api
+
+    def do_GET(self) -> None:
+        where = urlsplit(self.path)
+        if where.path == "/user":
+            self._answer(200 if self.server.login else 403, {"login": self.server.login})
+            return
+        assert where.path == "/repos/remote.git/issues/7/comments"
+        asked = {key: int(value) for key, (value,) in parse_qs(where.query).items()}
+        start = (asked["page"] - 1) * asked["per_page"]
+        self._answer(200, self.server.comments[start : start + asked["per_page"]])
+
+    def do_POST(self) -> None:
+        author, comments = self.server.login or "github-actions[bot]", self.server.comments
+        self._write(lambda body: comments.append(comment(len(comments), author, body)))
+
+    def do_PATCH(self) -> None:
+        id = int(self.path.rpartition("/")[2])
+        self._write(lambda body: self.server.comments[id].update(body=body))
+
+    def _write(self, change: Callable[[str], None]) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+        if self.server.writes and len(body) <= 65_536:
+            change(body)
+            self._answer(200, {})
+        else:
+            self._answer(422 if self.server.writes else 403, {"message": "no"})
+
+    def _answer(self, code: int, value: object) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+MARK = "<!-- gitmem check --code -->"
+
+
+def comment(id: int, login: str, body: str) -> dict:
+    return {"id": id, "user": {"login": login}, "body": body}
+
+
+def say(api: Api, folder: Path, text: str) -> str:
+    """What the program of the Action prints that writes a text into its comment."""
+    (folder / "comment.md").write_text(text)
+    words = [sys.executable, "-I", str(ACTION.with_name("comment.py")), str(folder / "comment.md")]
+    given = {"TOKEN": "t0ken", "NUMBER": "7", "GITHUB_API_URL": api.url, "GITHUB_REPOSITORY": "remote.git"}
+    done = subprocess.run(words, env={**os.environ, **given}, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("login", ["", "ann-bot"])
+def test_one_comment_is_written_and_changed_wherever_it_stands(login: str, tmp_path: Path) -> None:
+    """And nobody else's, though it has the mark; silence where there is and was nothing to say."""
+    others = [comment(n, "bob", f"{MARK}\nNot the Action's." if n < 2 else "Fine.") for n in range(150)]
+    api = Api([dict(one) for one in others], login)
+    assert say(api, tmp_path, "") == "" and api.comments == others
+    for text in ("One is false.", "Two are false."):
+        assert say(api, tmp_path, text) == ""
+        assert [one["body"] for one in api.comments[150:]] == [f"{MARK}\n{text}"]
+    say(api, tmp_path, "")
+    assert api.comments[150]["body"] == f"{MARK}\nNo memory of the project is made false any more."
+    assert api.comments[:150] == others
+    api.end()
+
+
+def test_a_host_that_says_no_is_a_warning_and_fails_nothing(tmp_path: Path) -> None:
+    """On a request from a fork the token may only read."""
+    api = Api([], writes=False)
+    told = say(api, tmp_path, "One is false.")
+    assert told.startswith("::warning title=gitmem::") and "403" in told and "summary" in told
+    api.end()
+    assert say(api, tmp_path, "One is false.").startswith("::warning title=gitmem::")
+
+
+def test_the_action_says_nothing_where_the_remote_has_no_memory(tmp_path: Path) -> None:
+    """Many a repository has the Action before anybody shared anything."""
+    ground = make_ground(tmp_path / "ground", {"a.py": "pass\n"}, branch="main")
+    base = ground.git("rev-parse", "HEAD")
+    ground.commit({"b.py": "pass\n"})
+    ground.push("feature")
+    given = {"BASE": base, "NUMBER": "7", "GITHUB_API_URL": "http://127.0.0.1:9"}
+    done = run_steps(action()["runs"]["steps"], ground, ground.git("rev-parse", "HEAD"), **given)
+    assert done.returncode == 0, done.stderr
+    assert "no memory branch" in done.stdout and "::warning" not in done.stdout
+
+
+def test_a_comment_has_room_for_what_a_host_takes() -> None:
+    """What does not fit with its repair is named, what does not fit at all is counted."""
+    old = "The port is read by old_port. " * 100
+    untrue = Untrue("old_port", "word", "new_port", ((old, old.replace("old_port", "new_port")),))
+    many = tuple(Affected("project", f"main/m{n}.md", f"m{n}", (untrue,)) for n in range(3_000))
+    text = "\n".join(check._comment(CodeReport("a" * 40, "b" * 40, 3_000, many)))
+    named = text.count("**`project/main/")
+    assert 60_000 < len(text) < 65_500 and "```diff" in text and 20 < named < 3_000
+    assert f"… and {3_000 - named} more memories: `git mem check --code {'a' * 12}..{'b' * 12}`" in text
+    assert text.endswith("takes out the rest.")
 
 
 @pytest.fixture
