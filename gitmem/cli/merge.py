@@ -9,7 +9,7 @@ import typer
 from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context, memory_names
 from gitmem.cli.output import place_value
 from gitmem.core.text import counted
-from gitmem.flows.merge_memories import merge_memories
+from gitmem.flows.edit import merge_memories
 from gitmem.ledger.lookup import find
 
 

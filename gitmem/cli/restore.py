@@ -12,8 +12,8 @@ from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import counted
-from gitmem.flows.restore import Back, Past, choose, files_of
-from gitmem.flows.restore import restore as bring_back
+from gitmem.flows.undo import Back, Past, choose, files_of
+from gitmem.flows.undo import restore as bring_back
 from gitmem.ledger.restore import write_out
 
 

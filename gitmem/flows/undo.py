@@ -1,4 +1,8 @@
-"""What takes the newest change of memory back, or one that is named, whole: as a new commit."""
+"""What takes the newest change of memory back, or one that is named, whole: as a new commit.
+
+Memories are brought back as they were likewise, as a new commit in each scope, or read to be written
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,35 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.names import kind
 from gitmem.core.text import counted
 from gitmem.core.trailers import BATCH_JOB, parse
 from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.flows.values import sound
 from gitmem.git.repository import Commit, MissingObject
+from gitmem.git.trees import read_files
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.ledger.files import read_json
+from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.land import Copies, read_tip, together
-from gitmem.ledger.lookup import chosen_scopes
-from gitmem.ledger.moments import revision
+from gitmem.ledger.log import last_known
+from gitmem.ledger.lookup import chosen_scopes, find
+from gitmem.ledger.moments import is_root, resolve_all, revision
 from gitmem.ledger.push_plan import is_kept
 from gitmem.ledger.restore import (
+    Restored,
     Undoing,
     made_together,
     newest_undoable,
+    plan_restore,
     plan_undo,
     replaced_by,
+    restore_as_of,
     take_back,
 )
 from gitmem.ledger.state import Space
@@ -36,6 +47,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.ledger.decide import Beside
+
 
 _UNDO = "git mem undo "
 _PURGE = re.compile(r"e-([0-9a-f]{8})")
@@ -282,3 +294,117 @@ def last_decided(state: Path, since: float) -> str | None:
 def forget_decided(state: Path, command: str) -> None:
     """Forgets a decision that was taken back by this command."""
     _DECIDED.delete(state, command)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What is to come back.
+
+    Attributes:
+        states: scopes, each with the commit to go back to.
+        paths: the files of those trees that count; None for all.
+        folder: the agent's folder that counts; empty for every agent's.
+        what: it, in words.
+        at: as of when, as the person said it; empty for what was last known.
+    """
+
+    states: tuple[tuple[Scope, str], ...]
+    paths: frozenset[str] | None
+    folder: str
+    what: str
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class Back:
+    """What came back in one scope, or would.
+
+    Attributes:
+        commit: the one made; empty for none.
+    """
+
+    scope: Scope
+    then: str
+    plan: Restored
+    commit: str
+
+    def as_value(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "scope": self.scope.name,
+            "as_of": self.then,
+            "commit": self.commit,
+            "paths": sorted(map(sound, self.plan.edits)),
+            "forgotten": [sound(path) for path in self.plan.forgotten],
+        }
+
+
+def choose(
+    workspace: Workspace,
+    edges: Edges,
+    name: str | None,
+    at: str | None = None,
+    scope: str | None = None,
+    agent: str | None = None,
+) -> Past:
+    """Finds what a person wants back.
+
+    Args:
+        name: a memory, or the date of a daily log; None for all that was there `at` that time.
+
+    Raises:
+        UsageError: there is and was no such memory, or nothing was stored then.
+    """
+    folder = chosen_agent(agent) or ""
+    if name is not None:
+        if at:
+            found = find(workspace, name, scope, agent, at, edges.now, whole=True, logs=True)
+        else:
+            found = last_known(workspace, name, scope, agent, logs=True)
+        state = (workspace.scope(found.scope), found.commit)
+        return Past((state,), frozenset({found.path}), folder, found.memory.name, at or "")
+    scopes = chosen_scopes(workspace, scope)
+    commits = resolve_all(workspace, scopes, at or "", edges.now)
+    states = tuple(
+        (where, commits[where.ref])
+        for where in scopes
+        if where.ref in commits and not is_root(where.repo.commit(commits[where.ref]))
+    )
+    if not states:
+        raise UsageError(f"Nothing was stored as of {at}", "See what there was: git mem log")
+    return Past(states, None, folder, "everything" if not agent else f"all of {agent}", at or "")
+
+
+def restore(workspace: Workspace, edges: Edges, past: Past, *, dry_run: bool = False) -> tuple[Back, ...]:
+    """Brings it back, a commit in each scope that changes; what is not saved yet is saved first."""
+    subject = f"Restore {past.what} as of {past.at}" if past.at else f"Restore {past.what}"
+    done = []
+    with together(copies_of(workspace, edges)) as copies:
+        for where, then in past.states:
+            if not dry_run:
+                copies(where, [], False)
+            plan = plan_restore(where.repo, read_tip(where.repo, where.ref), then, past.paths, past.folder)
+            commit = ""
+            if plan.edits and not dry_run:
+                who, head = workspace.author(edges.now), workspace.code_head()
+                allow = workspace.allowed
+                written = restore_as_of(
+                    where, then, who, subject, past.paths, past.folder, head, allow, copies
+                )
+                commit = written.commit if written else ""
+            done.append(Back(where, then, plan, commit))
+    return tuple(done)
+
+
+def files_of(past: Past) -> dict[str, bytes]:
+    """What is to come back as files: a single one by its own name, others below their scope."""
+    files: dict[str, bytes] = {}
+    for where, then in past.states:
+        for path, data in read_files(where.repo, where.repo.commit(then).tree, past.folder).items():
+            if kind(path) not in ("memory", "index", "log") or "/" not in path:
+                continue
+            if past.paths is None:
+                files[f"{where.name}/{path}"] = data
+            elif path in past.paths:
+                files[PurePosixPath(path).name] = data
+    return files

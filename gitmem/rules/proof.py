@@ -22,9 +22,8 @@ from gitmem.rules.account import (
     misheard,
     where_they_stand,
 )
-from gitmem.rules.admission import collisions, oddities
 from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
-from gitmem.rules.profiles import judge_files
+from gitmem.rules.profiles import collisions, judge_files, oddities
 from gitmem.rules.rule import Finding
 
 __all__ = ["Ground", "Step", "costs", "ends", "prove"]

@@ -8,7 +8,7 @@ import pytest
 from planted_secrets import GITHUB
 
 from gitmem.core.names import archive_path
-from gitmem.rules.admission import (
+from gitmem.rules.profiles import (
     collisions,
     judge_brought,
     judge_memories,

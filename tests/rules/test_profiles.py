@@ -17,7 +17,7 @@ WORDS = {
     "request": """
         limit path foreign secret encoding invisible instruction frontmatter type scope date
         dispute tombstone collision format host link index duplicate log dropped replaced account
-        loss snapshot merge
+        loss snapshot merge unsigned
     """,
 }
 
