@@ -266,7 +266,7 @@ def test_the_recorded_session_reads_sensibly(workspace: Workspace, edges: Edges)
         "We deploy from the release branch only"
     ]
     [waiting] = open_suggestions(workspace)
-    assert waiting.change.type == "reference" and "tracked in Linear project OPS" in waiting.change.body
+    assert waiting.change.type == "feedback" and "never mock the database" in waiting.change.body
     before = refs(workspace)
     assert extract(workspace, edges, FIXTURES / "plain.jsonl") == () and refs(workspace) == before
 

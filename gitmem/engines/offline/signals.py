@@ -6,8 +6,10 @@ that they hold for people and projects that nobody here has met.
 The weights are fitted by tests/bench/extract_weights.py. Those of a sentence by itself on the written
 sentences of the project (650; on 274 others the area under the curve is .83); those of a message on 283
 messages of people in 12 recorded sessions that others labelled. Where each session is told by the other
-eleven, the area is .78: at 2.5 messages a session precision is .53 at recall .33, and 12 of 24 messages
-hold .84 of what is to be kept. Fitted on six sessions alone, the other six give .81, .73 at .48, and .83.
+eleven, the area is .80: at 2.5 messages a session precision is .63 at recall .39, and 12 of 24 messages
+hold .90 of what is to be kept. Fitted on six sessions alone, the other six give .82, .73 at .48, and .87.
+Nine more forms (a plan for now, a name, a colon, a reason, …) were looked for once, and told less than
+nothing: each cue that is added has to show that it carries over to sessions that it was not fitted on.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from collections.abc import Iterable, Mapping
 from gitmem.engines.offline.prose import masked
 from gitmem.transcripts.model import Source
 
-_WE = r"\b(?:we|the team|our team|everyone|nobody here|people here)"
 _TASK = (
     r"(?:add|fix|run|make|create|write|update|remove|delete|rename|move|implement|commit|push|pull|check"
     r"|look"
@@ -43,14 +44,6 @@ CUES: dict[str, re.Pattern[str]] = {
         r"|went) with"
         r"|standardi[sz]ed|signed off|chose|picked|agreement|decision|policy|convention|standing rule"
         r"|(?:the|a|new|our) rule|(?:fallen|fell) out of favou?r|off the table|the standard)\b",
-        "we do": _WE
-        + r"(?: all| also| already| still| only| just| usually| generally| mostly| try to| like to"
-        r"| tend to)*"
-        r" (?:(?:never|always|only|don't|do not|can't|cannot|won't|aren't|are not) \w+|use|keep|have|run"
-        r"|ship"
-        r"|support|store|call|bill|avoid|deploy|release|test|name|write|put|follow|treat|say|own|pay|prefer"
-        r"|allow|require|expect|accept|retry|rely|track|log|are|got|get|do|vendor|squash|rebase"
-        r"|standardi[sz]e)\b",
         "we want": r"\b(?:we|i) (?:really |only |do |just )?(?:want|wanted|need|care|expect|don't want"
         r"|don't need|would like|mean|meant|care about)\b",
         "moved on": r"\b(?:switched|moved|migrated|dropped|removed|deprecated|replaced|abandoned"
@@ -71,22 +64,16 @@ CUES: dict[str, re.Pattern[str]] = {
         r"|as a rule|in general"
         r"|by default|next time|always|never|ever|any ?more|for all|for every|everywhere|in this (?:repo"
         r"|project|codebase))\b",
-        "of all": r"\b(?:all|every|each|any|no|most) (?:new |our |the )?[a-z]+s?\b",
         "negation": r"\b(?:not|no|none|nothing|nobody|neither|nor|isn't|aren't|won't|doesn't|didn't"
         r"|wasn't|hasn't)\b",
         "contrast": r"\b(?:but|however|except|unless|although|though|only|exactly|not just|as opposed to)\b"
         r"|\bnot [^,.;]+, |, not \w",
         "corrects": r"^(?:no|nope|nah|not|wrong|actually|rather|instead|stop|correction|scratch that|don't"
         r"|do not)\b|\b(?:i meant|i told you|i said|you keep|instead|wrong|that's not)\b",
-        "reason": r"\b(?:because|since|so that|otherwise|the reason|that's why|due to|as (?:we|it|the|they)"
-        r"|which is why|in order to|reason)\b",
         "lasting": r"\b(?:always|never|every|each|all|any|whenever|in general|generally|usually|normally"
         r"|by default"
         r"|everywhere|everything|in future|future|long[- ]term|permanent(?:ly)?|forever|over time"
         r"|next time)\b",
-        "for now": r"\b(?:for now|right now|once(?! an?\b)|yet|now|today|just|again|quick(?:ly)?|wait"
-        r"|currently"
-        r"|at the moment|this time|first(?=\s*[.,!?)]|$)|next|later|then|done|first try|one more)\b",
         "planned": r"\b(?:eventually|roadmap|(?:is|are|will be|we're|gets?) (?:planned|planning|coming"
         r"|replaced|launching"
         r"|migrat\w+)|milestone|deadline|launch|freeze|next (?:quarter|year|month|release|sprint)"
@@ -109,11 +96,6 @@ CUES: dict[str, re.Pattern[str]] = {
         r"|stakeholders?|teams?|office|gdpr|sla|licen[sc]e|budget|incident|outage|production|prod"
         r"|staging)\b",
         "ours": r"\b(?:our|ours|us)\b",
-        "accepts": r"\b(?:is|that's|this is|it's|are|totally|perfectly) (?:fine|ok|okay|acceptable"
-        r"|expected|intentional"
-        r"|intended|legit|enough|good enough)\b|\b(?:on purpose|by design|deliberate(?:ly)?"
-        r"|intentional(?:ly)?"
-        r"|accept(?:ed|able)?|suffice|worth|fine with|fine by)\b",
         "judges": r"\b(?:too|more|less|better|worse|rather|much|easier|simpler|confusing|problematic"
         r"|risky?|annoying"
         r"|important|often|prone|careful|stable|matters?)\b",
@@ -163,11 +145,6 @@ CUES: dict[str, re.Pattern[str]] = {
         r"|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|spring|summer|autumn|winter"
         r"|20\d\d|19\d\d|q[1-4]"
         r"|day|night|week|month|quarter|year|morning|release)\b",
-        "reason apart": r", (?:(?:it|they|he|she|nobody|everyone|people|(?:the|our|their|one|some|most"
-        r"|his|her|this|that)"
-        r" [\w-]+|[a-z]+s) (?:still |always |never |only |also |just |will |can't |cannot |don't "
-        r"|doesn't |won't )*"
-        r"(?:is|are|was|were|has|have|make|need|break|get|go|fail|want|use|hate|read|[a-z]{2,}(?:s|ed))\b)",
         "at most": r"\b(?:max(?:imum)?|at most|tops|or (?:less|fewer)|short|brief|concise|no longer "
         r"than|each|only)[.!]?$"
         r"|\b(?:at most|no more than|up to|max(?:imum)?) (?:\d|one|two|three|four|five|ten)",
@@ -206,19 +183,12 @@ CUES: dict[str, re.Pattern[str]] = {
         r"| want to see| noticed| found| can see)\b",
         "you did": r"\byou(?:'ve| have| did| just| said| wrote| added| changed| removed| are| were|'re"
         r"| missed)\b",
-        "happened": r"\b(?:was|were|had|happened|did|went|came|last (?:week|month|year|time)|yesterday)\b",
         "i": r"\bi\b|\bmy\b|\bme\b",
         "we": r"\bwe\b",
         "you": r"\byou\b|\byour\b",
-        "colon": r":\s|\s[-–—]\s|;",
     }.items()
 }
 """Forms of speech, looked for in a masked sentence (`prose.masked`)."""
-
-_NAME = re.compile(r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+\b|^[A-Z][a-z]+ (?:is|has|owns|runs|wants|said)\b")
-"""A name within a sentence, which only its capitals show; German has them at every noun."""
-
-_ENGLISH = re.compile(r"\b(?:the|is|are|was|has|have|we|our|for|of|to|with|by|and)\b")
 
 WORDS = (4, 8, 16, 32, 64, 128)
 """Words of the person's own from which a message counts as longer; each bound adds its weight."""
@@ -229,73 +199,64 @@ SHARE = 0.6
 """Of a sentence's own log odds in those of its message."""
 
 WEIGHTS: Mapping[str, tuple[float, float]] = {
-    "bias": (-1.9, -1.92),
-    "about me": (0.89, 0.12),
-    "accepts": (-0.01, 0.31),
-    "agrees": (0.21, -0.19),
-    "asks": (0.05, 0.42),
-    "asks for": (0.48, -0.21),
-    "at most": (0.45, 0.0),
-    "broken": (-0.79, 0.65),
-    "code name": (0.08, -0.16),
-    "colon": (0.96, -0.48),
-    "contrast": (0.23, -0.16),
-    "corrects": (-0.4, -0.22),
-    "decided": (1.02, 0.1),
-    "figure": (0.49, -0.25),
-    "for good": (0.28, 0.04),
-    "for now": (-0.0, -0.0),
-    "forbids": (0.66, 0.61),
-    "hangs together": (0.75, 0.0),
-    "happened": (0.7, -0.34),
-    "hedges": (-1.73, 0.46),
-    "i": (0.78, 0.51),
-    "i did": (-0.47, -0.08),
-    "judges": (0.32, 0.29),
-    "lasting": (0.79, -0.02),
-    "lets": (0.12, 0.37),
-    "likes": (0.78, -0.04),
-    "manner": (1.02, 0.0),
-    "marked": (1.25, 0.33),
-    "means": (0.11, 0.74),
-    "moved on": (1.0, 0.39),
-    "must": (-0.57, 0.63),
-    "must not": (0.5, -0.31),
-    "name": (1.32, 0.0),
-    "negation": (0.82, 0.35),
-    "of all": (0.38, -0.19),
-    "our world": (1.07, -0.27),
-    "ours": (1.16, 0.45),
-    "place": (1.36, 0.86),
-    "planned": (0.7, -0.0),
-    "points": (-0.26, -0.09),
-    "question": (-1.67, 0.69),
-    "reason": (0.04, -0.18),
-    "reason apart": (0.75, 0.0),
-    "reckons": (-1.21, 0.43),
-    "says why": (0.3, 0.08),
-    "starts pointing": (-0.02, -0.03),
-    "states": (0.59, 0.0),
-    "task": (-0.75, 0.46),
-    "we": (0.45, 0.72),
-    "we do": (0.31, 0.07),
-    "we want": (0.17, 0.56),
-    "when": (0.54, 0.0),
-    "after a question": (0.0, 0.13),
-    "opens": (0.0, -0.54),
+    "bias": (-1.77, -2.01),
+    "about me": (1.03, 0.12),
+    "agrees": (0.31, -0.21),
+    "asks": (0.01, 0.41),
+    "asks for": (0.46, -0.15),
+    "at most": (0.4, 0.0),
+    "broken": (-0.71, 0.68),
+    "code name": (0.18, -0.2),
+    "contrast": (0.29, -0.12),
+    "corrects": (-0.44, -0.21),
+    "decided": (1.2, 0.08),
+    "figure": (0.41, -0.25),
+    "for good": (0.27, 0.05),
+    "forbids": (0.7, 0.59),
+    "hangs together": (0.82, 0.0),
+    "hedges": (-1.84, 0.44),
+    "i": (0.79, 0.51),
+    "i did": (-0.46, -0.12),
+    "judges": (0.35, 0.29),
+    "lasting": (0.92, -0.05),
+    "lets": (0.07, 0.35),
+    "likes": (0.69, -0.03),
+    "manner": (1.04, 0.0),
+    "marked": (1.43, 0.33),
+    "means": (0.41, 0.68),
+    "moved on": (0.99, 0.42),
+    "must": (-0.69, 0.61),
+    "must not": (0.42, -0.21),
+    "negation": (0.89, 0.3),
+    "our world": (1.2, -0.31),
+    "ours": (1.1, 0.44),
+    "place": (1.82, 0.79),
+    "planned": (0.67, 0.07),
+    "points": (-0.26, -0.08),
+    "question": (-1.52, 0.64),
+    "reckons": (-1.26, 0.46),
+    "says why": (0.36, 0.04),
+    "starts pointing": (0.08, -0.04),
+    "states": (0.52, 0.0),
+    "task": (-0.78, 0.5),
+    "we": (0.64, 0.73),
+    "we want": (0.11, 0.58),
+    "when": (1.06, 0.0),
+    "after a question": (0.0, 0.16),
+    "opens": (0.0, -0.57),
     "over 1 sentences": (0.0, -0.2),
-    "over 128 words": (0.0, -0.19),
-    "over 16 words": (0.0, 0.35),
-    "over 3 sentences": (0.0, -0.1),
+    "over 128 words": (0.0, -0.18),
+    "over 16 words": (0.0, 0.34),
+    "over 3 sentences": (0.0, -0.14),
     "over 32 words": (0.0, -0.07),
-    "over 4 words": (0.0, -0.2),
-    "over 6 sentences": (0.0, 0.19),
-    "over 64 words": (0.0, -0.47),
-    "over 8 words": (0.0, -0.6),
-    "pasted": (0.0, -0.6),
-    "refusal": (0.0, -0.54),
-    "you": (0.0, 0.59),
-    "you did": (0.0, 0.34),
+    "over 4 words": (0.0, -0.22),
+    "over 6 sentences": (0.0, 0.21),
+    "over 64 words": (0.0, -0.41),
+    "over 8 words": (0.0, -0.59),
+    "pasted": (0.0, -0.58),
+    "refusal": (0.0, -0.52),
+    "you": (0.0, 0.63),
+    "you did": (0.0, 0.32),
 }
 """Of a cue in a sentence by itself, and in a message; as tests/bench/extract_weights.py prints them."""
 
@@ -311,14 +272,11 @@ LABELS: Mapping[str, str] = {
     "corrects": "a correction",
     "likes": "a preference",
     "about me": "about the person",
-    "accepts": "accepted on purpose",
     "planned": "a plan",
     "means": "what a word means",
     "place": "where something is, or whose",
     "must": "how things have to be",
     "must not": "what not to do",
-    "reason": "said with its reason",
-    "we do": "how things are done here",
     "we want": "what is wanted here",
     "our world": "about the world around the code",
 }
@@ -332,10 +290,7 @@ def cues(sentence: str) -> frozenset[str]:
         sentence: as typed, with its apostrophes put back (`prose.spelled`).
     """
     low = masked(sentence)
-    found = {name for name, pattern in CUES.items() if pattern.search(low)}
-    if _NAME.search(sentence) and _ENGLISH.search(low):
-        found.add("name")
-    return frozenset(found)
+    return frozenset(name for name, pattern in CUES.items() if pattern.search(low))
 
 
 def circumstances(
