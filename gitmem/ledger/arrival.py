@@ -9,17 +9,17 @@ from dataclasses import field, replace
 from gitmem.core.errors import RepositoryError
 from gitmem.core.purge import Purge
 from gitmem.git.refs import move_ref, move_refs
-from gitmem.git.repository import RefMoved, Repository
+from gitmem.git.repository import MissingObject, RefMoved, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.caps import check_caps
 from gitmem.ledger.consent import Peer, check_consent
-from gitmem.ledger.epochs import FORMER, epoch_of, keep_former
+from gitmem.ledger.epochs import FORMER, apart, epoch_of, keep_former
 from gitmem.ledger.erase import note_old
 from gitmem.ledger.land import Tip, check_format, land_commit, read_tip
 from gitmem.ledger.memory_refs import CODE_FAMILIES, MemoryRefs, memory_refs
 from gitmem.ledger.merge import is_writable, set_aside
 from gitmem.ledger.proposals import about
-from gitmem.ledger.replay import Carried, bring_together, carry_sides
+from gitmem.ledger.replay import Carried, bring_together, carry_over
 from gitmem.ledger.rewrite import rewrite
 from gitmem.ledger.workspace import DECIDED, WAITING
 from gitmem.rules.profiles import judge_files
@@ -197,11 +197,28 @@ def clean_proposals(repo: Repository, carried: Carried, scope: str, project: str
 def _carry_sides(
     repo: Repository, main: str, tip: str, carried: Carried, message: str, shared: str
 ) -> None:
-    """Takes dreams, inboxes and what is set aside along into the new epoch."""
+    """Takes dreams, inboxes and what is set aside along into the new epoch.
+
+    One that a remote has in the new epoch already is brought there, any other to where it left the branch.
+    """
     found = memory_refs(repo, private=False)
-    sides = {ref: oid for ref, oid in found.own.items() if ref != main and not ref.startswith(FORMER)}
-    for ref, made in carry_sides(repo, tip, sides, found.tracking, carried.purge, shared).items():
-        note_old(repo, [sides[ref]])
-        # One that moved meanwhile is seen to by the next sync.
-        with suppress(RefMoved):
-            move_ref(repo, ref, made.commit, sides[ref], message)
+    for ref, oid in found.own.items():
+        if ref == main or ref.startswith(FORMER):
+            continue
+        # What cannot be read stays where it is, and what moved meanwhile is seen to by the next sync.
+        with suppress(MissingObject, RefMoved):
+            if not apart(repo, oid, tip) or repo.is_ancestor(oid, tip):
+                continue
+            twins = (there for name, there in found.tracking.items() if _twin(name) == _twin(ref))
+            twin = next((there for there in twins if not apart(repo, there, tip)), None)
+            if twin is not None:
+                made = carry_over(repo, twin, oid, carried.purge, side=True)
+            else:
+                made = carry_over(repo, tip, oid, carried.purge, published=shared, side=True, at_fork=True)
+            note_old(repo, [oid])
+            move_ref(repo, ref, made.commit, oid, message)
+
+
+def _twin(ref: str) -> str:
+    """What a side branch is called wherever it is."""
+    return ref.partition("gitmem/")[2].removeprefix("requests/")

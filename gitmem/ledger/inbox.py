@@ -439,24 +439,17 @@ def tend(repo: Repository, remote: Remote, plan: Tending) -> Tended:
         What was done.
     """
     pushed = remote.push_all(plan.moves) if plan.moves else {}
-    updated, closed, left = [], set(), set()
-    for move in plan.moves:
-        if pushed[move.branch].outcome != "pushed":
-            left.add(move.branch)
-            continue
+    moved = tuple(move for move in plan.moves if pushed[move.branch].outcome == "pushed")
+    for move in moved:
         remote.note(repo, move.branch, move.oid)
-        if move.oid is None:
-            closed.add(move.branch)
-        else:
-            updated.append(move.branch)
+    left = {move.branch for move in plan.moves} - {move.branch for move in moved}
+    here = {}
     for branch, (old, oid) in plan.here.items():
-        if branch in left:
-            continue
         with suppress(RefMoved):
-            move_ref(repo, branch, oid, old, MESSAGE)
-            if oid is None:
-                closed.add(branch)
-    return Tended(tuple(updated), tuple(sorted(closed)))
+            if branch not in left:
+                move_ref(repo, branch, oid, old, MESSAGE)
+                here[branch] = (old, oid)
+    return Tending(moved, here).outcome
 
 
 def keep_index(repo: Repository, ref: str, before: str, published: str | None) -> str | None:

@@ -233,41 +233,6 @@ class _Carrying:
         return tuple(sorted(found))
 
 
-def carry_sides(
-    repo: Repository,
-    main: str,
-    sides: Mapping[str, str],
-    there: Mapping[str, str],
-    purge: Purge,
-    published: str = "",
-) -> dict[str, Carried]:
-    """Brings side branches into the epoch of the branch that they left; those that cannot be stay.
-
-    Args:
-        main: where that branch is now.
-        sides: ref to commit.
-        there: tracking ref to commit: what remotes have of side branches.
-        published: as for `carry_over`, of the branch that they left.
-
-    Returns:
-        Ref to what was made of it, of those that were in another epoch.
-    """
-    epoch, done = epoch_of(repo, main), {}
-    for ref, oid in sides.items():
-        try:
-            if epoch_of(repo, oid) == epoch or repo.is_ancestor(oid, main):
-                continue
-            twins = [tip for name, tip in there.items() if _twin(name) == _twin(ref)]
-            twin = next((tip for tip in twins if epoch_of(repo, tip) == epoch), None)
-            if twin is not None:
-                done[ref] = carry_over(repo, twin, oid, purge, side=True)
-            else:
-                done[ref] = carry_over(repo, main, oid, purge, published=published, side=True, at_fork=True)
-        except MissingObject:
-            continue
-    return done
-
-
 def purge_accepted(
     repo: Repository,
     proposals: Iterable[tuple[str, str]],
@@ -310,8 +275,3 @@ def purge_accepted(
         )
         for ref, tip in tips.items()
     ]
-
-
-def _twin(ref: str) -> str:
-    """What a side branch is called wherever it is."""
-    return ref.partition("gitmem/")[2].removeprefix("requests/")

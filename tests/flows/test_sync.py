@@ -134,9 +134,11 @@ def test_the_plan_names_every_memory_that_leaves_and_writes_nothing(clone) -> No
     ann = clone("ann")
     ann.learn("ports")
     ann.learn("hosts", agent="main")
+    ann.learn("likes-tea", type="user")
     before = ann.workspace.code.refs("refs/")
     plan = plan_share(ann.workspace)
     assert [str(memory) for memory in plan.leaves] == ["main/hosts", "reviewer/ports"]
+    assert [str(memory) for memory in plan.personal] == ["reviewer/likes-tea"]
     assert (plan.mode, plan.before) == ("review", "off")
     assert ann.workspace.code.refs("refs/") == before
 
