@@ -18,7 +18,7 @@ from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.ledger.catalog import MemoryCatalog
+    from gitmem.ledger.workspace import MemoryCatalog
 
 
 def _nobody(_: str) -> None:

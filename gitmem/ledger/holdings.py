@@ -9,8 +9,7 @@ from typing import NamedTuple
 from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.catalog import Head, Kept, MemoryCatalog, by_folder
-from gitmem.ledger.workspace import Scope
+from gitmem.ledger.workspace import Head, Kept, MemoryCatalog, Scope, by_folder
 
 
 class Spot(NamedTuple):

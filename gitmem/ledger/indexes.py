@@ -11,7 +11,7 @@ from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.git.trees import hot_files
-from gitmem.ledger.catalog import DISPUTED
+from gitmem.ledger.workspace import DISPUTED
 
 Read = Callable[[str], bytes | None]
 """Content of a file of an agent's folder; None where there is none."""

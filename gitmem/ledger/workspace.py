@@ -1,16 +1,21 @@
-"""One code repository and the memory that belongs to it: which repository, ref and folder holds what."""
+"""One code repository and the memory that belongs to it: which repository, ref and folder holds what.
+
+What the ledger asks an index of memories, which is above it, is a protocol here (`MemoryCatalog`): what
+they say of themselves, their ages. Whoever opens a workspace says what answers (`Surroundings.catalog`);
+`search/index.py` does.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple, Protocol
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.command import GitCommand, Layout, Worktree, layout, worktrees
@@ -18,9 +23,6 @@ from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
 from gitmem.ledger.settings import Settings, read_settings
 from gitmem.values import dataclass
-
-if TYPE_CHECKING:
-    from gitmem.ledger.catalog import MemoryCatalog
 
 ScopeName = Literal["project", "local", "user"]
 SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")
@@ -51,6 +53,78 @@ WAITING, DECIDED = "refs/gitmem/proposal/", "refs/gitmem/decided/"
 LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
 SNAPSHOT_FOLDER = "agent-memory-snapshots"
 PROJECT_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,80}")
+
+
+DISPUTED = b"*(disputed "
+"""What a disputed claim's mark begins with."""
+
+
+class Head(NamedTuple):
+    """What is known of one content without opening it; there may be very many.
+
+    Attributes:
+        name: empty where the file gives none.
+        disputed: whether it may hold a disputed claim.
+        size: bytes.
+        problems: what a reader would stumble over; None where nobody has looked yet.
+    """
+
+    name: str
+    description: str
+    type: str
+    disputed: bool
+    size: int
+    problems: tuple[str, ...] | None = None
+
+
+class Kept(NamedTuple):
+    """One memory of a folder; there may be very many.
+
+    Attributes:
+        file: path, with that of the folder in front.
+        blob: object name of its content.
+        head: what its frontmatter says; None where the content is missing.
+    """
+
+    file: str
+    blob: str
+    head: Head | None
+
+
+class MemoryCatalog(Protocol):
+    """The answers; all of them can be made again from git, and no ref need have been followed."""
+
+    def heads(
+        self, repo: Repository, oids: Collection[str], *, checked: bool = False
+    ) -> Mapping[str, Head]:
+        """What the frontmatter of some blobs says; `checked` also asks for `Head.problems`."""
+
+    def folders(
+        self, repo: Repository, tree: str, under: str, *, checked: bool = False
+    ) -> dict[str, list[Kept]]:
+        """The memories in each folder right below a tree, `under` put in front of their paths."""
+
+    def times(
+        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str], *, alone: bool = False
+    ) -> Mapping[str, int]:
+        """When memories (path to blob) were last taught as of a commit, seconds since the epoch.
+
+        Args:
+            alone: where the history was never walked, only that of these memories is.
+        """
+
+    def lessons(
+        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str]
+    ) -> Mapping[str, tuple[int, str]]:
+        """The same with the commit of the code that each was taught on; empty where nobody said."""
+
+    def close(self) -> None:
+        """Frees what was opened."""
+
+
+def by_folder(file: str) -> str:
+    """Sorts paths folder by folder."""
+    return file.replace("/", "\0")
 
 
 @dataclass(frozen=True)

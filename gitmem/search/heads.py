@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from gitmem.core.names import kind
 from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.catalog import DISPUTED, Head, Kept, by_folder
+from gitmem.ledger.workspace import DISPUTED, Head, Kept, by_folder
 from gitmem.search import database
 
 KEPT = 2_048

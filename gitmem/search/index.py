@@ -18,7 +18,7 @@ from gitmem.values import dataclass
 # Nearly every prompt finds the index up to date, and loads nothing of what makes it.
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
-    from gitmem.ledger.catalog import Head, Kept
+    from gitmem.ledger.workspace import Head, Kept
     from gitmem.search import ages, postings
     from gitmem.search.text import Read
 

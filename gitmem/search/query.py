@@ -20,7 +20,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
-    from gitmem.ledger.catalog import Head
+    from gitmem.ledger.workspace import Head
     from gitmem.search.index import Catalog
 
 
