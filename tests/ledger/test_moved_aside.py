@@ -7,10 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
-from gitmem.ledger.portion import some
 
 from gitmem.core.merge import merge_trees
-from gitmem.ledger.dreams import DreamCommit
+from gitmem.ledger.dreams import DreamCommit, some
 
 __all__ = ["ground"]
 
