@@ -25,23 +25,6 @@ if TYPE_CHECKING:
     from gitmem.transcripts.privacy import Ignore
 
 
-def kept_back(workspace: Workspace, edges: Edges, query: str) -> str:
-    """Why no model is asked a question now; empty where it may be.
-
-    Raises:
-        UsageError: `gitmem.ignore` cannot be honoured.
-    """
-    from gitmem.flows.pause import paused
-    from gitmem.flows.place import DISABLE, disabled
-    from gitmem.transcripts.privacy import ignoring
-
-    if disabled(edges.environ):
-        return f"{DISABLE} is set"
-    if paused(workspace.state, edges.now):
-        return "gitmem is paused"
-    return kept_here(query, ignoring(workspace.settings.all("ignore")), workspace.allowed)
-
-
 def by_model(
     workspace: Workspace,
     edges: Edges,
@@ -67,9 +50,14 @@ def by_model(
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.flows.engines import engine_for
+    from gitmem.flows.pause import paused
+    from gitmem.flows.place import DISABLE, disabled
     from gitmem.transcripts.privacy import ignoring
 
-    if reason := kept_back(workspace, edges, query):
+    ignore, allow = ignoring(workspace.settings.all("ignore")), workspace.allowed
+    reason = f"{DISABLE} is set" if disabled(edges.environ) else ""
+    reason = reason or ("gitmem is paused" if paused(workspace.state, edges.now) else "")
+    if reason := reason or kept_here(query, ignore, allow):
         raise EngineError(f"Nothing was sent to {name}: {reason}")
     engine = engine_for(workspace, edges, name)
     project = workspace.scope("project")
@@ -81,7 +69,6 @@ def by_model(
         for one in candidates
         if one.ref != project.ref or not (one.blob in left_out or tainted.hides(one.blob, allow))
     ]
-    ignore = ignoring(workspace.settings.all("ignore"))
     chosen = select_by(engine, query, clean, scopes, limit, ignore, allow) if clean else Selection(())
     return chosen, engine.name
 
