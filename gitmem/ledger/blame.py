@@ -224,6 +224,8 @@ class _Search:
         self._walks = 0
         self._found: dict[Slot, list[Origin]] = {}
         self._held = lru_cache(maxsize=65_536)(self._read)
+        # One commit may have brought a thousand memories, each of which asks what it changed besides.
+        self._changes = lru_cache(maxsize=64)(self._replaced)
         self._before: dict[str, set[str]] = {}
         self._beside: dict[tuple[str, str], list[str]] = {}
 
@@ -413,12 +415,18 @@ class _Search:
 
     def _changed(self, commit: Commit, parent: str, path: str) -> list[str]:
         """Other memories that a commit changed or deleted, those of the same agent first."""
-        try:
-            found = changed_files(self._repo, self._commit(parent).tree, commit.tree) - {path}
-        except MissingObject:
-            return []
         agent = path.partition("/")[0]
-        return sorted(filter(is_memory, found), key=lambda other: (other.partition("/")[0] != agent, other))
+        others = (other for other in self._changes(parent, commit.oid) if other != path)
+        return sorted(others, key=lambda other: other.partition("/")[0] != agent)
+
+    def _replaced(self, parent: str, oid: str) -> tuple[str, ...]:
+        """Memories of a parent that a commit changed or deleted, by path; none where history ends."""
+        try:
+            before = self._commit(parent).tree
+            found = changed_files(self._repo, before, self._commit(oid).tree)
+            return tuple(one for one in sorted(found) if is_memory(one) and self._repo.entry(before, one))
+        except MissingObject:
+            return ()
 
     def _origin(
         self, commit: Commit, path: str, claim: Claim, trail: Trail, former: tuple[Former, ...]

@@ -74,6 +74,7 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
                 "line": None,
                 "via": [],
                 "beyond": False,
+                "signed": None,
                 "told": [
                     {
                         "subject": "Learn of 9090",
