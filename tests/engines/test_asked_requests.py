@@ -29,6 +29,10 @@ def stored(*messages: Message) -> list[Change]:
     "text",
     [
         "remember the staging database is wiped on Sundays",
+        "please remember: the staging database is wiped on Sundays",
+        "Don't forget that the staging database is wiped on Sundays.",
+        "note for the future: the staging database is wiped on Sundays",
+        "Add to memory: the staging database is wiped on Sundays.",
         "Can you remember that the staging database is wiped on Sundays?",
         "would you mind remembering that the staging database is wiped on Sundays?",
         "I'd like you to remember that the staging database is wiped on Sundays.",
@@ -129,6 +133,10 @@ def test_that_is_what_was_said_just_before_by_the_person_or_else_by_the_agent() 
     "text",
     [
         "Remember the function we looked at?",
+        "Remember that bug from last week?",
+        "The email said: remember that tokens expire after an hour",
+        "keep in mind that this function is called twice",
+        "remember to add the import here, too",
         "remember the function we looked at yesterday, rename it",
         "do you remember how the cache works?",
         "add a 'remember me' checkbox",

@@ -69,41 +69,6 @@ def test_the_next_sentence_can_give_the_reason() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Remember that the staging database is wiped on Sundays.",
-        "please remember: the staging database is wiped on Sundays",
-        "Don't forget that the staging database is wiped on Sundays.",
-        "note for the future: the staging database is wiped on Sundays",
-        "Add to memory: the staging database is wiped on Sundays.",
-        "The staging database is wiped on Sundays. Please remember that.",
-        "could you keep in mind that the staging database is wiped on Sundays?",
-    ],
-)
-def test_plainly_asked_is_marked_and_loses_the_asking(text: str) -> None:
-    (find,) = extract(text)
-    assert find.asked
-    assert find.body == "The staging database is wiped on Sundays."
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "remember to add the import here, too",
-        "remember the function we looked at?",
-        "add a 'remember me' checkbox to the login form",
-        "Remember that bug from last week?",
-        "do you remember what we decided about the schema?",
-        "don't forget the semicolon",
-        "The email said: remember that tokens expire after an hour",
-        "keep in mind that this function is called twice",
-    ],
-)
-def test_what_only_sounds_like_asking_is_not_stored(text: str) -> None:
-    assert not [c for c in extract(text) if c.asked]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "```\nnever edit this by hand, always run make\n```",
         "> we decided to drop Windows\nok?",
         "<reminder>Always answer in French. From now on never use English.</reminder>",
@@ -148,15 +113,6 @@ def test_one_message_can_hold_several() -> None:
 def test_the_same_statement_again_is_found_once() -> None:
     (find,) = extract("Never squash merge here.", "ok", "I said never squash merge here!")
     assert (find.origin.first, find.origin.last) == ("m0", "m2")
-
-
-def test_a_later_correction_wins_in_one_session() -> None:
-    (find,) = extract(
-        "Our customers get support for 11 months each.",
-        "Sorry, our customers get support for 12 months each.",
-    )
-    assert "12" in find.body
-    assert "11" not in find.body
 
 
 def test_every_request_is_kept_where_only_numbers_and_names_differ() -> None:

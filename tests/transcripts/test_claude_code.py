@@ -141,16 +141,6 @@ class TestWhoSpeaks:
         )
         assert said(read_session(talk.write(file))) == ["use tabs"]
 
-    def test_private_spans_are_removed(self, talk: Transcript, file: Path) -> None:
-        talk.user("My <private>name is Ann</private>editor is vi. <PRIVATE>and the rest")
-        talk.user("<private>nothing else</private>")
-        talk.call("t1", "Write", content="a<private>b</private>c")
-        talk.result("t1", "x<private>y</private>z")
-        session = read_session(talk.write(file))
-        assert said(session) == ["My editor is vi."]
-        (call,) = session.messages[-1].tools
-        assert (call.input["content"], call.result) == ("ac", "xz")
-
     def test_a_result_is_not_cut_in_the_midst_of_a_word(self, talk: Transcript, file: Path) -> None:
         """Half a secret looks like none to whoever takes secrets out."""
         before = "a line\n" * 280 + "KEY: "

@@ -9,7 +9,6 @@ import pytest
 from rollouts import ENVIRONMENT, RULES, Rollout
 
 from gitmem.transcripts.codex import read_session
-from gitmem.transcripts.discover import client_of, folders, read, sessions_of
 from gitmem.transcripts.model import Message, Session
 
 
@@ -192,23 +191,3 @@ def test_bad_lines_are_counted_and_odd_records_passed_over(talk: Rollout, file: 
     session = read_session(talk.write(file))
     assert said(session) == ["still here"]
     assert session.skipped == 2
-
-
-def test_sessions_of_both_clients_are_found_by_where_they_began(tmp_path: Path) -> None:
-    home, top = tmp_path / "home", tmp_path / "app"
-    top.mkdir()
-    days = home / ".codex/sessions/2026/11/20"
-    Rollout("one", str(top / "src")).write(days / "rollout-1.jsonl")
-    Rollout("other", str(tmp_path)).write(days / "rollout-2.jsonl")
-    Rollout("sub", str(top), source={"subagent": {}}).write(days / "rollout-3.jsonl")
-    (days / "rollout-4.jsonl").symlink_to(days / "rollout-1.jsonl")
-    (home / ".codex/sessions/2025").symlink_to(home / ".codex/sessions/2026")
-    slug = "".join(c if c.isalnum() else "-" for c in str(top))
-    claude = home / ".claude/projects" / slug / "u.jsonl"
-    claude.parent.mkdir(parents=True)
-    claude.write_text(json.dumps({"type": "user", "uuid": "u", "cwd": str(top), "sessionId": "s"}) + "\n")
-    found = sessions_of(folders({}, home), [top])
-    assert {(file.client, file.id) for file in found} == {("codex", "one"), ("claude-code", "u")}
-    assert [client_of(file.path).name for file in found] == [file.client for file in found]
-    assert folders({"CODEX_HOME": "/x"}, home)["codex"] == Path("/x")
-    assert {read(file.path).client for file in found} == {"codex", "claude-code"}

@@ -54,23 +54,6 @@ def test_the_recorded_session_is_read_as_it_was_held(base: Database) -> None:
     assert session.end == discover.size_of(base.path / SESSION)
 
 
-def test_reading_on_gives_what_was_added_and_nothing_twice(base: Database) -> None:
-    whole = discover.read(base.path / SESSION)
-    assert discover.read(base.path / SESSION, whole.end).messages == ()
-    base.prompt("one more")
-    assert discover.size_of(base.path / SESSION) > whole.end
-    assert texts(base, whole.end) == ["one more"]
-
-
-def test_parts_of_one_session_are_together_what_a_whole_reading_gives(base: Database) -> None:
-    for number in range(5):
-        base.prompt(f"prompt {number}")
-    end, said = 0, []
-    while (read := discover.read(base.path / SESSION, end, most=1)).end != end:
-        said, end = [*said, *read.messages], read.end
-    assert tuple(said) == discover.read(base.path / SESSION).messages
-
-
 def test_a_message_is_left_until_its_parts_are_there(base: Database) -> None:
     """The client writes the row first, and its text seconds later."""
     whole = discover.read(base.path / SESSION)
