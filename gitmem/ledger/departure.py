@@ -47,6 +47,9 @@ _COMMIT = re.compile(r"\b[0-9a-f]{12,64}\b")
 
 MESSAGE = "gitmem sync: without what never left"
 
+NOT_SHARED = "why is not shared"
+"""Stands for a reason that tells of what does not leave: no claim that others have goes without one."""
+
 SIDES = ("refs/heads/gitmem/dream/", "refs/gitmem/dream/", TURNED_DOWN)
 """Branches of dreams, those that were turned down among them, which hang on the memory ref."""
 
@@ -406,7 +409,10 @@ class _History:
                 continue
             target = fate.target if fate.target and self._claim(tree, fate.target) else ""
             reason = "" if self._tells(fate.reason) else fate.reason
-            yield Fate(fate.kind if target else "dropped", source, target, reason)
+            if target:
+                yield Fate(fate.kind, source, target, reason)
+            else:
+                yield Fate("dropped", source, "", reason or NOT_SHARED)
 
     def _source(self, name: str, first: str | None, base: str | None) -> str | None:
         """A claim's name in what leaves; None where that does not have it."""

@@ -20,6 +20,7 @@ from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.departure import NOT_SHARED
 from gitmem.ledger.land import Ref, Tip, Write, land
 
 FOLDER = ".claude/agent-memory/reviewer"
@@ -301,8 +302,12 @@ def test_a_scan_finds_what_is_planted(team: Team, ann: Machine) -> None:
     assert found(team.bare) == list(MARKS)
 
 
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("it moved", "it moved"), (f"now: Ports are about the {WORDS}.", NOT_SHARED), ("", NOT_SHARED)],
+)
 def test_what_became_of_a_shared_claim_is_told_without_what_it_was_on_the_way(
-    team: Team, ann: Machine
+    team: Team, ann: Machine, reason: str, told: str
 ) -> None:
     """Two dreams in a row put a claim otherwise that the team has; its first new form stays here."""
     ann.run("share", "--mode", "direct", "-y")
@@ -315,14 +320,14 @@ def test_what_became_of_a_shared_claim_is_told_without_what_it_was_on_the_way(
         text = ann.memories("project")[path].replace(old, new)
         (one,) = (claim for claim in claims_at(path, text.encode()) if claim.key == new)
         (was,) = (claim for claim in claims_at(path, text.replace(new, old).encode()) if claim.key == old)
-        fate = Fate("superseded", reference(path, was), reference(path, one), "it moved")
-        told = Provenance(op="dream", writer="dream", claims=(fate,))
-        put(ann, f"Put {old} otherwise", {path: text.encode()}, told)
+        fate = Fate("superseded", reference(path, was), reference(path, one), reason)
+        by = Provenance(op="dream", writer="dream", claims=(fate,))
+        put(ann, f"Put {old} otherwise", {path: text.encode()}, by)
     ann.run("sync", "-y")
     assert found(team.bare) == []
     assert "Ports start at 5000." in team.git("-C", team.bare, "show", f"{PROJECT}:{path}")
     lost = reference(path, shared)
-    assert f"Gitmem-Claim: dropped {lost} it moved" in team.git(
+    assert f"Gitmem-Claim: dropped {lost} {told}\n" in team.git(
         "-C", team.bare, "log", "--format=%B", PROJECT
     )
 
