@@ -31,15 +31,16 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and fal
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the verb with its three words."""
+    """Adds the verb with its four words."""
     app.callback(invoke_without_command=True)(bench)
     app.command()(extract)
     app.command()(recall)
     app.command()(dream)
+    app.command()(agent)
 
 
 def bench(ctx: typer.Context) -> None:
-    """Measures extraction, recall or dreams on data of yours.
+    """Measures extraction, recall, dreams or what memory does for an agent, on data of yours.
 
     Alone it asks every memory here by its own description, and tells how many are found.
     """
@@ -182,6 +183,40 @@ def dream(
         raise CheckFailed(f"{counted(len(done.lost), 'claim')} went without an account", "See `lost`.")
     if done.stopped:
         raise done.stopped
+
+
+def agent(
+    ctx: typer.Context,
+    tasks: Annotated[Path, typer.Option("--tasks", metavar="FILE", help="Tasks, with hidden tests.")],
+    as_json: Json = False,
+) -> None:
+    """Measures whether what the prompt hook tells lets an agent fix what it cannot guess.
+
+    A line of FILE is a JSON object for one task: `id`; `prompt`; `memory`, texts that were taught of it;
+    `files`, the code by path; `tests`, hidden files; `check`, the command that runs them (`{python}` is
+    this interpreter; it runs as you do, so give tests that you trust); `guesses`, each the files that who
+    knows no better writes; `fixes`, each `{"told": [WORDS], "files": {…}}`. A line without `prompt` is a
+    memory among which the others have to be found. The agent is scripted: it writes the first fix whose
+    words all stand in what the hook printed, else its guesses, one after the other. It is run without
+    memory, with all of it, and with all but the task's own. Tokens are bytes by four: with each try
+    prompt, code and what the hook printed, what it wrote, and what a failed check said. So it measures
+    whether a decision arrives where it is needed, and what that costs, not how clever a model is.
+    """
+    from gitmem.app.bench_agent import figures, read_tasks, run_tasks
+
+    run = context(ctx, as_json=as_json)
+    found = read_tasks(run.edges.cwd / tasks.expanduser())
+    with tempfile.TemporaryDirectory(prefix="gitmem-bench-", ignore_cleanup_errors=True) as folder:
+        value = figures(list(run_tasks(found, Path(folder), run.edges.environ, run.out.say)))
+    if run.out.as_json:
+        run.out.json(value)
+        return
+    titles = {"none": "without memory", "memory": "with memory", "others": "with the memory of other tasks"}
+    for arm, one in value["arms"].items():
+        run.out.data(
+            f"{titles[arm]:<32} solved {one['solved']} of {one['tasks']}, {one['solved_at_once']} at once; "
+            f"told {one['told']}; {one['tries']} tries; {one['tokens']:,} tokens a task"
+        )
 
 
 def engine_named(run: Context, name: str) -> Engine:

@@ -139,6 +139,7 @@ WORDS: dict[str, list[list[str]]] = {
     "bench extract": [["--gold", BAD], []],
     "bench recall": [["--own"], ["--corpus", BAD, "--queries", BAD]],
     "bench dream": [["--corpus", BAD], ["--engine", BAD]],
+    "bench agent": [["--tasks", BAD], []],
     "bisect": [[]],
     "bisect start": [
         ["@", "~1"], ["@", "~1", "--scope", "local"], ["@", "~1", "--first-parent"], [], [BAD, BAD],
