@@ -163,6 +163,18 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
 
 
+def _as_shown(scope: Scope, tip: Tip, found: Found) -> tuple[str, bytes]:
+    """Where a memory stands and what it holds, which is what a person was shown.
+
+    Raises:
+        CheckFailed: it changed since.
+    """
+    stands = standing(scope.repo, tip.tree, found.agent, found.file)
+    if stands is None or stands[1] != found.memory.render():
+        raise CheckFailed(f"{found.address} changed since it was shown", "Look at it again.")
+    return stands
+
+
 def reword(
     workspace: Workspace, edges: Edges, found: Found, data: bytes, *, allowed: bool = False
 ) -> Edited:
@@ -188,9 +200,7 @@ def reword(
     seen: list[Finding] = []
 
     def plan(tip: Tip) -> Write | None:
-        stands = standing(scope.repo, tip.tree, found.agent, found.file)
-        if stands is None or stands[1] != found.memory.render():
-            raise CheckFailed(f"{found.address} changed since it was shown", "Look at it again.")
+        stands = _as_shown(scope, tip, found)
         if stands[1] == memory.render():
             return None
         known = agent_files(scope.repo, found.agent, tip)
@@ -465,9 +475,7 @@ def merge_memories(
 
     def plan(tip: Tip) -> Write:
         for one in (first, second):
-            stands = standing(scope.repo, tip.tree, agent, one.file)
-            if stands is None or stands[1] != one.memory.render():
-                raise CheckFailed(f"{one.address} changed since it was shown", "Look at it again.")
+            _as_shown(scope, tip, one)
         known = agent_files(scope.repo, agent, tip)
         edits: dict[str, bytes | None] = {into: after.render(), gone: None}
         if first.file != hot_file(first.file):
