@@ -202,7 +202,7 @@ def _proved_index(workspace: Workspace, agent: str) -> bytes:
             with suppress(MissingObject):
                 data = without_secrets(workspace, f"{agent}/{file}", scope.repo.blob(blob))
                 lines.append(entry_of(file, data))
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+    return "".join(lines).encode("utf-8", "replace")
 
 
 def holds_secret(workspace: Workspace, path: str, data: bytes) -> bool:

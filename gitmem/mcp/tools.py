@@ -304,7 +304,8 @@ def blame(
         _sound(call, blaming.blame(call.workspace, call.edges, name or None, text or None, *narrow), at)
     )
     code = blaming.code_of(call.workspace, lines)
-    claims = [blaming.as_value(line, code) for line in lines]
+    signed = blaming.signed_by(call.workspace, lines)
+    claims = [blaming.as_value(line, code, signed) for line in lines]
     if not claims:
         return answer("No memory says this.", {"about": ABOUT, "claims": []})
     told = "\n".join(row for line in lines for row in _blamed(line))
