@@ -188,10 +188,16 @@ def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool)
         CheckFailed: what it wrote cannot be proved; it is under way no more.
         EngineError: it goes on, or came to nothing.
     """
-    from gitmem.flows.hosted_dream import HostedEngine, begin, take, wait  # a dream of one's own needs none
+    from gitmem.flows.hosted_dream import (  # a dream of one's own needs none
+        HostedEngine,
+        begin,
+        settle,
+        take,
+        wait,
+    )
     from gitmem.flows.stores import StoreOptions, store_client
     from gitmem.git.remote import Patience
-    from gitmem.ledger.stores import named_store, note_dream
+    from gitmem.ledger.stores import named_store
 
     workspace, edges, out = run.workspace, run.edges, run.out
     store = named_store(workspace, name)
@@ -215,10 +221,10 @@ def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool)
                 workspace, edges, scope=store.scope, force=True, engine=HostedEngine(dreamt), tell=tell
             )
         except CheckFailed:
-            note_dream(workspace, store, "")
+            settle(workspace, edges, store, dreamt.dream)
             raise
     if one.gate is None:
-        note_dream(workspace, store, "")
+        settle(workspace, edges, store, dreamt.dream)
     if out.as_json:
         out.json(outcome_value(one))
         return

@@ -13,6 +13,7 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.flows import purge as purging
 from gitmem.git.repository import short_name
+from gitmem.ledger.workspace import Workspace
 
 ADVICE = "rotate the secret first: whoever fetched it has it, and no purge takes it from them"
 
@@ -80,9 +81,9 @@ def purge(
         out.ask("This cannot be undone. Purge it?")
     done = purging.carry_out(workspace, run.edges, wanted, push=not no_push, tell=_teller(run))
     if out.as_json:
-        out.json(_value(done))
+        out.json(_value(done, _out_of_reach(workspace)))
     else:
-        _show(out, done)
+        _show(out, done, _out_of_reach(workspace))
     if done.purged.left:
         raise CheckFailed(
             "It is out of memory's history, but not out of everything here", "See the places listed above."
@@ -120,7 +121,20 @@ def _show_plan(out: Output, plan: purging.PurgePlan) -> None:
     out.data(f"{commits} in {refs} would be rewritten, {plan.held} of them hold it")
 
 
-def _show(out: Output, done: purging.Done) -> None:
+def _out_of_reach(workspace: Workspace) -> list[str]:
+    """Where it may be that no purge comes to, the person's hosted stores among them."""
+    from gitmem.ledger.stores import stores
+
+    return [
+        *OUT_OF_REACH,
+        *(
+            f"the hosted store {one.name}: git mem sync {one.name} takes it out, but for its past versions"
+            for one in stores(workspace)
+        ),
+    ]
+
+
+def _show(out: Output, done: purging.Done, out_of_reach: list[str]) -> None:
     purged = done.purged
     commits, refs = counted(purged.commits, "commit"), counted(len(purged.refs), "ref")
     out.data(f"rewrote {commits} in {refs}, erased {counted(purged.erased, 'object')}")
@@ -147,7 +161,7 @@ def _show(out: Output, done: purging.Done) -> None:
     else:
         out.data(f"{scanned} scanned: the text is in none")
     out.say("out of reach:")
-    for line in OUT_OF_REACH:
+    for line in out_of_reach:
         out.say(f"  {line}")
 
 
@@ -163,7 +177,7 @@ def _plan_value(plan: purging.PurgePlan) -> dict[str, Any]:
     }
 
 
-def _value(done: purging.Done) -> dict[str, Any]:
+def _value(done: purging.Done, out_of_reach: list[str]) -> dict[str, Any]:
     purged = done.purged
     return {
         "dry_run": False,
@@ -178,5 +192,5 @@ def _value(done: purging.Done) -> dict[str, Any]:
         "refused": [{"branch": branch, "reason": words} for branch, words in purged.refused],
         "remote": purged.unreachable or None,
         "backup": done.backup or None,
-        "out_of_reach": list(OUT_OF_REACH),
+        "out_of_reach": out_of_reach,
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 STORE_MEMORIES = 2_000
 """Memories of one store (documented by Anthropic)."""
 
-PAGE, PAGES = 100, 200
-"""Items of a page, the most that the API gives, and pages: ten times what a store can hold."""
+PAGE, FULL_PAGE, PAGES = 100, 20, 200
+"""Items of a page, the most that the API gives, without and with contents; and pages of one listing."""
 
 DREAM_SESSIONS = 100
 """Sessions of one dream (documented)."""
@@ -125,16 +125,33 @@ class StoreClient:
             first = self._sdk.beta.memory_stores.memories.list(store, limit=PAGE, view="basic")
             return tuple(_stored(one) for one in _pages(first) if one.type == "memory")
 
-    def read(self, store: str, memory: str) -> tuple[StoreMemory, bytes]:
-        """One memory and its content, which has the hash that it is said to have.
+    def contents(self, store: str, wanted: Collection[str]) -> Iterator[tuple[StoreMemory, bytes]]:
+        """Some memories with their contents, which have the hashes that they are said to have.
+
+        Args:
+            wanted: their ids; many are read by the page.
 
         Raises:
-            Conflict: it is gone by now.
+            Conflict: one is gone by now.
         """
-        with self._named(store, memory):
-            found = self._sdk.beta.memory_stores.memories.retrieve(
-                memory, memory_store_id=store, view="full"
-            )
+        memories = self._sdk.beta.memory_stores.memories
+        if len(wanted) <= FULL_PAGE:
+            for id in wanted:
+                with self._named(store, id):
+                    found = memories.retrieve(id, memory_store_id=store, view="full")
+                yield self._content(found)
+            return
+        left = set(wanted)
+        with self._named(store):
+            for one in _pages(memories.list(store, limit=FULL_PAGE, view="full")):
+                if one.type == "memory" and one.id in left:
+                    left.remove(one.id)
+                    yield self._content(one)
+        if left:
+            raise Conflict(f"{min(left)} is gone by now", NOTHING_LOST)
+
+    def _content(self, found: Any) -> tuple[StoreMemory, bytes]:
+        with self._named(""):
             data = (found.content or "").encode("utf-8")
             one = _stored(found)
         if digest(data) != one.sha or len(data) > MEMORY_BYTES:

@@ -29,6 +29,7 @@ from gitmem.engines.stores import ENDED, NOTHING_LOST, HostedDream, StoreClient,
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import meter_for
 from gitmem.flows.stores import StoreOptions, exchange_with
+from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_files
 from gitmem.ledger.stores import HostedStore, note_dream, places, seen, store_ref
 from gitmem.ledger.workspace import Workspace
@@ -129,19 +130,22 @@ def take(
     Raises:
         EngineError: it came to nothing; it is under way no more.
     """
-    used = Usage(1, input=dream.input_tokens, output=dream.output_tokens, dollars=None)
-    meter_for(workspace, edges).spent("consolidate", dream.model, used)
     if dream.status != "completed" or not dream.output:
-        note_dream(workspace, store, "")
+        settle(workspace, edges, store, dream)
         why = f": {dream.error}" if dream.error else ""
         raise EngineError(f"{dream.id} is {one_line(dream.status, 20)}{why}", NOTHING_LOST)
     repo = workspace.scope(store.scope).repo
-    commit = store.dream.partition(" ")[2]
-    before = read_files(repo, repo.commit(commit).tree)
+    try:
+        before = read_files(repo, repo.commit(store.dream.partition(" ")[2]).tree)
+    except MissingObject:
+        settle(workspace, edges, store, dream)
+        what = f"what {dream.id} was given is no more, as after a purge: it is compared with nothing"
+        raise EngineError(what, f"Begin another: git mem dream --store {store.name}") from None
     before.pop(FORMAT_FILE, None)
     found, passed = places(client.listing(dream.output))
     known = {digest(data): data for data in before.values()}
     after: dict[str, bytes] = {}
+    wanted: dict[str, str] = {}
     for path, one in found.items():
         if one.sha in known:
             after[path] = known[one.sha]
@@ -149,9 +153,21 @@ def take(
             passed[one.path] = f"is larger than {MEMORY_BYTES:,} bytes"
             after |= only(before, [path])
         else:
-            _, after[path] = client.read(dream.output, one.id)
+            wanted[one.id] = path
+    for one, data in client.contents(dream.output, wanted):
+        after[wanted[one.id]] = data
     account = decode(after.pop(ACCOUNT, b""))
     return Dreamt(dream, before, after, account, passed)
+
+
+def settle(workspace: Workspace, edges: Edges, store: HostedStore, dream: HostedDream) -> None:
+    """Notes that a dream is under way no more, and what it took."""
+    meter_for(workspace, edges).spent("consolidate", dream.model, _used(dream))
+    note_dream(workspace, store, "")
+
+
+def _used(dream: HostedDream) -> Usage:
+    return Usage(1, input=dream.input_tokens, output=dream.output_tokens, dollars=None)
 
 
 class HostedEngine(OfflineEngine):
@@ -169,10 +185,9 @@ class HostedEngine(OfflineEngine):
         """
         tell(Step("consolidate"))
         dreamt = self._dreamt
-        used = Usage(1, input=dreamt.dream.input_tokens, output=dreamt.dream.output_tokens, dollars=None)
         made = proposed(given, dreamt.before, dreamt.after, dreamt.account, self.name)
         passed = tuple(f"left: {path!a} of the dream {why}" for path, why in sorted(dreamt.passed.items()))
-        return replace(made, notes=(*made.notes, *passed[: given.most]), usage=used)
+        return replace(made, notes=(*made.notes, *passed[: given.most]), usage=_used(dreamt.dream))
 
 
 def proposed(

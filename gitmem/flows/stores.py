@@ -216,16 +216,17 @@ class _Exchange:
         before = self.repo.files(self.base.tree)
         kept_out: dict[str, str] = {}
         fresh: dict[str, bytes] = {}
-        for path, one in listed.items():
-            if mark(one.path, one.sha) in self.base.marks:
-                continue
+        unknown = {p: one for p, one in listed.items() if mark(one.path, one.sha) not in self.base.marks}
+        for path, one in unknown.items():
             if one.size > MEMORY_BYTES:
                 kept_out[path] = f"is larger than {MEMORY_BYTES:,} bytes"
-                continue
+        wanted = [one.id for path, one in unknown.items() if path not in kept_out]
+        for one, data in self.client.contents(self.store.id, wanted):
             # What is read may be newer than what was listed.
-            listed[path], fresh[path] = self.client.read(self.store.id, one.id)
-            if listed[path].path != one.path:
+            path = next(iter(places([one])[0]), "")
+            if path not in unknown or unknown[path].id != one.id:
                 raise Conflict(f"{one.id} was renamed meanwhile")
+            listed[path], fresh[path] = one, data
         gone = [path for path in before if path_there(path) and path not in listed]
         restored = self._vanished(gone, len(before))
         known = read_all(self.repo, {path: before[path] for path in fresh.keys() & before.keys()})
@@ -246,7 +247,9 @@ class _Exchange:
         Args:
             of: how many there were.
         """
-        here = standing(self.repo, read_tip(self.repo, self.scope.ref).tree) if gone else {}
+        if not gone:
+            return ()
+        here, _ = standing(self.repo, read_tip(self.repo, self.scope.ref).tree)
         held = tuple(path for path in gone if path in here)
         return held if len(held) > max(VANISHED, of // 10) else ()
 
@@ -321,7 +324,7 @@ class _Exchange:
 
     def _send(self, there: _There, tip: Tip) -> bool:
         """Writes what is other here; False where somebody else was quicker."""
-        here = standing(self.repo, tip.tree)
+        here, unfitting = standing(self.repo, tip.tree)
         data = {path: read_file(self.repo, tip.tree, at) or b"" for path, at in here.items()}
         fresh = {
             path: text
@@ -330,7 +333,7 @@ class _Exchange:
             and not (path in there.listed and there.listed[path].sha == digest(text))
         }
         before = read_paths(self.repo, self.base.tree, fresh.keys())
-        kept_back = refused(before, fresh, self.store.scope, self.workspace.allowed)
+        kept_back = unfitting | refused(before, fresh, self.store.scope, self.workspace.allowed)
         kept_back |= {path: why for path in fresh if (why := unstorable(path, fresh[path]))}
         new = [path for path in fresh if path not in there.listed and path not in kept_back]
         room = STORE_MEMORIES - len(there.listed)

@@ -265,10 +265,18 @@ def places(listed: Iterable[P]) -> tuple[dict[str, P], dict[str, str]]:
     return found, passed
 
 
-def standing(repo: Repository, tree: str) -> dict[str, str]:
-    """The memories of a scope as a store may have them: hot path to the path at which each stands."""
+def standing(repo: Repository, tree: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The memories of a scope as a store may have them.
+
+    Returns:
+        Hot path to the path at which each stands; and path to why another can be in no store.
+    """
     found: dict[str, str] = {}
+    unfitting: dict[str, str] = {}
     for path in sorted(repo.files(tree), key=lambda path: (hot_path(path) is not None, path)):
+        agent, _, file = path.partition("/")
         if path_there(path) is not None:
             found.setdefault(hot_path(path) or path, path)
-    return found
+        elif kind(path) == "memory" and is_agent_folder(agent):
+            unfitting[path] = unfit(file) or ""
+    return found, unfitting

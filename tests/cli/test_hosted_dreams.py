@@ -382,6 +382,20 @@ def test_a_server_that_fails_while_a_dream_is_read_loses_nothing(ground: Ground,
     assert len(api.dreams) == 1 and len(waiting(ground)) == 1
 
 
+def test_a_purge_while_it_is_under_way_ends_it(ground: Ground, api: StoreApi) -> None:
+    """What it was given is no more, so nothing that it wrote can be told from what was purged."""
+    api.dreaming, api.polls = merge_duplicates, 10_000
+    ground.run("dream", "--store", "team", code=4)
+    ground.run("purge", "--text", "bucket named audit", "-y")
+    api.polls = 0
+    assert "is no more" in ground.run("dream", "--store", "team", code=4).err
+    assert not waiting(ground)
+    assert "bucket named audit" not in objects(ground)
+    ground.run("sync", "team")
+    ground.run("dream", "--store", "team")
+    assert len(api.dreams) == 2 and "bucket named audit" not in objects(ground)
+
+
 def test_the_rules_that_hold_both_ways_are_one_function() -> None:
     found = refused({}, {"main/x.md": memory("x", "<private>x</private>").encode()}, "local", frozenset())
     assert found == {"main/x.md": "holds a <private> span"}

@@ -73,7 +73,7 @@ def test_a_scope_goes_up_and_what_changed_there_comes_down(
     assert api.files(team)["/main/ports.md"] == PORTS
 
     api.put(team, "/main/ports.md", PORTS + "\nStaging listens on 9090.\n")
-    api.put(team, "/deploys.md", memory("deploys", "Deploys go out on Tuesdays."))
+    api.put(team, "/deploys.md", "Deploys go out on Tuesdays.\n")  # as hosted agents write: no frontmatter
     said = ground.run("sync", "team")
     assert "2 fetched" in said.out
     assert "0 sent" in said.out
@@ -180,7 +180,9 @@ def test_a_listing_of_many_pages(ground: Ground, api: StoreApi, team: str) -> No
     for number in range(45):
         api.put(team, f"/main/m-{number:02d}.md", memory(f"m-{number:02d}", f"Fact {number}."))
     assert "45 fetched" in ground.run("sync", "team").out
-    assert sum(asked.query.get("page") is not None for asked in api.asked) == 6
+    # Once for names and once with contents; none is read by itself.
+    assert sum(asked.query.get("page") is not None for asked in api.asked) == 12
+    assert not [asked for asked in api.asked if "/memories/" in asked.path]
     assert "Fact 44." in ground.tree()["main/m-44.md"]
 
 
@@ -335,7 +337,7 @@ def test_what_may_not_leave_is_named_and_stays(ground: Ground, api: StoreApi, te
         }
     )
     told = json.loads(ground.run("sync", "team", "-y", "--json").out)
-    assert {one["path"] for one in told["not_sent"]} >= {"main/private.md"}
+    assert {one["path"] for one in told["not_sent"]} == {"main/private.md", r"main/zwj-\u200dx.md"}
     assert sorted(api.files(team)) == ["/main/ports.md"]
 
 
@@ -449,7 +451,8 @@ def test_what_was_purged_goes_from_the_store_and_does_not_come_back(
 ) -> None:
     ground.learn({"main/ports.md": PORTS + "\nThe vault is called Xanadu-Nine.\n"})
     ground.run("sync", "team", "-y")
-    ground.run("purge", "--text", "Xanadu-Nine", "-y")
+    said = ground.run("purge", "--text", "Xanadu-Nine", "-y")
+    assert "the hosted store team: git mem sync team takes it out" in said.err
     ground.run("sync", "team", "-y")
     assert "Xanadu" not in ground.tree()["main/ports.md"]
     assert "Xanadu" not in api.files(team)["/main/ports.md"]
