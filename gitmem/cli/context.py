@@ -11,9 +11,8 @@ import typer
 from gitmem.app.context import real_edges
 from gitmem.cli.pager import start_pager
 from gitmem.cli.run import Context as Context
-from gitmem.core.daily_log import day_of
 from gitmem.core.errors import UsageError
-from gitmem.core.names import file_address, hot_path, is_memory_file
+from gitmem.core.names import file_address, hot_path, is_memory_file, kind
 from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.git.trees import list_files
 from gitmem.ledger.land import memory_commit
@@ -97,7 +96,7 @@ def _named(ctx: typer.Context, incomplete: str, *, logs: bool) -> list[str]:
     try:
         for scope, path in _paths(ctx):
             agent, _, file = path.partition("/")
-            if is_memory_file(file) or (logs and day_of(path) is not None):
+            if is_memory_file(file) or (logs and kind(path) == "log"):
                 address = file_address(file)
                 found |= {address, address.rpartition("/")[2]}
                 if "/" in incomplete:
