@@ -67,7 +67,7 @@ class Judgement:
             decide; `apart`.
         why: in words for a person; empty where `why_asked` has to compare them.
         first_goes: whether the first of the two goes, else the second.
-        differs: of statements that are alike but for one thing, its kind, as `difference` gives it.
+        differs: of statements that are alike but for one thing, its kind, as `_difference` gives it.
         shared: how much they share: rare words, times the share that they are of the one that says less.
         sure: whether they share so much that both speak of one thing, wherever they stand.
     """
@@ -381,14 +381,15 @@ def _difference(one: Words, other: Words) -> tuple[str, str]:
     """In what two sentences differ, where that is one word, a condition, or the order in which they say it.
 
     Returns:
-        `word`, `condition` or `order`, and what it is, for a person; both empty where it is none of these.
+        `number`, `word`, `condition` or `order`, and what it is, for a person; empty for none of these.
     """
     gone, come = _apart(one, other)
     short, long = sorted((one, other), key=len)
     more = gone or come
     pair = {*gone, *come}
     if max(len(gone), len(come)) == 1 and (pair & _TURNS or not all(map(str.isalpha, pair))):
-        return "word", " / ".join(" ".join(some).replace(NOT, "not") or "nothing" for some in (gone, come))
+        kind = "number" if all(word[:1].isdigit() for word in pair) else "word"
+        return kind, " / ".join(" ".join(some).replace(NOT, "not") or "nothing" for some in (gone, come))
     if more and more[0] in _CASES and short in (long[: len(short)], long[-len(short) :]):
         return "condition", " ".join(more)
     both = Counter(one) & Counter(other)
@@ -572,7 +573,7 @@ def _in_context(one: _Place, other: _Place, made: Judgement) -> Judgement:
         return APART
     if one.memory is other.memory:
         claims = one.memory.parsed.claims
-        listed = one.claim.item and other.claim.item
+        listed = made.differs != "number" and one.claim.item and other.claim.item
         near = made.differs and heading(claims, one.number) == heading(claims, other.number)
         return made if near and not listed and made.kind == "ask" else APART
     alike = made.kind == "ask" or one.memory.type == other.memory.type
@@ -583,7 +584,8 @@ def _in_context(one: _Place, other: _Place, made: Judgement) -> Judgement:
         return made
     if alike and same_context(one.memory, other.memory, [one.number], [other.number]):
         return made
-    if not (made.differs or made.kind == "amends") and len(about(one.claim.key)) < SAME_WORDS:
+    told = made.kind == "amends" or made.differs not in ("", "order")
+    if not told and len(about(one.claim.key)) < SAME_WORDS:
         return APART
     return Judgement("ask", made.why or "they use the same words, perhaps of two things", made.first_goes)
 
