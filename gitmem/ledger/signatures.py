@@ -20,7 +20,9 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import kind
+from gitmem.git.repository import MissingObject
 from gitmem.ledger.state import Space
 from gitmem.values import dataclass
 
@@ -192,18 +194,17 @@ def read_signers(
         git_dir: of the code repository.
         trees: its work trees: whoever pushes may change what lies in one.
     """
-    from gitmem.git.command import config_get
     from gitmem.git.commit_signatures import missing_program
 
     setting = settings.get(TRUST).strip()
     any_kind = setting.lower() in (*YES, *NO)
     place, said = setting, f"gitmem.trust names {setting}, which "
     if any_kind:
-        place = config_get(git, None, "gpg.ssh.allowedSignersFile", kind="path", git_dir=git_dir) or ""
+        place = _configured(git, git_dir, "gpg.ssh.allowedSignersFile")
         said = f"gpg.ssh.allowedSignersFile names {place}, which "
     elif setting.startswith("~/"):
         place = str(home / setting[2:])
-    revoked = config_get(git, None, "gpg.ssh.revocationFile", kind="path", git_dir=git_dir) or ""
+    revoked = _configured(git, git_dir, "gpg.ssh.revocationFile")
     trouble, remedy = "", ""
     if not place:
         trouble = "git knows no allowed signers"
@@ -221,6 +222,15 @@ def read_signers(
     read = "\0".join([setting, *(f"{file}\0{_content(file)}" for file in files), trouble])
     digest = hashlib.sha256(read.encode("utf-8", "surrogateescape")).hexdigest()
     return Signers(place, any_kind, digest, files, trouble, remedy)
+
+
+def _configured(git: GitCommand, git_dir: Path, key: str) -> str:
+    """A path of git's settings; empty where it is none."""
+    from gitmem.git.command import config_get
+
+    with suppress(RepositoryError):  # a home of nobody's
+        return config_get(git, None, key, kind="path", git_dir=git_dir) or ""
+    return ""
 
 
 def _content(file: str) -> str:
@@ -323,9 +333,10 @@ def follow(workspace: Workspace, blobs: Mapping[str, str] | None = None, commit:
     paths = sorted(fresh.values())
     for start in range(0, len(paths), PORTION):
         some = {path: blobs[path] for path in paths[start : start + PORTION]}
-        found = _introduced(repo, tip, some)
-        _MEMORIES.put_all(workspace.state, found)
-        commits |= {oid for value in found.values() for oid in _commits_of(value)}
+        with suppress(MissingObject):  # where history is damaged, they stay unchecked
+            found = _introduced(repo, tip, some)
+            _MEMORIES.put_all(workspace.state, found)
+            commits |= {oid for value in found.values() for oid in _commits_of(value)}
     verdicts(workspace, sorted(commits))
 
 
