@@ -33,7 +33,7 @@ SUBJECT = "See what the store holds"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 _LINE = re.compile(r"^([0-9a-f]{64})$", re.MULTILINE)
-_PATH_HINT = "See them: git mem remote"
+_LOOK = "See them: git mem remote"
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def add_store(workspace: Workspace, store: HostedStore) -> None:
         raise UsageError(f"git has a remote {store.name!r} here", "Take another name.")
     for one in stores(workspace):
         if one.name == store.name:
-            raise UsageError(f"There is a store {store.name!r} already", _PATH_HINT)
+            raise UsageError(f"There is a store {store.name!r} already", _LOOK)
         if one.id == store.id:
-            raise UsageError(f"{store.id} is here already, as {one.name!r}", _PATH_HINT)
+            raise UsageError(f"{store.id} is here already, as {one.name!r}", _LOOK)
     git_dir = workspace.private.git_dir  # made where it is missing
     for key, value in (("id", store.id), ("scope", store.scope)):
         config_set(workspace.git, None, _key(workspace, store, key), value, git_dir=git_dir)
