@@ -168,7 +168,6 @@ class _There:
         listed: path here to the memory there.
         files: what is other there than when it was last seen: path here to content, None for what is gone.
         kept_out: paths here of what is not taken in, and is not written to.
-        known: paths here whose content there is known.
     """
 
     listed: dict[str, StoreMemory]
