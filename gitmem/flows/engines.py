@@ -56,7 +56,7 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
     """
     chosen = choice_for(workspace, edges, name)
     if chosen.tells:
-        from gitmem.engines.offline import AgentEngine
+        from gitmem.engines.agent import AgentEngine
 
         return AgentEngine()
     if chosen.engine in ("offline", "agent"):

@@ -22,8 +22,9 @@ from gitmem.app.spool import Job, put, take
 from gitmem.core.change import Change, Origin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage, parse
+from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.engines.offline import AgentEngine, OfflineEngine
+from gitmem.engines.offline import OfflineEngine
 from gitmem.flows import engines, place
 from gitmem.flows import notices as saying
 from gitmem.flows import pause as pausing

@@ -16,8 +16,8 @@ from gitmem.core.account import references, reject_keys
 from gitmem.core.trailers import JUDGED, Fate
 from gitmem.dream.proof import prove_plan
 from gitmem.engines import verdicts
+from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
-from gitmem.engines.offline import AgentEngine
 from gitmem.engines.offline.consolidate import doubts
 from gitmem.rules.account import errors
 
