@@ -81,6 +81,39 @@ def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) 
     assert len({name for name in modules if name.partition(".")[0] == "gitmem"}) <= 12
 
 
+@pytest.mark.parametrize(
+    ("prompt", "answers", "modules", "lines"),
+    [
+        ("When does the nightly export of the warehouse run?", True, 38, 10_000),
+        ("what is the weather in Paris", False, 28, 7_000),
+    ],
+)
+def test_a_prompts_hook_loads_little_whether_it_answers_or_not(
+    loaded, repo: Path, prompt: str, answers: bool, modules: int, lines: int
+) -> None:
+    """A person waits for it at each of their prompts; what a line costs is to be compiled and run."""
+    loaded("init", "-y")
+    text = "The nightly export of the warehouse runs at three in the morning on the blue host."
+    loaded("remember", text, "--name", "nightly-export")
+    for number in range(4):
+        loaded(
+            "remember", f"Invoice {number} is checked before the billing run", "--name", f"invoice-{number}"
+        )
+
+    def asked(session: str) -> set[str]:
+        fields = {"session_id": session, "cwd": str(repo), "prompt": prompt}
+        return loaded("hook", "claude", "UserPromptSubmit", stdin=json.dumps(fields))
+
+    asked("first")  # brings the index up to date
+    found = {name for name in asked("second") if name.partition(".")[0] == "gitmem"}
+    assert ("gitmem.search.recall" in found) is answers
+    files = [ROOT.joinpath(*name.split(".")) for name in found]
+    own = [path.with_suffix(".py") for path in files if path.with_suffix(".py").is_file()]
+    assert foreign(found) == set()
+    assert len(own) <= modules
+    assert sum(path.read_text().count("\n") for path in own) <= lines
+
+
 def test_everyday_verbs_never_load_a_models_library(loaded) -> None:
     """`anthropic` costs 2.6 s of processor time to import, `mcp` 1.2 s."""
     loaded("init", "-y")

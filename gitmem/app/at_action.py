@@ -237,8 +237,8 @@ def _with_codes(
     """The same, each with the commit of the code that it was taught on; empty where it does not matter."""
     from contextlib import closing
 
+    from gitmem.core.memory import BOUND
     from gitmem.search.index import Catalog
-    from gitmem.search.reach import BOUND
 
     files = {row["path"]: row["blob"] for row in rows if row["type"] in BOUND}
     lessons = known.get((scope.ref, tip or ""), {})

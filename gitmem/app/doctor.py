@@ -23,7 +23,7 @@ from gitmem.core.text import counted
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import choice_for
 from gitmem.flows.save import code_tree, save_all
-from gitmem.git.command import config_get
+from gitmem.git.config import config_get
 from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
 from gitmem.ledger.layout import read_record

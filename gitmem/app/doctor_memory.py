@@ -22,7 +22,8 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.flows.context import Edges
-from gitmem.git.command import GitCommand, config_get
+from gitmem.git.command import GitCommand
+from gitmem.git.config import config_get
 from gitmem.git.objects import object_name
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObject, Repository, short_name

@@ -19,7 +19,7 @@ from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted, lasting
 from gitmem.flows.place import start_worker
-from gitmem.git.command import worktrees
+from gitmem.git.config import worktrees
 from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.layout import read_record, record_path

@@ -20,8 +20,8 @@ from typing import Literal
 
 import gitmem
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import Configuration, GitCommand, config_get, read_configuration
-from gitmem.git.config import config_set, config_unset
+from gitmem.git.command import Configuration, GitCommand, read_configuration
+from gitmem.git.config import config_get, config_set, config_unset
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.values import dataclass
 

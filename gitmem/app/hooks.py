@@ -252,10 +252,12 @@ def _context(
     leave: Callable[[Job], None] | None,
 ) -> str:
     try:
-        from gitmem.app.session_context import session_start, user_prompt
-
         if event == "SessionStart":
+            from gitmem.app.session_start import session_start
+
             return session_start(payload, loaded=row is None or row.loads_memory)
+        from gitmem.app.session_context import user_prompt
+
         return user_prompt(payload, leave)
     except Exception as error:
         log(common, f"{event}: {type(error).__name__}: {error}")

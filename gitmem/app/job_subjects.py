@@ -16,7 +16,8 @@ from gitmem.flows.context import Edges
 from gitmem.flows.extract.sessions import Source
 from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.place import find_repository
-from gitmem.git.command import GitCommand, worktrees
+from gitmem.git.command import GitCommand
+from gitmem.git.config import worktrees
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.job_record import Tally
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName, Workspace

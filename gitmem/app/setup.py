@@ -42,8 +42,7 @@ from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges
 from gitmem.flows.edit import move
 from gitmem.flows.save import adopt_folder, save_all, settle_old_places
-from gitmem.git.command import config_get_all
-from gitmem.git.config import config_set, config_unset
+from gitmem.git.config import config_get_all, config_set, config_unset
 from gitmem.git.remote import without_credentials
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.files import replace_file

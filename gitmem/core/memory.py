@@ -8,16 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gitmem.core import frontmatter
-from gitmem.core.claim import Body, Claim, normal_form, parse_body, with_dispute
 from gitmem.core.frontmatter import Frontmatter
 from gitmem.core.text import decode, encode
 from gitmem.values import dataclass
 
+if TYPE_CHECKING:
+    from gitmem.core.claim import Body, Claim
+
 MemoryType = Literal["user", "feedback", "project", "reference"]
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
+
+BOUND = frozenset({"project", "reference"})
+"""Types that describe the code. Who somebody is, and how they want to work, is so on every branch."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Memory:
     @cached_property
     def parsed(self) -> Body:
         """The body cut into claims."""
+        from gitmem.core.claim import parse_body  # who only reads a memory cuts none
+
         return parse_body(self.body)
 
     @cached_property
@@ -125,6 +132,8 @@ def problems(memory: Memory) -> tuple[str, ...]:
 
 def description_claim(description: str) -> Claim | None:
     """The description as a claim; None where there is none."""
+    from gitmem.core.claim import Claim, normal_form
+
     key = normal_form(description, item=False)
     return Claim(description, "", key) if key else None
 
@@ -137,16 +146,22 @@ def says(key: str, description: str) -> bool:
     Args:
         key: the claim's normal form.
     """
+    from gitmem.core.claim import normal_form
+
     wanted = normal_form(description, item=False)
     return bool(wanted) and key.rstrip(".!?") == wanted.rstrip(".!?")
 
 
 def disputed_keys(memory: Memory) -> dict[str, str]:
     """Which disputes are about a value of the frontmatter that lost a merge, and no claim: mark to key."""
+    if memory.front is None or "*(disputed " not in memory.body:
+        return {}
+    from gitmem.core.claim import with_dispute
+
     marked: dict[str, set[str]] = {}
-    for claim in memory.parsed.claims if memory.front and "*(disputed " in memory.body else ():
+    for claim in memory.parsed.claims:
         key, _, value = with_dispute(claim.text, "").partition(": ")
-        if memory.front and claim.dispute:
+        if claim.dispute:
             named = value and "\n" not in value and memory.front.text(key)
             marked.setdefault(claim.dispute, set()).add(key if named else "")
     return {mark: min(keys) for mark, keys in marked.items() if len(keys) == 1 and min(keys)}
@@ -154,9 +169,14 @@ def disputed_keys(memory: Memory) -> dict[str, str]:
 
 def without_lost(memory: Memory) -> tuple[Memory, dict[str, tuple[str, ...]]]:
     """A memory as it is shown: without values of the frontmatter that lost, and those by their key."""
+    keys = disputed_keys(memory)
+    if not keys:
+        return memory, {}
+    from gitmem.core.claim import with_dispute
+
     lost: dict[str, tuple[str, ...]] = {}
     body = ""
-    for claim in memory.parsed.claims if (keys := disputed_keys(memory)) else ():
+    for claim in memory.parsed.claims:
         if key := keys.get(claim.dispute, ""):
             lost[key] = (*lost.get(key, ()), with_dispute(claim.text, "").partition(": ")[2])
         else:
@@ -171,6 +191,8 @@ def is_said(loser: str, keys: Iterable[str]) -> bool:
         loser: `description: …`, with its mark; another key is never said elsewhere.
         keys: normal forms of the body's claims.
     """
+    from gitmem.core.claim import with_dispute
+
     key, _, value = with_dispute(loser, "").partition(": ")
     return key == "description" and any(says(claim, value) for claim in keys)
 
@@ -241,6 +263,8 @@ def with_after(memory: Memory, position: int, added: Sequence[Claim]) -> Memory 
 
 def reworded(memory: Memory, texts: Mapping[int, str]) -> Memory | None:
     """The memory with other texts for some claims of its body (by position); None as above."""
+    from gitmem.core.claim import normal_form
+
     claims = []
     for number, claim in enumerate(memory.parsed.claims):
         text = texts.get(number, claim.text)
@@ -258,7 +282,7 @@ def described(memory: Memory, description: str) -> Memory | None:
 
 def _assembled(memory: Memory, claims: Sequence[Claim]) -> Memory | None:
     body = "".join(claim.lead + claim.text for claim in claims) + (memory.parsed.tail or "\n")
-    found = Counter(claim.key for claim in parse_body(body).claims)
+    found = Counter(claim.key for claim in Memory(memory.path, memory.front, body).parsed.claims)
     if found != Counter(claim.key for claim in claims):
         return None
     return Memory(memory.path, memory.front, body)

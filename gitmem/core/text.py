@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import accumulate
 
-from gitmem.core.names import joined
 from gitmem.values import dataclass
 
 
@@ -194,6 +193,8 @@ def _hidden(text: str, at: int) -> bool:
         before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
         if char == _JOINER and before and _emoji(before) and _emoji(after):
             return False
+        from gitmem.core.names import joined  # few texts hold a joiner
+
         return not joined(before, after)
     return _never_shown(char)
 

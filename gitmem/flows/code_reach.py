@@ -7,6 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gitmem.core.memory import BOUND
 from gitmem.core.text import one_line
 from gitmem.core.trailers import parse
 from gitmem.git.repository import MissingObject
@@ -15,7 +16,6 @@ from gitmem.search.ancestry import Ancestry
 from gitmem.search.commits import CommitIndex
 from gitmem.search.gate import Left, Selection
 from gitmem.search.query import Candidate
-from gitmem.search.reach import BOUND
 
 if TYPE_CHECKING:
     from gitmem.ledger.lookup import Listed

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.flows.exit import configure
 from gitmem.flows.place import claude_folder, data_folder
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, bare_layout
@@ -84,8 +83,11 @@ def _catalog(state: Path) -> MemoryCatalog:
     return Catalog.open(state)
 
 
-def workspace_at(edges: Edges) -> Workspace:
+def workspace_at(edges: Edges, *, shows: bool = True) -> Workspace:
     """The memory of the repository around `edges.cwd`; `init` need not have run.
+
+    Args:
+        shows: whether this process shows texts by `flows.exit`; a hook's answer goes by redaction alone.
 
     Raises:
         RepositoryError: there is no repository, or it is bare, or it may not be used.
@@ -105,17 +107,20 @@ def workspace_at(edges: Edges) -> Workspace:
         return auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
 
     opened = Workspace(around, workspace.layout, workspace.settings, auto_memory)
-    configure(lambda: opened.allowed, edges.data)
+    if shows:
+        from gitmem.flows.exit import configure
+
+        configure(lambda: opened.allowed, edges.data)
     return opened
 
 
-def initialised_at(edges: Edges) -> Workspace:
+def initialised_at(edges: Edges, *, shows: bool = True) -> Workspace:
     """The same, for commands that need `init` to have run.
 
     Raises:
         RepositoryError: it has not.
     """
-    workspace = workspace_at(edges)
+    workspace = workspace_at(edges, shows=shows)
     if workspace.settings.get("projectId") and workspace.state.is_dir() and not workspace.has_private:
         raise RepositoryError(
             f"{workspace.private_path}, which holds private memory, is missing or was emptied",

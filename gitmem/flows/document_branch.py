@@ -22,8 +22,9 @@ from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
-from gitmem.git.command import GitCommand, config_get, worktrees
+from gitmem.git.command import GitCommand
 from gitmem.git.commit_signatures import signed_commit
+from gitmem.git.config import config_get, worktrees
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Commit, Entry, Repository, Signature, short_name

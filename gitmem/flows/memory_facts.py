@@ -14,14 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError
-from gitmem.core.names import inbox_id
-from gitmem.core.trailers import parse
 from gitmem.git.command import GitCommand, peek
 from gitmem.git.repository import Commit, MissingObject, Repository
-from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.files import read_json, write_atomically
-from gitmem.ledger.land import root_name
-from gitmem.ledger.signatures import plain_name, proofs, trusts
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
 from gitmem.search.query import Candidate, Source
 from gitmem.search.recall import About
@@ -87,6 +82,9 @@ def _others(
     workspace: Workspace, source: Source, ref: str, shown: Sequence[Candidate]
 ) -> list[tuple[str, str]]:
     """Who taught a memory of the team: what is proved, or whom its commit names, where that is another."""
+    from gitmem.core.trailers import parse
+    from gitmem.ledger.signatures import plain_name, proofs, trusts  # most memory is nobody else's
+
     repo = source.repo
     if trusts(workspace):
         held = {one.path: _blob(repo, ref, one) for one in shown}
@@ -139,6 +137,7 @@ def _since(repo: Repository, one: Candidate) -> str:
     tip = repo.ref(one.ref)
     if one.kind == "log":
         from gitmem.core.daily_log import fact_in, log_of, other_place  # most scopes keep no log
+        from gitmem.git.trees import read_paths
 
         path = log_of(one.path)
         held = read_paths(repo, repo.commit(tip).tree, {path, other_place(path)}) if tip else {}
@@ -204,6 +203,8 @@ def _sides(refs: Mapping[str, str], ref: str) -> dict[str, str]:
         elif remote == "gitmem/project" and ref == SHARED_REF:
             fact = FETCHED
         elif remote.startswith("gitmem/inbox/") and ref == SHARED_REF:
+            from gitmem.core.names import inbox_id  # few repositories have an inbox
+
             fact, id = SENT, inbox_id(f"refs/heads/{remote}")
         if fact and oid != refs.get(ref) and refs.get(TURNED_DOWN + id) != oid:
             found.setdefault(oid, fact)
@@ -212,6 +213,9 @@ def _sides(refs: Mapping[str, str], ref: str) -> dict[str, str]:
 
 def _changes(repo: Repository, own: str, sides: Iterable[str]) -> dict[str, list[str]]:
     """What side branches made of memories since they parted: path to blobs, empty for one taken out."""
+    from gitmem.git.trees import changed_files
+    from gitmem.ledger.land import root_name  # most memory has no side branch
+
     changes: dict[str, list[str]] = {}
     for side in sides:
         with suppress(MissingObject):

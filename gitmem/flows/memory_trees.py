@@ -21,7 +21,8 @@ from gitmem.core.merge import merge_trees
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
-from gitmem.git.command import GitCommand, worktrees
+from gitmem.git.command import GitCommand
+from gitmem.git.config import worktrees
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.objects import parse_reflog
 from gitmem.git.repository import MissingObject, ReflogEntry, Repository, short_name

@@ -34,7 +34,7 @@ from gitmem.dream.cards import (
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.exit import line, shown
-from gitmem.git.command import config_get
+from gitmem.git.config import config_get
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import MissingObject, RefMoved, Repository, short_name

@@ -104,7 +104,7 @@ def divided(
     """A choice without what was taught on code that is not here, and what is to be said of the rest."""
     if not selection.chosen:
         return selection, {}
-    from gitmem.search.reach import BOUND
+    from gitmem.core.memory import BOUND
 
     if not any(one.type in BOUND and not one.commit for one in selection.chosen):
         return selection, {}
@@ -136,7 +136,9 @@ class _Known:
 
     def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
         """See `references.Code`."""
-        from gitmem.search.code import CodeNow
+        if not any(one.paths or one.words for one in asked):
+            return [()] * len(asked)
+        from gitmem.search.code import CodeNow  # most memories name nothing of the code
 
         place = self._workspace
         return CodeNow(place.git, place.top, place.layout.common_dir, place.state, self._patience).look(

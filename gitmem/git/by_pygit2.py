@@ -15,7 +15,7 @@ from pygit2.enums import ObjectType
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git import objects
-from gitmem.git.command import explain
+from gitmem.git.errors import explain
 from gitmem.git.repository import MissingObject
 
 _KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}

@@ -1,7 +1,5 @@
 """The one runner for the `git` command: a clean environment in, plain errors out.
 
-What git says when it fails, in words with which a person can do something.
-
 A look through git that never fetches, and ends in time: for who is waited for.
 """
 
@@ -61,32 +59,6 @@ NO_FETCHING = {
 """Keeps git from fetching what a partial clone lacks; git before 2.45 knows only the second. And from
 starting a program that watches the work tree, as it does for some questions about commits, too."""
 
-IDENTITY_HINT = (
-    'Tell git who you are: git config --global user.name "Your Name" and '
-    "git config --global user.email you@example.com"
-)
-
-# What git says (in the C locale) and what a person can do about it.
-_HINTS: tuple[tuple[str, str], ...] = (
-    (r"dubious ownership", "If you trust this folder: git config --global --add safe.directory {path}"),
-    (r"not a git repository", "Run it inside a repository, or make one here with: git init"),
-    (r"tell me who you are|empty ident name|auto-detection is disabled|no email was given", IDENTITY_HINT),
-    (
-        r"No space left on device|Disk quota exceeded|File too large|File size limit",
-        "Free some disk space and run it again; nothing was moved.",
-    ),
-    (r"Unable to create '(?P<lock>[^']+\.lock)': File exists", "If no other git is running, delete {lock}"),
-    (
-        r"Read-only file system|Permission denied|insufficient permission|unable to create directory for",
-        "Make it writable for you and run it again.",
-    ),
-    (r"broken ref", "Bring it back from what is known of it: git mem doctor"),
-    (r"exists; cannot create", "A branch with that name is in the way: rename it with git branch -m"),
-    (
-        r"must be run in a work tree|cannot use bare repository",
-        "Run it in a repository that has a work tree.",
-    ),
-)
 
 CHUNK = 65_536
 
@@ -212,49 +184,13 @@ def failure(result: Result, path: Path | None = None) -> RepositoryError:
     said = result.stderr
     if not said.strip() and result.returncode < 0:
         said = f"git was ended: {signal.strsignal(-result.returncode)}"
+    from gitmem.git.errors import explain  # git hardly ever fails
+
     message, hint = explain(said, path)
     return RepositoryError(message, hint)
 
 
 Scope = Literal["global", "local", "worktree", "system"]
-
-
-def config_get_all(
-    git: GitCommand,
-    cwd: Path | None,
-    key: str,
-    *,
-    scope: Scope | None = None,
-    kind: Literal["bool", "int", "path"] | None = None,
-    git_dir: Path | None = None,
-) -> tuple[str, ...]:
-    """Reads every value of a setting, the one that counts last.
-
-    Args:
-        scope: only values from there. "global" is the person's own configuration with what it includes, and
-            nothing that a repository brings along; None means all that git reads.
-        kind: type that git converts to.
-
-    Raises:
-        RepositoryError: the configuration cannot be read, or a value is not of that kind.
-    """
-    words = [
-        "config",
-        "--includes",
-        "--show-scope",
-        "-z",
-        *([f"--type={kind}"] if kind else []),
-        "--get-all",
-        key,
-    ]
-    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
-    if result.returncode == 1:
-        return ()
-    if result.returncode:
-        raise failure(result, cwd or git_dir)
-    fields = result.text.split("\0")
-    pairs = zip(fields[0::2], fields[1::2], strict=False)
-    return tuple(value for where, value in pairs if scope in (None, where))
 
 
 @dataclass(frozen=True)
@@ -293,20 +229,6 @@ def read_configuration(
     fields = result.text.split("\0")
     pairs = zip(fields[0::2], (pair.partition("\n") for pair in fields[1::2]), strict=False)
     return Configuration(tuple((scope, key, value) for scope, (key, _, value) in pairs))
-
-
-def config_get(
-    git: GitCommand,
-    cwd: Path | None,
-    key: str,
-    *,
-    scope: Scope | None = None,
-    kind: Literal["bool", "int", "path"] | None = None,
-    git_dir: Path | None = None,
-) -> str | None:
-    """Reads the value of a setting that counts, or None; arguments as for `config_get_all`."""
-    values = config_get_all(git, cwd, key, scope=scope, kind=kind, git_dir=git_dir)
-    return values[-1] if values else None
 
 
 @dataclass(frozen=True)
@@ -382,72 +304,6 @@ def _refuse_foreign(git: GitCommand, git_dir: Path) -> None:
         f"{git_dir} is another user's, and git {'.'.join(map(str, version)) or '?'} would run what it says",
         f"Install git {'.'.join(map(str, OWNERS))} or later, which asks, or make the repository yours.",
     )
-
-
-@dataclass(frozen=True)
-class Worktree:
-    """One work tree of a repository.
-
-    Attributes:
-        head: commit it stands on; None on an unborn branch or in a bare repository.
-        branch: full ref name; None when detached.
-        bare: the entry is the bare repository itself.
-        prunable: its folder is gone.
-    """
-
-    path: Path
-    head: str | None
-    branch: str | None
-    bare: bool
-    prunable: bool
-
-
-def worktrees(git: GitCommand, cwd: Path | None, *, git_dir: Path | None = None) -> tuple[Worktree, ...]:
-    """Lists the work trees of a repository, the main one first."""
-    # Not `-z`, which needs git 2.36: a path with a line break is cut short here, and then simply not found.
-    found = []
-    for record in git.run(["worktree", "list", "--porcelain"], cwd=cwd, git_dir=git_dir).text.split("\n\n"):
-        fields = dict(line.partition(" ")[::2] for line in record.splitlines())
-        if path := fields.get("worktree"):
-            head = fields.get("HEAD", "0")
-            found.append(
-                Worktree(
-                    Path(path),
-                    head if head.strip("0") else None,
-                    fields.get("branch"),
-                    "bare" in fields,
-                    "prunable" in fields,
-                )
-            )
-    return tuple(found)
-
-
-def explain(stderr: str, path: Path | None = None) -> tuple[str, str]:
-    """Finds git's own last word in its error output, or the one with a known remedy.
-
-    Args:
-        stderr: what git (or libgit2) wrote, in the C locale.
-        path: the folder git ran in, for hints that name it.
-
-    Returns:
-        (message, hint); the hint is empty where none is known.
-    """
-    lines = [line for line in map(_printable, stderr.splitlines()) if line]
-    words = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
-    message = _bare(words[-1]) if words else "git failed without a word"
-    for pattern, hint in _HINTS:
-        if found := re.search(pattern, stderr):
-            message = next((_bare(line) for line in words if re.search(pattern, line)), message)
-            return message, hint.format(path=path or ".", **found.groupdict())
-    return message, ""
-
-
-def _bare(line: str) -> str:
-    return re.sub(r"^(fatal|error|warning): ", "", line)
-
-
-def _printable(line: str) -> str:
-    return "".join(c for c in line if c.isprintable()).strip()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get, peek
+from gitmem.git.command import GitCommand, peek
+from gitmem.git.config import config_get
 from gitmem.git.repository import Signature
 
 SIGN_SECONDS = 5.0

@@ -1,4 +1,4 @@
-"""Settings written, and who the person is by them.
+"""Settings read and written, the work trees that git knows, and who the person is.
 
 Git's own lock files of a killed writer must keep no later one out (see `locks`).
 """
@@ -10,9 +10,101 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import IDENTITY_HINT, GitCommand, Result, Scope, failure
+from gitmem.git.command import GitCommand, Result, Scope, failure
+from gitmem.git.errors import IDENTITY_HINT
 from gitmem.git.locks import FOLDER, moving
 from gitmem.git.repository import Signature
+from gitmem.values import dataclass
+
+
+def config_get_all(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    *,
+    scope: Scope | None = None,
+    kind: Literal["bool", "int", "path"] | None = None,
+    git_dir: Path | None = None,
+) -> tuple[str, ...]:
+    """Reads every value of a setting, the one that counts last.
+
+    Args:
+        scope: only values from there. "global" is the person's own configuration with what it includes, and
+            nothing that a repository brings along; None means all that git reads.
+        kind: type that git converts to.
+
+    Raises:
+        RepositoryError: the configuration cannot be read, or a value is not of that kind.
+    """
+    words = [
+        "config",
+        "--includes",
+        "--show-scope",
+        "-z",
+        *([f"--type={kind}"] if kind else []),
+        "--get-all",
+        key,
+    ]
+    result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
+    if result.returncode == 1:
+        return ()
+    if result.returncode:
+        raise failure(result, cwd or git_dir)
+    fields = result.text.split("\0")
+    pairs = zip(fields[0::2], fields[1::2], strict=False)
+    return tuple(value for where, value in pairs if scope in (None, where))
+
+
+def config_get(
+    git: GitCommand,
+    cwd: Path | None,
+    key: str,
+    *,
+    scope: Scope | None = None,
+    kind: Literal["bool", "int", "path"] | None = None,
+    git_dir: Path | None = None,
+) -> str | None:
+    """Reads the value of a setting that counts, or None; arguments as for `config_get_all`."""
+    values = config_get_all(git, cwd, key, scope=scope, kind=kind, git_dir=git_dir)
+    return values[-1] if values else None
+
+
+@dataclass(frozen=True)
+class Worktree:
+    """One work tree of a repository.
+
+    Attributes:
+        head: commit it stands on; None on an unborn branch or in a bare repository.
+        branch: full ref name; None when detached.
+        bare: the entry is the bare repository itself.
+        prunable: its folder is gone.
+    """
+
+    path: Path
+    head: str | None
+    branch: str | None
+    bare: bool
+    prunable: bool
+
+
+def worktrees(git: GitCommand, cwd: Path | None, *, git_dir: Path | None = None) -> tuple[Worktree, ...]:
+    """Lists the work trees of a repository, the main one first."""
+    # Not `-z`, which needs git 2.36: a path with a line break is cut short here, and then simply not found.
+    found = []
+    for record in git.run(["worktree", "list", "--porcelain"], cwd=cwd, git_dir=git_dir).text.split("\n\n"):
+        fields = dict(line.partition(" ")[::2] for line in record.splitlines())
+        if path := fields.get("worktree"):
+            head = fields.get("HEAD", "0")
+            found.append(
+                Worktree(
+                    Path(path),
+                    head if head.strip("0") else None,
+                    fields.get("branch"),
+                    "bare" in fields,
+                    "prunable" in fields,
+                )
+            )
+    return tuple(found)
 
 
 def config_set(

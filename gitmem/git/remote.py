@@ -20,7 +20,8 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.git.command import GitCommand, Result, explain, failure, layout
+from gitmem.git.command import GitCommand, Result, failure, layout
+from gitmem.git.errors import explain
 from gitmem.git.locks import moving
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import RefMoved, Repository

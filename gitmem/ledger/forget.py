@@ -23,8 +23,7 @@ from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, archived_path, hot_file, is_agent_folder
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Op, Provenance, one_line, subject_line
-from gitmem.git.command import config_get
-from gitmem.git.config import config_set
+from gitmem.git.config import config_get, config_set
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_file, read_paths
 from gitmem.ledger.indexes import with_indexes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, config_get_all, failure
+from gitmem.git.command import GitCommand, failure
+from gitmem.git.config import config_get_all
 from gitmem.git.remote import Remote
 from gitmem.ledger.workspace import BRANCHES, DOCS_REF
 

@@ -15,8 +15,7 @@ from gitmem.core import attributes
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.git.command import config_get
-from gitmem.git.config import config_set, config_unset
+from gitmem.git.config import config_get, config_set, config_unset
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import RefMoved, Repository, Signature, short_name

@@ -195,6 +195,7 @@ def read_signers(
         trees: its work trees: whoever pushes may change what lies in one.
     """
     from gitmem.git.commit_signatures import missing_program
+    from gitmem.git.config import config_get
 
     setting = settings.get(TRUST).strip()
     any_kind = setting.lower() in (*YES, *NO)

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
-from gitmem.git.command import config_get
+from gitmem.git.config import config_get
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.remote import IN_THE_WAY, Pushed, Remote
 from gitmem.git.repository import RefMoved, Repository, short_name

@@ -9,10 +9,8 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from gitmem.core.names import kind
 from gitmem.git.repository import TREE, Repository
-from gitmem.git.trees import list_files
-from gitmem.ledger.workspace import DISPUTED, Head, Kept, by_folder
+from gitmem.ledger.workspace import DISPUTED, Head, Kept, by_folder, read_heads
 from gitmem.search import database
 
 KEPT = 2_048
@@ -76,23 +74,11 @@ def known(connection: sqlite3.Connection, oids: Iterable[str]) -> dict[str, Head
             (*some, *some),
         ).fetchall()
         try:
-            read = read_values([value for _, value in rows])
+            read = read_heads([value for _, value in rows])
         except (ValueError, TypeError):
             continue  # whatever wrote that: they are read again
         found.update((oid.hex(), head) for (oid, _), head in zip(rows, read, strict=True))
     return found
-
-
-def read_values(values: Iterable[str]) -> list[Head]:
-    """Heads as they are kept; all at once is twice as quick.
-
-    Raises:
-        ValueError, TypeError: one is no head.
-    """
-    return [
-        Head(name, about, type, disputed, size, None if trouble is None else tuple(trouble))
-        for name, about, type, disputed, size, trouble in json.loads(f"[{','.join(values)}]")
-    ]
 
 
 def stored(head: Head) -> str:
@@ -120,6 +106,9 @@ def folders(
     lacking = {path: oid for path, oid in trees.items() if path not in found}
     if not lacking:
         return found
+    from gitmem.core.names import kind
+    from gitmem.git.trees import list_files  # a prompt reads no folder
+
     files: dict[str, dict[str, str]] = {path: {} for path in lacking}
     if len(lacking) > _FEW:  # one process lists them quicker than one question each
         for file, blob in repo.files(tree).items():

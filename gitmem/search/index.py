@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import CATALOG
+from gitmem.ledger.workspace import read_heads
 from gitmem.search import database
 from gitmem.search.words import Vocabulary, storable
 from gitmem.values import dataclass
@@ -160,10 +161,8 @@ class Catalog:
         asked = ",".join(map(str, numbers))
         if not asked:
             return {}
-        from gitmem.search import heads
-
         rows = self.read(f"SELECT id, lower(hex(oid)), head FROM blob WHERE id IN ({asked})")  # noqa: S608
-        read = heads.read_values([value for _, _, value in rows])
+        read = read_heads([value for _, _, value in rows])
         return {number: (oid, head) for (number, oid, _), head in zip(rows, read, strict=True)}
 
     def folders(

@@ -11,9 +11,6 @@ from collections.abc import Mapping, Sequence
 
 from gitmem.values import dataclass
 
-BOUND = frozenset({"project", "reference"})
-"""Types that describe the code. Who somebody is, and how they want to work, is so on every branch."""
-
 Change = Mapping[str, tuple[str, str]]
 """What a commit changes: path to the blobs before and after."""
 

@@ -19,7 +19,7 @@ from gitmem.app import at_action
 from gitmem.app import hooks as hook_entry
 from gitmem.app.at_action import BYTES, file_of, keep
 from gitmem.app.context import real_edges
-from gitmem.app.session_context import session_start
+from gitmem.app.session_start import session_start
 from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitmem.app import clients, hooks, session_context
+from gitmem.app import clients, hooks, session_start
 from gitmem.app.clients import CLIENTS, CODEX, CURSOR, GEMINI, OPENCODE, QWEN, Client
 
 
@@ -107,7 +107,7 @@ def test_what_is_told_at_a_start_comes_in_the_clients_form(
         asked.append(loaded)
         return "The port is 80."
 
-    monkeypatch.setattr(session_context, "session_start", start)
+    monkeypatch.setattr(session_start, "session_start", start)
     (event,) = [name for name, one in client.events.items() if one.means == "SessionStart"]
     answer, _ = ran(client.name, event, {"session_id": "s", "cwd": str(repo), "source": "startup"})
     if client is CURSOR:

@@ -16,7 +16,8 @@ from cli_ground import Ground, ground, memory
 
 import gitmem
 from gitmem.app import session_context as context
-from gitmem.app.session_context import session_start, user_prompt
+from gitmem.app.session_context import user_prompt
+from gitmem.app.session_start import session_start
 from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.flows.context import Edges
 from gitmem.ledger import session_files
@@ -191,7 +192,8 @@ def test_a_damaged_memory_is_no_answer(filled: Ground) -> None:
 def test_a_prompt_loads_nothing_heavy(filled: Ground) -> None:
     """Every prompt waits for it."""
     code = (
-        "import sys\nfrom gitmem.app.session_context import session_start, user_prompt\n"
+        "import sys\nfrom gitmem.app.session_context import user_prompt\n"
+        "from gitmem.app.session_start import session_start\n"
         f"payload = {{'cwd': {str(filled.repo)!r}, 'prompt': 'which port is taken?', 'session_id': 'x'}}\n"
         "assert '8080' in user_prompt(payload)\nsession_start(payload)\n"
         "heavy = {'pygit2', 'anthropic', 'mcp', 'typer', 'betterleaks', 'psutil', 'markdown_it'}\n"

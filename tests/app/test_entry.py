@@ -54,6 +54,7 @@ def hook() -> Hook:
 @pytest.fixture
 def context(monkeypatch) -> types.ModuleType:
     module = types.ModuleType("gitmem.app.session_context")
+    monkeypatch.setitem(sys.modules, "gitmem.app.session_start", module)
     vars(module)["session_start"] = lambda payload, loaded: f"started by {payload['source']}"
     vars(module)["user_prompt"] = lambda *_: "é" * 3
     monkeypatch.setitem(sys.modules, "gitmem.app.session_context", module)

@@ -109,7 +109,7 @@ def test_what_outlives_the_git_that_started_it_is_ended(repo: Path) -> None:
 
 def test_a_hook_has_git_fetch_nothing(ground: Ground) -> None:
     """A partial clone would fetch what it lacks of old memory, while the person waits."""
-    workspace, _ = context._here({"cwd": str(ground.repo)})
+    workspace, _ = context.here({"cwd": str(ground.repo)})
     git = workspace.code.git  # type: ignore[attr-defined]
     assert git.environment()["GIT_ALLOW_PROTOCOL"] == "none"
     assert "GIT_ALLOW_PROTOCOL" not in workspace.git.environment()

@@ -27,7 +27,7 @@ from test_session_notes_worker import (  # noqa: F401 - fixtures
 )
 
 from gitmem.app import steps
-from gitmem.app.session_context import session_start
+from gitmem.app.session_start import session_start
 from gitmem.app.spool import Job
 from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import EngineError

@@ -11,8 +11,8 @@ from gitmem.core.errors import RepositoryError
 from gitmem.flows.place import clean_environment
 from gitmem.git import command as runner
 from gitmem.git import config
-from gitmem.git.command import GitCommand, layout, worktrees
-from gitmem.git.config import identity
+from gitmem.git.command import GitCommand, layout
+from gitmem.git.config import identity, worktrees
 
 NOW = 1763640000
 

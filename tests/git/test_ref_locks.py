@@ -13,8 +13,8 @@ import pytest
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git import locks as ref_locks
-from gitmem.git.command import GitCommand, config_get
-from gitmem.git.config import config_set
+from gitmem.git.command import GitCommand
+from gitmem.git.config import config_get, config_set
 from gitmem.git.locks import Locked, moving, process_identity
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
