@@ -35,8 +35,7 @@ from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind
-from gitmem.core.names import is_memory_file
+from gitmem.core.names import is_memory_file, kind
 from gitmem.core.text import counted
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges

@@ -11,10 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from gitmem.core.account import lines_named, path_of
-from gitmem.core.trailers import parse
 from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
-from gitmem.git.trees import read_log
 from gitmem.search import database
 from gitmem.search.trees import Trees, is_memory, torn_steps
 
@@ -400,6 +397,8 @@ def _teaching(commit: Commit) -> tuple[bool, str]:
 
 def distills(commit: Commit) -> Iterator[tuple[str, str]]:
     """Yields lines of logs that a commit accounts for, with its name; what it takes back, with no line."""
+    from gitmem.core.trailers import parse
+
     told = parse(commit.message)
     lines = (fate.source for fate in told.claims if fate.source.isascii())
     yield from ((line, commit.oid) for line in lines if "/logs/" in line)
@@ -415,6 +414,10 @@ def told_at(repo: Repository, commit: Commit) -> dict[str, int]:
     Returns:
         Path to seconds since the epoch; nothing where the logs cannot be read.
     """
+    from gitmem.core.account import lines_named, path_of  # only a dream of logs has such a commit
+    from gitmem.core.trailers import parse
+    from gitmem.git.trees import read_log
+
     fates = [fate for fate in parse(commit.message).claims if fate.kind == "merged"]
     try:
         lines = lines_named(fates, lambda path: read_log(repo, commit.tree, path))

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gitmem.core.daily_log import day_of, facts, read_line, statements
 from gitmem.core.dates import named_days
 from gitmem.core.names import is_archived
 from gitmem.git.objects import object_name
@@ -194,6 +193,8 @@ def read_lines(repo: Repository, logs: Mapping[str, str]) -> Lines:
     Args:
         logs: path in the tree to blob; what is missing is passed over.
     """
+    from gitmem.core.daily_log import day_of, facts  # most scopes keep no log
+
     wanted: dict[str, str] = {}
     times: dict[str, int] = {}
     content: dict[str, bytes] = {}
@@ -215,6 +216,8 @@ def read_fact(at: str, data: bytes) -> Fields:
     Args:
         at: where it stands, the log's path first.
     """
+    from gitmem.core.daily_log import day_of, read_line, statements
+
     day = day_of(at.partition("#")[0])
     text = data.decode("utf-8", "replace")
     line = read_line(text, day) if day else None

@@ -25,7 +25,6 @@ HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", 
 # What only daily logs need; here are none.
 LOGS = {
     "gitmem.core.daily_log",
-    "gitmem.search.text",
     "gitmem.flows.recalled_lines",
 }
 # Every question that any git process is asked on its standard input goes to a file, too.

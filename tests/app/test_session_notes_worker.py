@@ -17,7 +17,7 @@ from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
 from transcripts import Transcript
 
 from gitmem.app import steps
-from gitmem.app.session_context import session_start
+from gitmem.app.session_start import session_start
 from gitmem.app.spool import Job
 from gitmem.app.uninstall import plan_uninstall
 from gitmem.app.upkeep import keep_house

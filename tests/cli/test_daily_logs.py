@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cli_ground import DAY, START, Ground, ground, memory
 
-from gitmem.app.session_context import session_start, user_prompt
+from gitmem.app.session_context import user_prompt
+from gitmem.app.session_start import session_start
 from gitmem.app.upkeep import age_out_logs
 from gitmem.cli.context import memory_names, names
 from gitmem.core import tombstone

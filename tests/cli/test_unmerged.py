@@ -9,7 +9,7 @@ import pytest
 from cli_ground import Ground, ground, memory
 from ran import Gitmem
 
-from gitmem.app.session_context import session_start
+from gitmem.app.session_start import session_start
 from gitmem.core.trailers import Provenance
 from gitmem.flows.code_commits import follow_commits
 

@@ -10,7 +10,8 @@ from machines import MEMORY, Machine
 from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
 
 from gitmem.app import steps
-from gitmem.app.session_context import session_start, user_prompt
+from gitmem.app.session_context import user_prompt
+from gitmem.app.session_start import session_start
 from gitmem.app.spool import Job
 from gitmem.flows.rule_files import MESSAGE
 

@@ -13,7 +13,7 @@ from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team
 from gitmem.app import worker
 from gitmem.app.client_setup import after_checkout
 from gitmem.app.context import real_edges
-from gitmem.app.session_context import session_start
+from gitmem.app.session_start import session_start
 from gitmem.flows.context import workspace_at
 from gitmem.flows.snapshots import (
     pending_snapshots,

@@ -150,31 +150,31 @@ def test_no_identity_is_told_and_none_is_made_up(home: Path, repo: Path) -> None
 
 
 def test_settings_are_read_written_and_removed(repo: Path, command: GitCommand) -> None:
-    assert runner.config_get(command, repo, "gitmem.engine") is None
+    assert config.config_get(command, repo, "gitmem.engine") is None
     config.config_set(command, repo, "gitmem.engine", "-odd\nvalue ")
-    assert runner.config_get(command, repo, "gitmem.engine") == "-odd\nvalue "
+    assert config.config_get(command, repo, "gitmem.engine") == "-odd\nvalue "
     command.run(["config", "--add", "gitmem.engine", ""], cwd=repo)
-    assert runner.config_get_all(command, repo, "gitmem.engine") == ("-odd\nvalue ", "")
-    assert runner.config_get(command, None, "gitmem.engine", git_dir=repo / ".git") == ""
+    assert config.config_get_all(command, repo, "gitmem.engine") == ("-odd\nvalue ", "")
+    assert config.config_get(command, None, "gitmem.engine", git_dir=repo / ".git") == ""
     config.config_set(command, repo, "gitmem.engine", "yes")
-    assert runner.config_get(command, repo, "gitmem.engine", kind="bool") == "true"
+    assert config.config_get(command, repo, "gitmem.engine", kind="bool") == "true"
     with pytest.raises(RepositoryError, match=r"gitmem\.engine"):
-        runner.config_get(command, repo, "gitmem.engine", kind="int")
+        config.config_get(command, repo, "gitmem.engine", kind="int")
     config.config_unset(command, repo, "gitmem.engine")
     config.config_unset(command, repo, "gitmem.engine")
-    assert runner.config_get_all(command, repo, "gitmem.engine") == ()
+    assert config.config_get_all(command, repo, "gitmem.engine") == ()
 
 
 def test_what_only_the_person_may_decide_is_never_read_from_the_repository(
     home: Path, repo: Path, command: GitCommand
 ) -> None:
     config.config_set(command, repo, "gitmem.endpoint", "http://evil.example")
-    assert runner.config_get(command, repo, "gitmem.endpoint", scope="global") is None
+    assert config.config_get(command, repo, "gitmem.endpoint", scope="global") is None
     (home / "more").write_text("[gitmem]\n\tendpoint = http://mine.example\n")
     config.config_set(command, repo, "include.path", str(home / "more"), scope="global")
-    assert runner.config_get(command, repo, "gitmem.endpoint", scope="global") == "http://mine.example"
-    assert runner.config_get(command, repo, "gitmem.endpoint") == "http://evil.example"
-    assert runner.config_get_all(command, repo, "gitmem.endpoint") == (
+    assert config.config_get(command, repo, "gitmem.endpoint", scope="global") == "http://mine.example"
+    assert config.config_get(command, repo, "gitmem.endpoint") == "http://evil.example"
+    assert config.config_get_all(command, repo, "gitmem.endpoint") == (
         "http://mine.example",
         "http://evil.example",
     )
@@ -182,13 +182,13 @@ def test_what_only_the_person_may_decide_is_never_read_from_the_repository(
 
 def test_the_person_s_settings_are_read_outside_a_repository(tmp_path: Path, command: GitCommand) -> None:
     config.config_set(command, tmp_path, "gitmem.engine", "offline", scope="global")
-    assert runner.config_get(command, tmp_path, "gitmem.engine", scope="global") == "offline"
+    assert config.config_get(command, tmp_path, "gitmem.engine", scope="global") == "offline"
 
 
 def test_a_broken_configuration_is_told(repo: Path, command: GitCommand) -> None:
     (repo / ".git/config").write_text("[core\n")
     with pytest.raises(RepositoryError, match="config"):
-        runner.config_get(command, repo, "gitmem.engine")
+        config.config_get(command, repo, "gitmem.engine")
 
 
 # Layout
