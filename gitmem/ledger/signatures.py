@@ -195,7 +195,6 @@ def read_signers(
         trees: its work trees: whoever pushes may change what lies in one.
     """
     from gitmem.git.commit_signatures import missing_program
-    from gitmem.git.config import config_get
 
     setting = settings.get(TRUST).strip()
     any_kind = setting.lower() in (*YES, *NO)
@@ -227,7 +226,7 @@ def read_signers(
 
 def _configured(git: GitCommand, git_dir: Path, key: str) -> str:
     """A path of git's settings; empty where it is none."""
-    from gitmem.git.command import config_get
+    from gitmem.git.config import config_get
 
     with suppress(RepositoryError):  # a home of nobody's
         return config_get(git, None, key, kind="path", git_dir=git_dir) or ""
