@@ -12,6 +12,7 @@ An adapter (`adapters/*.toml`) names the tool and gives commands as lists of wor
     delete = […]          removes it, for good
     sync = […]            exchanges with the other folder; left out by a tool that cannot
     search = […]          prints what it finds for `{query}`
+    consolidate = […]     has the tool clean up its memory by itself, and what it proposes accepted
     dump = […]            prints everything that it remembers
     files = "…"           glob, below the folder, of its files, one a memory; left out where there are none
     note = "…"            for the reader of the table
@@ -289,13 +290,33 @@ def search(tool: Tool) -> str:
     return "" if "s0s" in found else "not found"
 
 
+def consolidation(tool: Tool) -> str:
+    """Of memories that say partly the same, what only one of them says is still there."""
+    tool.folder()
+    tool("add", id="deploys", text="Deploys go out on Tuesdays after the smoke test c0c.")
+    tool(
+        "add",
+        id="deploy-day",
+        text="Deploys go out on Tuesdays after the smoke test c0c, and Carol is told c1c.",
+    )
+    tool("add", id="port", text="The gateway listens on port c2c.")
+    tool("add", id="gateway-port", text="The gateway listens on port c2c.")
+    done = tool("consolidate")
+    if done.returncode:
+        raise CannotRunError(f"consolidate: {(done.stderr or done.stdout)[-200:]}")
+    there = tool.dump()
+    lost = [word for word in ("c0c", "c1c", "c2c") if word not in there]
+    return f"{', '.join(lost)} lost" if lost else ""
+
+
 @dataclass(frozen=True)
 class Case:
-    """One row of the table, and the commands without which it cannot be asked."""
+    """One row of the table, the commands without which it cannot be asked, and what is said then."""
 
     title: str
     run: Callable[[Tool], str]
     needs: tuple[str, ...]
+    without: str = ""
 
 
 CASES = {
@@ -308,6 +329,9 @@ CASES = {
     "symlink": Case("a symlink", symlink, ("add", "edit", "files")),
     "bad-yaml": Case("bad YAML", bad_yaml, ("add", "files", "search", "dump")),
     "search": Case("search in words", search, ("add", "search")),
+    "consolidation": Case(
+        "consolidation", consolidation, ("add", "consolidate", "dump"), "has none of its own"
+    ),
 }
 
 
@@ -333,7 +357,7 @@ def measure(told: dict[str, Any], only: str = "") -> dict[str, Any]:
         if only and name != only:
             continue
         if any(need not in told for need in case.needs):
-            results[name] = {"mark": NOT_ASKED, "said": ""}
+            results[name] = {"mark": NOT_ASKED, "said": case.without}
             continue
         with tempfile.TemporaryDirectory(prefix="survival-") as folder:
             home = Path(folder) / "home"
