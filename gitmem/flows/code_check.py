@@ -169,6 +169,10 @@ def _became(files: CodeFiles, base: str, head: str, asked: Sequence[Named]) -> _
     undefined = (files.defined(base, there) - files.defined(head, there)) & has if there else set()
     fates = word_fates(files, base, head, gone | undefined) if gone | undefined else {}
     now = {word: fate.now for word, fate in fates.items() if fate.now}
+    # A name that was made private often lives on in a shim that warns: its text is there, and leads nobody.
+    private = {f"_{word}": word for word in undefined - now.keys() if word.isidentifier()}
+    made = files.defined(head, private) - files.defined(base, private) if private else set()
+    now |= {private[name]: name for name in made}
     out = gone | {word for word in undefined if word in now}
     for name, some in words.items():
         if not set(some) <= there or not set(some) & out:

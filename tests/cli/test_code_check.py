@@ -93,6 +93,17 @@ def test_a_symbol_that_was_renamed_and_a_flag_that_went_are_told(code: Ground) -
     assert names["flags"]["now"] is None and told["ok"] is False
 
 
+def test_a_symbol_that_was_made_private_is_told_though_a_shim_still_names_it(code: Ground) -> None:
+    """Its text is there, but nothing defines it any more."""
+    path = code.repo / "src/app/limits.py"
+    shim = '\n\ndef __getattr__(name):\n    if name == "make_limits":\n        return _make_limits\n'
+    path.write_text(path.read_text().replace("make_limits", "_make_limits") + shim)
+    commit(code, "Make it private")
+    told = json.loads(code.run("check", "--code", "HEAD~1..HEAD", "--json", code=1).out)
+    ((one,),) = (memory["names"] for memory in told["memories"])
+    assert (one["name"], one["now"]) == ("make_limits()", "_make_limits()")
+
+
 def test_what_went_before_the_change_is_not_put_on_it(code: Ground) -> None:
     """Only what lies between the two commits counts, from where they parted."""
     edit(code, "limits.py", "make_limits", "build_limits")
