@@ -578,3 +578,15 @@ def test_hooks_and_other_verbs_load_nothing_of_it(ground: Ground) -> None:
             text=True,
         )
         assert done.stdout.rstrip().endswith("[]"), (words, done.stdout, done.stderr)
+
+
+def test_a_deletion_takes_nothing_that_was_written_meanwhile(
+    ground: Ground, api: StoreApi, team: str
+) -> None:
+    ground.learn({"main/ports.md": PORTS})
+    ground.run("sync", "team", "-y")
+    ground.learn({"main/ports.md": None})
+    more = PORTS + "\nStaging listens on 9090.\n"
+    api.before = once(is_write, lambda: api.put(team, "/main/ports.md", more))
+    ground.run("sync", "team", "-y")
+    assert "9090" in api.files(team)["/main/ports.md"] and "9090" in ground.tree()["main/ports.md"]
