@@ -8,7 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, Entry, MissingObject, Signature, Step
+from gitmem.git.repository import (
+    BLOB,
+    EXECUTABLE,
+    TREE,
+    Commit,
+    CommitDiff,
+    MissingObject,
+    Signature,
+    TreeEntry,
+)
 from gitmem.search.index import Catalog
 from gitmem.search.text import read_memory
 
@@ -36,7 +45,7 @@ class MemoryRepository(Base):
 
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
-        self.trees: dict[str, dict[str, Entry]] = {}
+        self.trees: dict[str, dict[str, TreeEntry]] = {}
         self.commits: dict[str, Commit] = {}
         self.opened: list[str] = []
         self.trees_read = 0
@@ -56,7 +65,7 @@ class MemoryRepository(Base):
             if oid in self.blobs:
                 yield oid, self.blobs[oid]
 
-    def tree(self, oid: str) -> dict[str, Entry]:
+    def tree(self, oid: str) -> dict[str, TreeEntry]:
         self.trees_read += 1
         return self._get(self.trees, oid)
 
@@ -81,7 +90,9 @@ class MemoryRepository(Base):
                 if not children[parent]:
                     heapq.heappush(ready, (-self.commit(parent).committer.time, parent))
 
-    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+    def steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[CommitDiff]:
         """Parents before children; a path is a file's."""
         known = {commit.oid for oid in without for commit in self.history(oid)}
         for commit in reversed(list(self.history(tip))):
@@ -97,7 +108,7 @@ class MemoryRepository(Base):
                 for tree in trees
             )
             if commit.oid not in known and (any(before) or not paths):
-                yield Step(commit, before)
+                yield CommitDiff(commit, before)
 
     def files(self, tree: str, prefix: str = "") -> dict[str, str]:
         found: dict[str, str] = {}
@@ -124,7 +135,7 @@ class MemoryRepository(Base):
         return oid
 
     def _tree(self, files: Mapping[str, str | bytes], modes: Mapping[str, int], prefix: str) -> str:
-        entries: dict[str, Entry] = {}
+        entries: dict[str, TreeEntry] = {}
         folders: dict[str, dict[str, str | bytes]] = {}
         for path, content in files.items():
             first, slash, rest = path.partition("/")
@@ -134,9 +145,9 @@ class MemoryRepository(Base):
                 data = content.encode() if isinstance(content, str) else content
                 oid = self._name("blob", data)
                 self.blobs[oid] = data
-                entries[first] = Entry(modes.get(prefix + first, BLOB), oid)
+                entries[first] = TreeEntry(modes.get(prefix + first, BLOB), oid)
         for name, below in folders.items():
-            entries[name] = Entry(TREE, self._tree(below, modes, f"{prefix}{name}/"))
+            entries[name] = TreeEntry(TREE, self._tree(below, modes, f"{prefix}{name}/"))
         oid = self._name("tree", repr(sorted(entries.items())).encode())
         self.trees[oid] = entries
         return oid

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.core import attributes, index, tombstone
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.daily_log import LogLine
 from gitmem.core.memory import description_claim, parse
 from gitmem.core.merge import merge_trees
@@ -162,7 +162,7 @@ def test_proposal() -> None:
         reason="said so",
         confidence=0.8,
         asked=False,
-        origin=Origin("5f2c9d3e", "m-1", "m-9", time),
+        origin=ChangeOrigin("5f2c9d3e", "m-1", "m-9", time),
     )
     one = suggestions.suggest(change, "local", "2026-11-20T10:00:00Z")
     assert suggestions.to_bytes(one).decode() == EXAMPLES["proposal"]

@@ -60,7 +60,7 @@ class Fix:
 
 
 @dataclass(frozen=True)
-class Task:
+class BenchTask:
     """One line of the file; `prompt` is empty for a memory of something else.
 
     Attributes:
@@ -102,7 +102,7 @@ class Run:
     spent: int
 
 
-def read_tasks(path: Path) -> tuple[Task, ...]:
+def read_tasks(path: Path) -> tuple[BenchTask, ...]:
     """Reads the file.
 
     Raises:
@@ -114,9 +114,9 @@ def read_tasks(path: Path) -> tuple[Task, ...]:
     return found
 
 
-def _task(path: Path, number: int, value: Mapping[str, Any]) -> Task:
+def _task(path: Path, number: int, value: Mapping[str, Any]) -> BenchTask:
     try:
-        task = Task(
+        task = BenchTask(
             str(value["id"]), _texts(value["memory"]), str(value.get("prompt") or ""),
             _files(value.get("files", {})), _files(value.get("tests", {})), _texts(value.get("check", [])),
             tuple(_files(one) for one in value.get("guesses", [])),
@@ -158,7 +158,7 @@ def _plain(text: str) -> str:
 
 
 def run_tasks(
-    tasks: Sequence[Task], folder: Path, environ: Mapping[str, str], say: Callable[[str], None]
+    tasks: Sequence[BenchTask], folder: Path, environ: Mapping[str, str], say: Callable[[str], None]
 ) -> Iterator[Run]:
     """Runs each task in each arm, by the real commands in throw-away repositories.
 
@@ -185,7 +185,7 @@ def run_tasks(
             yield _run(task, arm, ground, ground.hook(task.prompt, f"bench-{number}"))
 
 
-def _run(task: Task, arm: Arm, ground: _Ground, printed: str) -> Run:
+def _run(task: BenchTask, arm: Arm, ground: _Ground, printed: str) -> Run:
     fix = next((one for one in task.fixes if _told(one, _plain(printed))), None)
     plans = [fix.files] if fix else list(task.guesses)
     shown = len("".join([task.prompt, printed, *task.files.values()]).encode())
@@ -244,7 +244,7 @@ class _Ground:
             return said
         return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
-    def check(self, task: Task, files: Files) -> tuple[bool, bytes]:
+    def check(self, task: BenchTask, files: Files) -> tuple[bool, bytes]:
         """Whether a task is solved with these files, and what its check said."""
         shutil.rmtree(self.work, ignore_errors=True)
         for name, text in {**task.files, **files, **task.tests}.items():

@@ -29,7 +29,7 @@ from gitmem.core.text import counted, decode, encode
 from gitmem.core.trailers import Fate, FateKind, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.review import accept, find_dream
-from gitmem.engines.engine import Engine, Step, Tell, untold
+from gitmem.engines.engine import DreamProgress, Engine, Tell, untold
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.git.command import GitCommand
@@ -377,14 +377,14 @@ _REF = "refs/heads/bench"
 
 
 @dataclass(frozen=True)
-class Question:
+class ClaimQuestion:
     """Asks for the memory that a claim is in, in words in which it arrived."""
 
     text: str
     about: Followed
 
 
-class Asked(NamedTuple):
+class PlantedQuestion(NamedTuple):
     """A question, and the memory that has to be found."""
 
     text: str
@@ -392,7 +392,7 @@ class Asked(NamedTuple):
     described: bool
 
 
-def questions(arrived: Iterable[Followed], seed: int) -> list[Question]:
+def questions(arrived: Iterable[Followed], seed: int) -> list[ClaimQuestion]:
     """The questions about claims that arrived."""
     made = []
     for one in arrived:
@@ -400,11 +400,11 @@ def questions(arrived: Iterable[Followed], seed: int) -> list[Question]:
         told = [one.claim.key] if one.described else sentences(one.claim.text)
         fit = [text for text in told if len(terms(text)) >= (1 if one.described else SENTENCE_TERMS)]
         if fit:
-            made.append(Question(" ".join(pick.choice(fit).split()), one))
+            made.append(ClaimQuestion(" ".join(pick.choice(fit).split()), one))
     return made
 
 
-def drawn(asked: Sequence[Question], seed: int, night: int) -> list[Question]:
+def drawn(asked: Sequence[ClaimQuestion], seed: int, night: int) -> list[ClaimQuestion]:
     """Some of the questions whose claims are there, the same for the same seed and night."""
     there = [one for one in asked if one.about.alive]
     if len(there) <= MOST_ASKED:
@@ -412,15 +412,15 @@ def drawn(asked: Sequence[Question], seed: int, night: int) -> list[Question]:
     return random.Random(f"ask {seed} {night}").sample(there, MOST_ASKED)  # noqa: S311 - a draw, no secret
 
 
-def placed(asked: Iterable[Question], *, came: bool = False) -> list[Asked]:
+def placed(asked: Iterable[ClaimQuestion], *, came: bool = False) -> list[PlantedQuestion]:
     """The questions with the memories that their claims are in at present, or arrived in."""
     return [
-        Asked(one.text, path_of(one.about.came if came else one.about.ref), one.about.described)
+        PlantedQuestion(one.text, path_of(one.about.came if came else one.about.ref), one.about.described)
         for one in asked
     ]
 
 
-def ask(files: Files, asked: Iterable[Asked]) -> Figures:
+def ask(files: Files, asked: Iterable[PlantedQuestion]) -> Figures:
     """Asks a tree, through the search that answers recalls: which memories are among the first five."""
     catalog = LooseCatalog()
     hits: dict[bool, list[bool]] = {True: [], False: []}
@@ -525,7 +525,7 @@ class _Run:
     def __init__(self, ground: ThrowAway, engine: Engine, done: Nights, say: Callable[[str], None]) -> None:
         self._ground, self._engine, self._done = ground, engine, done
         self._claims = Claims()
-        self._questions: list[Question] = []
+        self._questions: list[ClaimQuestion] = []
         self._came: dict[str, bytes] = {}
         self._tell = seldom(say)
 
@@ -591,7 +591,7 @@ class _Run:
         self._done.size = (_size(self._came, _listed(self._came)), _size(files))
         self._done.recall = (ask(self._came, placed(there, came=True)), ask(files, placed(there)))
 
-    def _step(self, number: int, step: Step) -> None:
+    def _step(self, number: int, step: DreamProgress) -> None:
         turn = f", request {step.turn} of at most {step.turns}" if step.turn else ""
         self._tell(f"night {number}: {step.phase}{turn}")
 

@@ -28,7 +28,7 @@ from gitmem.core.errors import UsageError
 from gitmem.engines.engine import Engine
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.extract.plan import Rules, plan_extraction
-from gitmem.ledger.knowledge import Known
+from gitmem.ledger.knowledge import KnownMemory
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, Source
 
@@ -190,7 +190,7 @@ def _time(stamp: object) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class Find:
+class FoundChange:
     """What an engine would make of a session.
 
     Attributes:
@@ -223,13 +223,13 @@ class Scored:
     """
 
     name: str
-    right: tuple[tuple[Find, Label], ...]
-    wrong: tuple[Find, ...]
+    right: tuple[tuple[FoundChange, Label], ...]
+    wrong: tuple[FoundChange, ...]
     missed: tuple[Label, ...]
     labels: tuple[Label, ...]
-    violations: tuple[Find, ...]
+    violations: tuple[FoundChange, ...]
     spoken: int
-    wide: tuple[Find, ...] | None = None
+    wide: tuple[FoundChange, ...] | None = None
 
 
 def score(gold: Gold, engine: Engine) -> Scored:
@@ -239,8 +239,8 @@ def score(gold: Gold, engine: Engine) -> Scored:
         EngineError: the engine failed.
     """
     finds, wide = _finds(gold.session, engine)
-    right: list[tuple[Find, Label]] = []
-    wrong: list[Find] = []
+    right: list[tuple[FoundChange, Label]] = []
+    wrong: list[FoundChange] = []
     for find in finds:
         fitting = [label for label in gold.labels if label.holds(find.messages, find.text)]
         taken = [label for _, label in right]
@@ -343,16 +343,18 @@ def _rate(right: int, of: int) -> dict[str, Any]:
     return {"right": right, "of": of, "share": share, "low": round(low, 3), "high": round(high, 3)}
 
 
-def _finds(session: Session, engine: Engine) -> tuple[tuple[Find, ...], tuple[Find, ...] | None]:
+def _finds(
+    session: Session, engine: Engine
+) -> tuple[tuple[FoundChange, ...], tuple[FoundChange, ...] | None]:
     """What would be stored, then what would wait in review, as the flow decides; and the candidates."""
-    plan = plan_extraction(session, (), Known(), engine, Rules())
+    plan = plan_extraction(session, (), KnownMemory(), engine, Rules())
     order = {message.uuid: place for place, message in enumerate(session.messages)}
     uuids = [message.uuid for message in session.messages]
 
-    def find(change: Change, stored: bool) -> Find:
+    def find(change: Change, stored: bool) -> FoundChange:
         first, last = change.origin.first, change.origin.last
         span = uuids[order.get(first, 0) : order.get(last, -1) + 1]
-        return Find(change, tuple(span) or (first, last), stored)
+        return FoundChange(change, tuple(span) or (first, last), stored)
 
     finds = tuple(find(one.change, one in plan.stored) for one in (*plan.stored, *plan.suggested))
     if not isinstance(engine, OfflineEngine):

@@ -36,8 +36,8 @@ from gitmem.git.command import GitCommand, layout
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import Selection, select
-from gitmem.search.index import Catalog, Place
-from gitmem.search.query import Candidate, Source, gather, search
+from gitmem.search.index import Catalog, TreePlace
+from gitmem.search.query import Candidate, RecallSource, gather, search
 from gitmem.search.text import Fields, read_memory
 from gitmem.search.words import terms
 
@@ -117,7 +117,7 @@ def _in_prose(text: str) -> tuple[datetime, bool] | None:
 
 
 @dataclass(frozen=True)
-class Line:
+class CorpusLine:
     """One memory of a corpus.
 
     Attributes:
@@ -148,16 +148,16 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Space:
+class CorpusSpace:
     """Lines that are searched together, in the file's order, and what is asked of them."""
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[CorpusLine, ...]
     queries: tuple[Query, ...]
 
 
 @dataclass(frozen=True)
-class Given:
+class RecallCorpus:
     """What two files hold.
 
     Attributes:
@@ -165,20 +165,20 @@ class Given:
         unread_times: lines with a `time` that means no one moment.
     """
 
-    spaces: tuple[Space, ...]
+    spaces: tuple[CorpusSpace, ...]
     unread_times: int
 
 
-def read_given(corpus: Path, queries: Path) -> Given:
+def read_given(corpus: Path, queries: Path) -> RecallCorpus:
     """Reads a corpus and its queries.
 
     Raises:
         UsageError: a file cannot be read, a line is of another form, or an id is there twice.
     """
-    lines: dict[str, dict[str, Line]] = {}
+    lines: dict[str, dict[str, CorpusLine]] = {}
     unread = 0
     for number, value in objects(corpus, "memories"):
-        line = Line(
+        line = CorpusLine(
             _text(value, "id", corpus, number),
             _text(value, "text", corpus, number),
             _text(value, "name", corpus, number, ""),
@@ -199,10 +199,10 @@ def read_given(corpus: Path, queries: Path) -> Given:
         of[query.id] = query
     names = dict.fromkeys((*lines, *asked))
     spaces = (
-        Space(name, tuple(lines.get(name, {}).values()), tuple(asked.get(name, {}).values()))
+        CorpusSpace(name, tuple(lines.get(name, {}).values()), tuple(asked.get(name, {}).values()))
         for name in names
     )
-    return Given(tuple(spaces), unread)
+    return RecallCorpus(tuple(spaces), unread)
 
 
 def _query(value: Mapping[str, Any], path: Path, number: int) -> Query:
@@ -291,7 +291,7 @@ def read_line(path: str, data: bytes) -> Fields:
 
 
 def build(
-    git: GitCommand, folder: Path, spaces: Sequence[Space]
+    git: GitCommand, folder: Path, spaces: Sequence[CorpusSpace]
 ) -> tuple[GitRepository, tuple[Grown, ...]]:
     """Makes the repository, with one process for all objects.
 
@@ -316,14 +316,14 @@ def build(
     return GitRepository(git, layout(git, folder, git_dir=folder)), tuple(grown)
 
 
-def _by_time(lines: Sequence[Line]) -> Iterator[tuple[int, list[int]]]:
+def _by_time(lines: Sequence[CorpusLine]) -> Iterator[tuple[int, list[int]]]:
     """Numbers of the lines by time, oldest first; one without a time has always been there."""
     order = sorted(range(len(lines)), key=lambda number: lines[number].time or 0)
     for time, numbers in groupby(order, key=lambda number: lines[number].time or 0):
         yield time, list(numbers)
 
 
-def _stream(spaces: Sequence[Space]) -> Iterator[bytes]:
+def _stream(spaces: Sequence[CorpusSpace]) -> Iterator[bytes]:
     """What `git fast-import` reads: the commits of all spaces, marked from 1 on."""
     mark = 0
     for space in spaces:
@@ -339,13 +339,13 @@ def _stream(spaces: Sequence[Space]) -> Iterator[bytes]:
             yield b"\n"
 
 
-def follows(lines: Sequence[Line]) -> list[bool]:
+def follows(lines: Sequence[CorpusLine]) -> list[bool]:
     """Says of each line whether it follows the one before: its context holds what that says."""
     before = ["", *(line.text for line in lines)]
     return [bool(text) and text in line.near for text, line in zip(before, lines, strict=False)]
 
 
-def _sessions(lines: Sequence[Line]) -> list[str]:
+def _sessions(lines: Sequence[CorpusLine]) -> list[str]:
     """The session of each line, for a catalog: the id of the first in its run; alone it has none."""
     following = follows(lines)
     found: list[str] = []
@@ -355,7 +355,7 @@ def _sessions(lines: Sequence[Line]) -> list[str]:
     return found
 
 
-def _blob(line: Line, session: str) -> bytes:
+def _blob(line: CorpusLine, session: str) -> bytes:
     # With its id, a line is a content of its own, whatever others say.
     head = json.dumps({"id": line.id, "name": line.name, "session": session})
     return f"{head}\n{line.text}".encode("utf-8", "replace")
@@ -385,7 +385,7 @@ def seldom(say: Progress) -> Progress:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryOutcome:
     """What came of one query.
 
     Attributes:
@@ -433,13 +433,13 @@ class Measured:
         index_bytes: size of their files, together.
     """
 
-    given: Given
-    asked: list[Asked] = field(default_factory=list)
+    given: RecallCorpus
+    asked: list[QueryOutcome] = field(default_factory=list)
     index_seconds: float = 0.0
     index_bytes: int = 0
 
 
-def measure(given: Given, git: GitCommand, folder: Path, now: int, say: Progress) -> Measured:
+def measure(given: RecallCorpus, git: GitCommand, folder: Path, now: int, say: Progress) -> Measured:
     """Asks every query of its space.
 
     Args:
@@ -473,8 +473,8 @@ def measure(given: Given, git: GitCommand, folder: Path, now: int, say: Progress
 
 
 def _ask_all(
-    measured: Measured, repo: GitRepository, space: Space, history: Grown, folder: Path, now: int
-) -> Iterator[Asked]:
+    measured: Measured, repo: GitRepository, space: CorpusSpace, history: Grown, folder: Path, now: int
+) -> Iterator[QueryOutcome]:
     begun = perf_counter()
     catalog = Catalog.open(folder)
     try:
@@ -495,7 +495,7 @@ def _ask_all(
             chosen = select(found).chosen[:RECALLED]
             ms = 1000 * (perf_counter() - begun)
             missing = tuple(one for one in query.relevant if one not in there)
-            yield Asked(
+            yield QueryOutcome(
                 space.name, query, _ids(space, found), _ids(space, chosen), tuple(there), missing, ms
             )
     finally:
@@ -504,7 +504,7 @@ def _ask_all(
         shutil.rmtree(folder)
 
 
-def _ids(space: Space, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+def _ids(space: CorpusSpace, candidates: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(space.lines[number_of(one.path)].id for one in candidates)
 
 
@@ -624,7 +624,7 @@ def ask_own(workspace: Workspace, say: Callable[[str], None]) -> tuple[Own, ...]
         return tuple(asked)
 
 
-def _ask(sources: Sequence[Source], source: Source, place: Place) -> Own:
+def _ask(sources: Sequence[RecallSource], source: RecallSource, place: TreePlace) -> Own:
     scope = source.scopes[place.ref]
     head = source.catalog.heads(source.repo, [place.blob]).get(place.blob)
     query = (head.description or head.name) if head else ""
@@ -641,7 +641,7 @@ def _ask(sources: Sequence[Source], source: Source, place: Place) -> Own:
     return Own(scope, place.path, query, rank, False, _why(query, place, candidates, selection))
 
 
-def _why(query: str, place: Place, candidates: Sequence[Candidate], selection: Selection) -> str:
+def _why(query: str, place: TreePlace, candidates: Sequence[Candidate], selection: Selection) -> str:
     if not terms(query):
         return "its description has no word that could be looked for"
     left = next((one for one in selection.left if _is(one.candidate, place)), None)
@@ -655,5 +655,5 @@ def _why(query: str, place: Place, candidates: Sequence[Candidate], selection: S
     return f"{len(candidates)} others match better: {', '.join(one.path for one in candidates[:AHEAD])}, …"
 
 
-def _is(candidate: Candidate, place: Place) -> bool:
+def _is(candidate: Candidate, place: TreePlace) -> bool:
     return candidate.ref == place.ref and candidate.path == place.path

@@ -40,7 +40,7 @@ _OURS = b"// This file is gitmem's"
 
 
 @dataclass(frozen=True)
-class Place:
+class HookFile:
     """A hook file, and what of it is remembered where.
 
     Attributes:
@@ -78,7 +78,7 @@ class HookPlan:
         joins: whether a file that others use already is noted to be used here, too.
     """
 
-    place: Place
+    place: HookFile
     before: bytes | None
     after: bytes | None
     exclude: str = ""
@@ -112,13 +112,13 @@ class HookPlan:
         return f"{verb} {self.path} ({self.place.client.title}){wide if self.place.user else ''}"
 
 
-def tree_place(client: Client, worktree: Path, common_dir: Path) -> Place:
+def tree_place(client: Client, worktree: Path, common_dir: Path) -> HookFile:
     """The hook file of a work tree."""
     state, exclude = common_dir / "gitmem", common_dir / "info" / "exclude"
-    return Place(client, worktree / client.file, worktree, state, exclude)
+    return HookFile(client, worktree / client.file, worktree, state, exclude)
 
 
-def own_place(client: Client, folder: Path, data: Path, common_dir: Path) -> Place:
+def own_place(client: Client, folder: Path, data: Path, common_dir: Path) -> HookFile:
     """The hook file in the person's home, which serves all repositories.
 
     Args:
@@ -126,10 +126,10 @@ def own_place(client: Client, folder: Path, data: Path, common_dir: Path) -> Pla
         data: gitmem's private folder, which holds its record.
         common_dir: the repository that asks for it.
     """
-    return Place(client, folder / client.own_file, folder, data / "state", None, str(common_dir))
+    return HookFile(client, folder / client.own_file, folder, data / "state", None, str(common_dir))
 
 
-def plan_hooks(place: Place, argv: Sequence[str], tracked: bool) -> HookPlan:
+def plan_hooks(place: HookFile, argv: Sequence[str], tracked: bool) -> HookPlan:
     """Plans adding the hooks.
 
     Args:
@@ -172,7 +172,7 @@ def plan_hooks(place: Place, argv: Sequence[str], tracked: bool) -> HookPlan:
     return HookPlan(place, before, after, exclude, pristine=pristine, joins=joins)
 
 
-def plan_removal(place: Place, argv: Sequence[str]) -> HookPlan:
+def plan_removal(place: HookFile, argv: Sequence[str]) -> HookPlan:
     """Plans taking gitmem's hooks out, whichever gitmem put them in.
 
     Raises:
@@ -238,7 +238,7 @@ def apply_hooks(plan: HookPlan) -> None:
         ) from error
 
 
-def is_tracked(place: Place, workspace: Workspace) -> bool:
+def is_tracked(place: HookFile, workspace: Workspace) -> bool:
     """Whether the code tracks a work tree's hook file."""
     if not place.exclude:
         return False
@@ -287,7 +287,7 @@ def command(client: Client, argv: Sequence[str], event: str) -> str:
     return f"{shlex.join([*argv, 'hook', client.name, event])} {' '.join(FAIL_OPEN)}"
 
 
-def installed(place: Place, argv: Sequence[str]) -> bool:
+def installed(place: HookFile, argv: Sequence[str]) -> bool:
     """Whether all hooks are there as this installation would put them.
 
     Raises:
@@ -306,7 +306,7 @@ def carries(worktree: Path) -> bool:
     Only a client that shows its agent the memory folder counts: what is told is to be written there.
     """
     for client in CLIENTS.values():
-        place = Place(client, worktree / client.file, worktree, worktree)
+        place = HookFile(client, worktree / client.file, worktree, worktree)
         with suppress(RepositoryError):
             events = (client.events[event].means for event, *_ in entries_of(place))
             if client.loads_memory and "UserPromptSubmit" in events:
@@ -314,7 +314,7 @@ def carries(worktree: Path) -> bool:
     return False
 
 
-def entries_of(place: Place) -> Iterator[tuple[str, int, int, Mapping[str, Any], Any]]:
+def entries_of(place: HookFile) -> Iterator[tuple[str, int, int, Mapping[str, Any], Any]]:
     """Our entries as they stand: event, place of the group, place in it, the entry, the group's matcher.
 
     Raises:
@@ -328,7 +328,7 @@ def entries_of(place: Place) -> Iterator[tuple[str, int, int, Mapping[str, Any],
                     yield event, number, at, entry, group.get("matcher")
 
 
-def stands_in(place: Place) -> bool:
+def stands_in(place: HookFile) -> bool:
     """Whether a hook file is there that has hooks of gitmem, whichever gitmem put them in.
 
     Raises:
@@ -437,7 +437,7 @@ def _is_group(group: Any) -> bool:
     return isinstance(group, dict) and isinstance(group.get("hooks"), list)
 
 
-def _parse(place: Place, data: bytes | None) -> dict[str, Any]:
+def _parse(place: HookFile, data: bytes | None) -> dict[str, Any]:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) != len(pairs):
             raise ValueError("a key stands twice")
@@ -483,13 +483,13 @@ def _dump(settings: dict[str, Any], like: bytes | None) -> bytes:
     return b"\xef\xbb\xbf" + data if (like or b"").startswith(b"\xef\xbb\xbf") else data
 
 
-def _between(place: Place) -> list[Path]:
+def _between(place: HookFile) -> list[Path]:
     """The folders between a file and its anchor, the nearest first; of the person's own it is one, too."""
     parents = [one for one in place.path.parents if one.is_relative_to(place.anchor)]
     return parents if place.user else [one for one in parents if one != place.anchor]
 
 
-def _read(place: Place) -> bytes | None:
+def _read(place: HookFile) -> bytes | None:
     for path in (*_between(place), place.path):
         if path.is_symlink():
             raise RepositoryError(

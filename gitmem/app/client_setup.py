@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitmem.app.client_hooks import (
+    HookFile,
     HookPlan,
-    Place,
     apply_hooks,
     clients_of,
     is_tracked,
@@ -91,7 +91,7 @@ def plan_clients(
 
 def place_of(
     workspace: Workspace, environ: Mapping[str, str], client: Client, *, named: bool = False
-) -> Place:
+) -> HookFile:
     """The hook file of a client that counts here: the work tree's, and the person's own only where the code
     tracks that and they named the client, now or before."""
     common = workspace.layout.common_dir
@@ -168,7 +168,7 @@ def plan_clients_removal(workspace: Workspace, argv: Sequence[str]) -> tuple[Hoo
     return tuple(plan for plan in found if plan.changes)
 
 
-def _own_places(workspace: Workspace) -> Iterator[Place]:
+def _own_places(workspace: Workspace) -> Iterator[HookFile]:
     """The files in the person's home that this repository uses."""
     data, common = workspace.around.data, workspace.layout.common_dir
     for path, known in read_record(data / "state").items():

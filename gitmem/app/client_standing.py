@@ -16,7 +16,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from gitmem.app.client_hooks import Place, entries_of, installed, record_path
+from gitmem.app.client_hooks import HookFile, entries_of, installed, record_path
 from gitmem.app.client_setup import hooked_clients, place_of
 from gitmem.app.clients import Client
 from gitmem.core.errors import RepositoryError
@@ -31,7 +31,7 @@ _DEEP = 4
 
 
 @dataclass(frozen=True)
-class Looked:
+class ClientFacts:
     """What a look at the clients follows from: files, there or not, and variables of the environment."""
 
     files: list[Path] = field(default_factory=list)
@@ -59,7 +59,7 @@ def client_standings(
     environ: Mapping[str, str],
     argv: Sequence[str],
     root: Path = Path("/"),
-    looked: Looked | None = None,
+    looked: ClientFacts | None = None,
 ) -> tuple[ClientStanding, ...]:
     """What keeps hooks from running, of the clients that have them here.
 
@@ -68,7 +68,7 @@ def client_standings(
         root: where an administrator's files are looked for.
         looked: is told what this follows from.
     """
-    looked = looked or Looked()
+    looked = looked or ClientFacts()
     looked.files.extend([record_path(workspace.state), record_path(workspace.around.data / "state")])
     found: list[ClientStanding] = []
     for client in hooked_clients(workspace):
@@ -107,7 +107,7 @@ def _overridden(client: Client, root: Path) -> Iterator[ClientStanding]:
             )
 
 
-def _off(client: Client, place: Place, folder: Path) -> Iterator[ClientStanding]:
+def _off(client: Client, place: HookFile, folder: Path) -> Iterator[ClientStanding]:
     *keys, off = client.switch or ("", None)
     tree = [] if place.user else [place.anchor / client.folder / client.settings, place.path]
     for path in dict.fromkeys([folder / client.settings, *tree]):
@@ -123,7 +123,7 @@ def _off(client: Client, place: Place, folder: Path) -> Iterator[ClientStanding]
             yield ClientStanding(client, "off", what, f"{client.programs[0]}, then /hooks enable {ours}")
 
 
-def _untrusted(client: Client, place: Place, folder: Path) -> Iterator[ClientStanding]:
+def _untrusted(client: Client, place: HookFile, folder: Path) -> Iterator[ClientStanding]:
     """Codex runs only hooks whose very definition a person has seen, in a project that they trust."""
     config = _settings(folder / client.settings)
     if not place.user:
@@ -175,7 +175,7 @@ def trusted_hash(event: str, entry: Mapping[str, Any], matcher: object) -> str:
 
 
 def _old(
-    workspace: Workspace, environ: Mapping[str, str], client: Client, looked: Looked
+    workspace: Workspace, environ: Mapping[str, str], client: Client, looked: ClientFacts
 ) -> Iterator[ClientStanding]:
     program = find_program(client.programs, workspace, environ)
     if program:  # what npm puts in its place has another time

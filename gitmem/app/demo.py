@@ -133,7 +133,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Step:
+class DemoCommand:
     """One command of the demo.
 
     Attributes:
@@ -152,7 +152,7 @@ class Step:
     works: bool = False
 
 
-Check = Callable[[Stage, Step, str], None]
+Check = Callable[[Stage, DemoCommand, str], None]
 """Looks at what a step did: the stage, the step, and what its command wrote."""
 
 
@@ -217,85 +217,85 @@ def write_document(you: Person) -> None:
 
 
 STEPS = (
-    Step("git mem init -y", "Start keeping memory in a repository. Nothing leaves the machine."),
-    Step(
+    DemoCommand("git mem init -y", "Start keeping memory in a repository. Nothing leaves the machine."),
+    DemoCommand(
         'git commit -q -am "List the orders of a day"',
         "A session with the agent was recorded; the next commit teaches what was said in it.",
         before=record_session,
         works=True,
     ),
-    Step("git mem log"),
-    Step("git mem recall staging data", "A prompt, or a question, recalls it."),
-    Step(
+    DemoCommand("git mem log"),
+    DemoCommand("git mem recall staging data", "A prompt, or a question, recalls it."),
+    DemoCommand(
         "git mem review",
         "What nobody plainly asked to be remembered waits for you.",
         learns=r"^(?P<suggestion>s-\w+)",
     ),
-    Step("git mem review accept {suggestion}"),
-    Step(
+    DemoCommand("git mem review accept {suggestion}"),
+    DemoCommand(
         f'git mem remember "Deploys go out on Tuesdays." {DEPLOYS}',
         "Tell it something yourself, change your mind, take that back.",
     ),
-    Step("git mem forget deploy-day"),
-    Step("git mem undo"),
-    Step(
+    DemoCommand("git mem forget deploy-day"),
+    DemoCommand("git mem undo"),
+    DemoCommand(
         "git mem save",
         "The agent wrote the same thing down twice, and an index line that leads nowhere.",
         before=write_twins,
         learns=r"git mem undo (?P<before_dream>\w+)",
     ),
-    Step(
+    DemoCommand(
         "git mem dream --force",
         "A dream proposes; nothing changes before you accept.",
         learns=r"dream (?P<dream>d-\w+)[\s\S]*Merge (?P<twin>\S+) into",
     ),
-    Step("git mem review show {dream}"),
-    Step("git mem review accept {dream}"),
-    Step(
+    DemoCommand("git mem review show {dream}"),
+    DemoCommand("git mem review accept {dream}"),
+    DemoCommand(
         "git mem restore {twin} --at {before_dream}",
         "Any earlier state comes back as a new commit.",
     ),
-    Step(
+    DemoCommand(
         "git mem list",
         "What has to hold always becomes a rule in the code, which you commit.",
         learns=r"(?P<standing>\S*mock-database\S*)",
     ),
-    Step("git mem promote {standing} -y"),
-    Step("git add CLAUDE.md"),
-    Step("git commit -q -F .git/gitmem/promotion.txt", works=True),
-    Step(
+    DemoCommand("git mem promote {standing} -y"),
+    DemoCommand("git add CLAUDE.md"),
+    DemoCommand("git commit -q -F .git/gitmem/promotion.txt", works=True),
+    DemoCommand(
         'git commit -q -m "Name the module after what it holds"',
         "A document of the code named a file that you renamed: it is put right on a branch.",
         before=write_document,
         works=True,
     ),
-    Step("git mem review"),
-    Step("git merge -q gitmem/docs"),
-    Step(
+    DemoCommand("git mem review"),
+    DemoCommand("git merge -q gitmem/docs"),
+    DemoCommand(
         "git mem snapshot create",
         "Project memory travels with the code as a snapshot; a teammate's clone starts from it.",
     ),
-    Step("git add .claude/agent-memory-snapshots"),
-    Step('git commit -q -m "Add what the agent knows"'),
-    Step("git push -q origin main"),
-    Step("git clone -q ../remote.git app", mate=True),
-    Step("git mem init -y", mate=True),
-    Step("git mem share --mode direct -y", "Or share it through a branch of the remote."),
-    Step("git mem sync -y"),
-    Step("git mem share --mode direct -y", mate=True),
-    Step("git mem sync -y", mate=True),
-    Step(
+    DemoCommand("git add .claude/agent-memory-snapshots"),
+    DemoCommand('git commit -q -m "Add what the agent knows"'),
+    DemoCommand("git push -q origin main"),
+    DemoCommand("git clone -q ../remote.git app", mate=True),
+    DemoCommand("git mem init -y", mate=True),
+    DemoCommand("git mem share --mode direct -y", "Or share it through a branch of the remote."),
+    DemoCommand("git mem sync -y"),
+    DemoCommand("git mem share --mode direct -y", mate=True),
+    DemoCommand("git mem sync -y", mate=True),
+    DemoCommand(
         f'git mem remember "Deploys go out on Wednesdays." {DEPLOYS}',
         "Both change the same claim: neither is lost, and a person decides.",
     ),
-    Step(f'git mem remember "Deploys go out on Thursdays." {DEPLOYS}', mate=True),
-    Step("git mem sync -y"),
-    Step("git mem sync -y", mate=True),
-    Step("git mem review show x-", mate=True, learns=r"(?P<theirs>\d+)\. .*Thursdays"),
-    Step("git mem review accept x- {theirs}", mate=True),
-    Step("git mem sync -y", mate=True),
-    Step("git mem sync -y"),
-    Step("git mem status", "Where it stands."),
+    DemoCommand(f'git mem remember "Deploys go out on Thursdays." {DEPLOYS}', mate=True),
+    DemoCommand("git mem sync -y"),
+    DemoCommand("git mem sync -y", mate=True),
+    DemoCommand("git mem review show x-", mate=True, learns=r"(?P<theirs>\d+)\. .*Thursdays"),
+    DemoCommand("git mem review accept x- {theirs}", mate=True),
+    DemoCommand("git mem sync -y", mate=True),
+    DemoCommand("git mem sync -y"),
+    DemoCommand("git mem status", "Where it stands."),
 )
 
 
@@ -303,7 +303,7 @@ def run_demo(
     environ: Mapping[str, str],
     show: Show,
     keep: Path | None = None,
-    steps: Sequence[Step] = STEPS,
+    steps: Sequence[DemoCommand] = STEPS,
     check: Check = lambda *_: None,
 ) -> None:
     """Runs the demo in a throw-away folder.
@@ -347,7 +347,7 @@ def run_demo(
         show(f"kept in {folder}")
 
 
-def _take(stage: Stage, step: Step, show: Show, check: Check) -> None:
+def _take(stage: Stage, step: DemoCommand, show: Show, check: Check) -> None:
     person = stage.mate if step.mate else stage.you
     if step.title:
         show("")

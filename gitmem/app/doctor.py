@@ -10,10 +10,10 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gitmem.app.client_hooks import Place, apply_hooks, is_tracked, plan_hooks
+from gitmem.app.client_hooks import HookFile, apply_hooks, is_tracked, plan_hooks
 from gitmem.app.client_setup import hooked_clients, plan_clients
 from gitmem.app.client_standing import client_standings
-from gitmem.app.doctor_memory import Finding, Patient, check_objects, check_refs, check_trees
+from gitmem.app.doctor_memory import Damage, Patient, check_objects, check_refs, check_trees
 from gitmem.app.doctor_state import check_catalogs, check_locks, check_records, check_worker
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
@@ -32,7 +32,7 @@ from gitmem.ledger.workspace import LIVE_FOLDERS, SHARED_REF, Workspace
 from gitmem.transcripts.privacy import ignoring
 
 
-def check_settings(patient: Patient) -> list[Finding]:
+def check_settings(patient: Patient) -> list[Damage]:
     """Looks for values that mean nothing."""
     workspace = patient.workspace
     where = workspace.layout.common_dir
@@ -44,22 +44,22 @@ def check_settings(patient: Patient) -> list[Finding]:
             what = f"gitmem.{name} is {value!r}, which means nothing"
             write = f"git config gitmem.{name} {DEFAULTS[name]}"
             write = "git mem engine set offline" if name == "engine" else write
-            found.append(Finding("setting", what, f"set it to one of {', '.join(allowed)}: {write}"))
+            found.append(Damage("setting", what, f"set it to one of {', '.join(allowed)}: {write}"))
     settings = Settings(values)
     for number in ("extractEvery", "maxRuns", "maxTokens"):
         try:
             settings.number(number)
         except UsageError as error:
-            found.append(Finding("setting", error.message, error.hint))
+            found.append(Damage("setting", error.message, error.hint))
     try:
         ignoring(settings.all("ignore"))
     except UsageError as error:
         what = f"{error.message}; nothing is learned from sessions until it is mended"
-        found.append(Finding("setting", what, error.hint))
+        found.append(Damage("setting", what, error.hint))
     return found
 
 
-def check_signing(patient: Patient) -> list[Finding]:
+def check_signing(patient: Patient) -> list[Damage]:
     """Looks whether signatures can be checked, and made, where settings want that."""
     from gitmem.git.commit_signatures import sign_trial
     from gitmem.ledger.signatures import find_signers, trusts  # few settings want it
@@ -68,24 +68,24 @@ def check_signing(patient: Patient) -> list[Finding]:
     found = []
     if trusts(workspace) and (signers := find_signers(workspace)).trouble:
         what = f"no signature of shared memory can be checked: {signers.trouble}"
-        found.append(Finding("signing", what, signers.remedy))
+        found.append(Damage("signing", what, signers.remedy))
     if why := sign_trial(workspace.git, workspace.layout.common_dir):
         what = f"commit.gpgSign is set, and memory lands unsigned: {why}"
         mend = "add the key to ssh-agent; gitmem asks for no passphrase, and signs with SSH keys alone"
-        found.append(Finding("signing", what, mend))
+        found.append(Damage("signing", what, mend))
     return found
 
 
-def check_engine(patient: Patient) -> list[Finding]:
+def check_engine(patient: Patient) -> list[Damage]:
     """Looks whether the engine in force can run."""
     chosen = choice_for(patient.workspace, patient.edges)
     return [
-        Finding("engine", f"the engine {chosen.engine} cannot run: {lack.what}", lack.remedy)
+        Damage("engine", f"the engine {chosen.engine} cannot run: {lack.what}", lack.remedy)
         for lack in chosen.missing
     ]
 
 
-def check_private_repository(patient: Patient) -> list[Finding]:
+def check_private_repository(patient: Patient) -> list[Damage]:
     """Looks whether the private repository is there, and closed to others."""
     workspace = patient.workspace
     path = workspace.private_path
@@ -101,7 +101,7 @@ def check_private_repository(patient: Patient) -> list[Finding]:
             count = sum(len(one.written) for one in saved)
             return f"made {path}, with {counted(count, 'commit')} from live directories"
 
-        return [Finding("private-repository", f"{path} is missing", mend, make, asks=True)]
+        return [Damage("private-repository", f"{path} is missing", mend, make, asks=True)]
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode == 0o700:
         return []
@@ -111,10 +111,10 @@ def check_private_repository(patient: Patient) -> list[Finding]:
         return f"{path} has mode 0700"
 
     what = f"{path} has mode {mode:04o}: others may get in"
-    return [Finding("private-repository", what, "set mode 0700", close)]
+    return [Damage("private-repository", what, "set mode 0700", close)]
 
 
-def check_state(patient: Patient) -> list[Finding]:
+def check_state(patient: Patient) -> list[Damage]:
     """Looks whether the state folder is there: without it every command takes `init` for never run."""
     state = patient.workspace.state
     if state.is_dir():
@@ -124,10 +124,10 @@ def check_state(patient: Patient) -> list[Finding]:
         state.mkdir(parents=True, exist_ok=True)
         return f"made {state}"
 
-    return [Finding("state-folder", f"{state} is missing", "make it anew", make)]
+    return [Damage("state-folder", f"{state} is missing", "make it anew", make)]
 
 
-def check_hooks(patient: Patient) -> list[Finding]:
+def check_hooks(patient: Patient) -> list[Damage]:
     """Looks at git's hooks and drivers, and those of the clients that are here, as `init` would."""
     workspace = patient.workspace
     common = workspace.layout.common_dir
@@ -144,7 +144,7 @@ def _starts(patient: Patient) -> tuple[str, ...]:
     return Launcher(patient.workspace.around.data).argv
 
 
-def _launcher(patient: Patient) -> Iterator[Finding]:
+def _launcher(patient: Patient) -> Iterator[Damage]:
     launcher = Launcher(patient.workspace.around.data)
     if launcher.works and launcher.missed is None:
         return
@@ -154,10 +154,10 @@ def _launcher(patient: Patient) -> Iterator[Finding]:
         return f"wrote {launcher.path}"
 
     what = f"{launcher.path}, by which hooks find gitmem, is missing, or starts one that is gone"
-    yield Finding("launcher", what, "have it start this gitmem", write, asks=True)
+    yield Damage("launcher", what, "have it start this gitmem", write, asks=True)
 
 
-def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
+def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Damage]:
     git = patient.workspace.git
     setup = read_setup(git, top)
     wrong = [one for one in inspect_git_hooks(common, _starts(patient), setup) if one.standing != "ours"]
@@ -172,10 +172,10 @@ def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Finding]:
 
         what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
         mend = "; ".join(dict.fromkeys(str(action) for action in can))
-        yield Finding("git-hooks", what, mend, install, asks=True)
+        yield Damage("git-hooks", what, mend, install, asks=True)
     if by_hand:
         what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
-        yield Finding("git-hooks", what, "; ".join(str(action) for action in by_hand))
+        yield Damage("git-hooks", what, "; ".join(str(action) for action in by_hand))
 
 
 def _told(standing: str) -> str:
@@ -186,27 +186,27 @@ def _told(standing: str) -> str:
     }.get(standing, standing)
 
 
-def _client_hooks(patient: Patient) -> Iterator[Finding]:
+def _client_hooks(patient: Patient) -> Iterator[Damage]:
     workspace, environ = patient.workspace, patient.edges.environ
     for wanted in plan_clients(workspace, environ, _starts(patient), only=hooked_clients(workspace)):
         client = wanted.place.client
         kind = f"{client.name}-hooks"
         if wanted.by_hand:
-            yield Finding(kind, f"{client.title}'s hooks: {wanted.path} cannot be changed", wanted.by_hand)
+            yield Damage(kind, f"{client.title}'s hooks: {wanted.path} cannot be changed", wanted.by_hand)
         elif wanted.after != wanted.before:
 
-            def install(place: Place = wanted.place) -> str:
+            def install(place: HookFile = wanted.place) -> str:
                 apply_hooks(plan_hooks(place, _starts(patient), is_tracked(place, workspace)))
                 return f"added hooks to {place.path}"
 
             what = f"{client.title}'s hooks are not all in {wanted.path}"
-            yield Finding(kind, what, str(wanted), install, asks=True)
+            yield Damage(kind, what, str(wanted), install, asks=True)
     for one in client_standings(workspace, environ, _starts(patient)):
         if one.kind != "missing":
-            yield Finding(f"{one.client.name}-hooks", one.what, one.remedy)
+            yield Damage(f"{one.client.name}-hooks", one.what, one.remedy)
 
 
-def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:
+def _git_merge(patient: Patient, common: Path) -> Iterator[Damage]:
     git = patient.workspace.git
     wanted = plan_merge_setup(git, common, _starts(patient))
     if wanted.changes:
@@ -216,12 +216,12 @@ def _git_merge(patient: Patient, common: Path) -> Iterator[Finding]:
             return "git merges and shows memory claim by claim"
 
         what = "git merges memory as text here: gitmem's drivers are missing, or an older gitmem's"
-        yield Finding("git-merge", what, str(wanted), install, asks=True)
+        yield Damage("git-merge", what, str(wanted), install, asks=True)
     if wanted.by_hand:
-        yield Finding("git-merge", "git's attributes cannot be changed", wanted.by_hand)
+        yield Damage("git-merge", "git's attributes cannot be changed", wanted.by_hand)
 
 
-def check_project_id(patient: Patient) -> list[Finding]:
+def check_project_id(patient: Patient) -> list[Damage]:
     """Looks for other repositories on this machine that use this one's name in the private repository."""
     workspace = patient.workspace
     mine = _origin(patient, workspace.layout.common_dir)
@@ -234,7 +234,7 @@ def check_project_id(patient: Patient) -> list[Finding]:
                 f"{top} has another origin and the same gitmem.projectId, {told}: both share local memory"
             )
             advice = f"name one of them anew: git config gitmem.projectId {told}-2, then git mem init"
-            found.append(Finding("project-id", what, advice))
+            found.append(Damage("project-id", what, advice))
     return found
 
 
@@ -254,7 +254,7 @@ def _origin(patient: Patient, folder: Path) -> str:
     return normalise_url(url, folder) if url else ""
 
 
-CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (
+CHECKS: tuple[Callable[[Patient], Sequence[Damage]], ...] = (
     check_settings,
     check_engine,
     check_signing,
@@ -273,7 +273,7 @@ CHECKS: tuple[Callable[[Patient], Sequence[Finding]], ...] = (
 """In the order in which their mends build on one another."""
 
 
-def plan(workspace: Workspace, edges: Edges) -> tuple[Finding, ...]:
+def plan(workspace: Workspace, edges: Edges) -> tuple[Damage, ...]:
     """Finds what is wrong; nothing is written.
 
     Raises:
@@ -282,17 +282,17 @@ def plan(workspace: Workspace, edges: Edges) -> tuple[Finding, ...]:
     if not workspace.settings.get("projectId"):
         raise RepositoryError(f"{workspace.layout.worktree} has no gitmem memory yet", "Run: git mem init")
     patient = _patient(_usable(workspace), edges)
-    found: list[Finding] = []
+    found: list[Damage] = []
     for check in CHECKS:
         try:
             found += check(patient)
         except (GitmemError, OSError) as error:
             hint = error.hint if isinstance(error, GitmemError) else ""
-            found.append(Finding("unreadable", str(error), hint or "see what git says: git fsck"))
+            found.append(Damage("unreadable", str(error), hint or "see what git says: git fsck"))
     return tuple(found)
 
 
-def carry_out(finding: Finding) -> str:
+def carry_out(finding: Damage) -> str:
     """Mends one; returns what was done.
 
     Raises:

@@ -30,13 +30,13 @@ from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObje
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import Tip, check_format, is_memory, root_name, root_objects
-from gitmem.ledger.layout import Record, blob_name, displaced_files, read_record
+from gitmem.ledger.layout import LayoutRecord, blob_name, displaced_files, read_record
 from gitmem.ledger.working_copy import scan
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
 
 
 @dataclass(frozen=True)
-class Finding:
+class Damage:
     """One thing that is not as it should be.
 
     Attributes:
@@ -95,7 +95,7 @@ class Broken:
     commit: str
 
 
-class Walk:
+class ObjectWalk:
     """Reads every object that commits reach, each once."""
 
     def __init__(self, repo: Repository, sound: Iterable[str] = ()) -> None:
@@ -166,7 +166,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Standing:
+class RefState:
     """Where a ref is: `memory`, `gone`, `odd` with the reason why it is no memory, or `damaged`.
 
     Attributes:
@@ -178,17 +178,17 @@ class Standing:
     why: str = ""
 
 
-def stand(workspace: Workspace, scope: Scope) -> Standing:
+def stand(workspace: Workspace, scope: Scope) -> RefState:
     """Tells whether a scope's ref holds memory."""
     repo = scope.repo
     try:
         oid = repo.ref(scope.ref)
     except RepositoryError as error:
-        return Standing("odd", None, f"cannot be read ({error.message})")
+        return RefState("odd", None, f"cannot be read ({error.message})")
     if oid is None:
         loose = repo.git_dir / scope.ref
         return (
-            Standing("odd", None, "is no ref but a damaged file") if loose.is_file() else Standing("gone")
+            RefState("odd", None, "is no ref but a damaged file") if loose.is_file() else RefState("gone")
         )
     kind = _kind(workspace, repo, oid)
     if kind != "commit":
@@ -197,17 +197,17 @@ def stand(workspace: Workspace, scope: Scope) -> Standing:
             if kind
             else f"points at {oid[:12]}, which is missing"
         )
-        return Standing("odd", oid, f"{told} and no memory")
+        return RefState("odd", oid, f"{told} and no memory")
     if not is_readable(repo, oid):
-        return Standing("odd", oid, f"points at {oid[:12]}, which is damaged")
+        return RefState("odd", oid, f"points at {oid[:12]}, which is damaged")
     if not is_memory(repo, oid):
-        return Standing("odd", oid, f"points at {oid[:12]}, a commit that is no memory")
+        return RefState("odd", oid, f"points at {oid[:12]}, a commit that is no memory")
     if not is_usable(repo, oid):
-        return Standing("damaged", oid, f"points at {oid[:12]}, of which a folder cannot be read")
-    return Standing("memory", oid)
+        return RefState("damaged", oid, f"points at {oid[:12]}, of which a folder cannot be read")
+    return RefState("memory", oid)
 
 
-def scope_of(workspace: Workspace, record: Record, state: Path) -> ScopeName | None:
+def scope_of(workspace: Workspace, record: LayoutRecord, state: Path) -> ScopeName | None:
     """The scope of a record's folder, by where it is; None for a folder of another repository."""
     path = Path(record.path)
     if workspace.auto_memory is not None and path == workspace.auto_memory:
@@ -276,7 +276,7 @@ MESSAGE = "gitmem doctor: brought back"
 
 
 @dataclass(frozen=True)
-class Choice:
+class RefCandidate:
     """What a ref is brought back to.
 
     Attributes:
@@ -289,16 +289,16 @@ class Choice:
     apart: tuple[str, ...] = ()
 
 
-def check_refs(patient: Patient) -> list[Finding]:
+def check_refs(patient: Patient) -> list[Damage]:
     """Looks at the ref of each scope."""
     found = [finding for scope in patient.scopes for finding in _check(patient, scope)]
     if patient.workspace.code.ref(IN_THE_WAY) is not None:
         what = "a branch named gitmem is in the way of the branch gitmem/project"
-        found.append(Finding("branch-in-the-way", what, "rename it: git branch -m gitmem gitmem-old"))
+        found.append(Damage("branch-in-the-way", what, "rename it: git branch -m gitmem gitmem-old"))
     return found
 
 
-def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
+def _check(patient: Patient, scope: Scope) -> Iterator[Damage]:
     repo = scope.repo
     standing = stand(patient.workspace, scope)
     if standing.state == "memory":
@@ -314,7 +314,7 @@ def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
         what = f"{scope.ref} is missing, but {shown[0].source} shows it at {shown[0].oid[:12]}"
     choice = _choose(repo, shown)
 
-    def to(chosen: Choice) -> str:
+    def to(chosen: RefCandidate) -> str:
         kept = "" if gone else f"; what was there is {_displace(patient, scope, standing)}"
         _keep(patient, repo, chosen.apart)
         move_ref(repo, scope.ref, chosen.best.oid, None if gone else repo.ref(scope.ref), MESSAGE)
@@ -325,7 +325,7 @@ def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
         mend = (
             "no sound commit of it is left here; fetch one from a backup or clone, or begin anew from what"
         )
-        yield Finding(kind, what, f"{mend} stands in live directories: git mem save")
+        yield Damage(kind, what, f"{mend} stands in live directories: git mem save")
         return
     if choice is None:
 
@@ -340,7 +340,7 @@ def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
 
         mend = "no sound commit of it is left here: put it aside, so that the next save begins it anew from"
         mend += " what stands in live directories (a backup or clone may have more)"
-        yield Finding(kind, what, mend, begin_anew, asks=True)
+        yield Damage(kind, what, mend, begin_anew, asks=True)
         return
     mend = f"bring back {choice.best.oid[:12]} ({repo.commit(choice.best.oid).subject})"
     mend += f", from {choice.best.source}"
@@ -358,10 +358,10 @@ def _check(patient: Patient, scope: Scope) -> Iterator[Finding]:
 
     # Git deletes a log with its ref: where the log still is, nobody meant to delete the ref.
     asks = gone and not (repo.git_dir / "logs" / scope.ref).is_file()
-    yield Finding(kind, what, mend, put_back, asks or damaged)
+    yield Damage(kind, what, mend, put_back, asks or damaged)
 
 
-def _choose(repo: Repository, shown: Sequence[Evidence]) -> Choice | None:
+def _choose(repo: Repository, shown: Sequence[Evidence]) -> RefCandidate | None:
     """The newest commit that exists whole; one that exists in part where none does.
 
     The log's word comes first: what the ref was moved away from is not brought back. Other refs count
@@ -374,10 +374,10 @@ def _choose(repo: Repository, shown: Sequence[Evidence]) -> Choice | None:
         heads = [one for one in sound if not any(_holds(repo, other, one) for other in sound)]
         heads.sort(key=lambda one: (-one.rank, repo.commit(one.oid).committer.time), reverse=True)
         if heads:
-            return Choice(heads[0], True, tuple(one.oid for one in heads[1:]))
+            return RefCandidate(heads[0], True, tuple(one.oid for one in heads[1:]))
     for one in shown:
         if is_usable(repo, one.oid) and is_memory(repo, one.oid):
-            return Choice(one, False)
+            return RefCandidate(one, False)
     return None
 
 
@@ -391,7 +391,7 @@ def _sound(repo: Repository, candidates: Sequence[Evidence]) -> list[Evidence]:
         if enough or one.oid in known | tried or len(tried) == TRIED:
             continue
         tried.add(one.oid)
-        walk = Walk(repo, known)
+        walk = ObjectWalk(repo, known)
         walk.reach(one.oid)
         if not walk.broken and is_memory(repo, one.oid):
             known |= walk.seen
@@ -403,7 +403,7 @@ def _holds(repo: Repository, newer: Evidence, older: Evidence) -> bool:
     return newer.oid != older.oid and repo.is_ancestor(older.oid, newer.oid)
 
 
-def _displace(patient: Patient, scope: Scope, standing: Standing) -> str:
+def _displace(patient: Patient, scope: Scope, standing: RefState) -> str:
     """Takes away what cannot be moved as a ref; returns how it is kept."""
     repo, git = scope.repo, patient.workspace.git
     linked = git.run(["symbolic-ref", "-q", scope.ref], git_dir=repo.git_dir, check=False).text
@@ -468,11 +468,11 @@ NAMED = 5
 """Files that are named in a line about many."""
 
 
-def check_objects(patient: Patient) -> list[Finding]:
+def check_objects(patient: Patient) -> list[Damage]:
     """Walks all that memory refs reach."""
-    found: list[Finding] = []
+    found: list[Damage] = []
     for repo, state in patient.repositories:
-        walk = Walk(repo)
+        walk = ObjectWalk(repo)
         for tip in _tips(patient, repo):
             walk.reach(tip)
         if walk.broken:
@@ -508,7 +508,7 @@ def _tips(patient: Patient, repo: Repository) -> list[str]:
     return [oid for oid in dict.fromkeys(tips) if is_readable(repo, oid)]
 
 
-def _findings(patient: Patient, repo: Repository, state: Path, broken: Sequence[Broken]) -> list[Finding]:
+def _findings(patient: Patient, repo: Repository, state: Path, broken: Sequence[Broken]) -> list[Damage]:
     other = [each for each, _ in patient.repositories if each is not repo]
     live = _in_live_directories(patient.workspace, repo.hex_length)
     live[blob_name(FORMAT_TEXT, repo.hex_length)] = FORMAT_TEXT
@@ -530,7 +530,7 @@ def _findings(patient: Patient, repo: Repository, state: Path, broken: Sequence[
             return f"{counted(len(here), 'object')} put back from copies on this machine"
 
         what = f"{repo.git_dir}: {_listed(here)} cannot be read, and the same content stands elsewhere"
-        found.append(Finding("object", what, "put it back from there", put_back))
+        found.append(Damage("object", what, "put it back from there", put_back))
     gone = [one for one in broken if one.oid not in copies]
     if not gone:
         return found
@@ -542,13 +542,13 @@ def _findings(patient: Patient, repo: Repository, state: Path, broken: Sequence[
             prefixes = _prefixes(repo is not patient.workspace.code)
             return _from_remote(patient.workspace.git, repo, state, url, prefixes, gone)
 
-        found.append(Finding("object", what, "fetch it again from the remote", fetch, asks=True))
+        found.append(Damage("object", what, "fetch it again from the remote", fetch, asks=True))
     else:
         mend = (
             "see git fsck; copy the objects from a clone or backup of this repository, or take each of"
             " these memories as it was before: git mem restore NAME --at COMMIT"
         )
-        found.append(Finding("object", what, mend))
+        found.append(Damage("object", what, mend))
     return found
 
 
@@ -639,9 +639,9 @@ ODD = {LINK: "a symbolic link", SUBMODULE: "a submodule", EXECUTABLE: "marked ex
 ADVICE = "see who committed it: git log --all -- PATH; a commit that takes it out mends it"
 
 
-def check_trees(patient: Patient) -> list[Finding]:
+def check_trees(patient: Patient) -> list[Damage]:
     """Looks at the newest tree of each scope."""
-    found: list[Finding] = []
+    found: list[Damage] = []
     for scope in patient.scopes:
         standing = stand(patient.workspace, scope)
         if standing.state != "memory" or standing.oid is None:
@@ -649,7 +649,7 @@ def check_trees(patient: Patient) -> list[Finding]:
         try:
             tree = scope.repo.commit(standing.oid).tree
             found += [
-                Finding("tree", f"{scope.ref}: {why}", ADVICE) for why in _oddities(scope.repo, tree, "")
+                Damage("tree", f"{scope.ref}: {why}", ADVICE) for why in _oddities(scope.repo, tree, "")
             ]
         except MissingObject:
             # `check_objects` has it.
@@ -657,7 +657,7 @@ def check_trees(patient: Patient) -> list[Finding]:
         try:
             check_format(scope.repo, scope.ref, Tip(standing.oid, tree))
         except RepositoryError as error:
-            found.append(Finding("format", error.message, error.hint))
+            found.append(Damage("format", error.message, error.hint))
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gitmem.app import spool
-from gitmem.app.doctor_memory import Finding, Patient, Standing, stand
+from gitmem.app.doctor_memory import Damage, Patient, RefState, stand
 from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted, lasting
@@ -44,23 +44,23 @@ SHARED = ("packed-refs.lock", "packed-refs.new", "config.lock", "reftable/tables
 DREAM = ".consolidate-lock"
 
 
-def check_locks(patient: Patient) -> list[Finding]:
+def check_locks(patient: Patient) -> list[Damage]:
     """Looks for lock files that block writers, or make them wait."""
-    found: list[Finding] = []
+    found: list[Damage] = []
     for repo, _ in patient.repositories:
         found += _of_git(patient, repo.git_dir)
         for path in sorted((repo.git_dir / "gitmem").glob("turn-*.lock")):
             who = ProcessIdentity.parse(_body(path))
             if who is None or not is_alive(who):
                 what = f"{path} was left by a writer who is gone"
-                found.append(Finding("left-over-lock", what, "remove it", _removal(path)))
+                found.append(Damage("left-over-lock", what, "remove it", _removal(path)))
     for state in {scope.state for scope in patient.scopes}:
         for path in sorted((state / "dream").glob(f"*/{DREAM}")):
             found += _of_dream(path)
     return found
 
 
-def _of_git(patient: Patient, git_dir: Path) -> Iterator[Finding]:
+def _of_git(patient: Patient, git_dir: Path) -> Iterator[Damage]:
     private = git_dir != patient.workspace.layout.common_dir
     shared = {git_dir / name for name in SHARED}
     # The file system's clock, not that of the edges: it is file times that are compared.
@@ -75,7 +75,7 @@ def _of_git(patient: Patient, git_dir: Path) -> Iterator[Finding]:
         if (path in shared and not private and age < LONG_SECONDS) or not path.exists():
             continue
         what = f"{path} ({lasting(age)} old) blocks every write"
-        yield Finding(
+        yield Damage(
             "left-over-lock", what, "remove it, if no git is at work here", _removal(path), asks=True
         )
 
@@ -105,7 +105,7 @@ def _removal(path: Path) -> Callable[[], str]:
     return remove
 
 
-def _of_dream(path: Path) -> Iterator[Finding]:
+def _of_dream(path: Path) -> Iterator[Damage]:
     body = _body(path)
     who = ProcessIdentity.parse(body)
     if who is None or is_alive(who):
@@ -124,7 +124,7 @@ def _of_dream(path: Path) -> Iterator[Finding]:
         return f"released {path}"
 
     what = f"{path} is held by process {who.pid}, which is gone: a dream did not end"
-    yield Finding("left-over-lock", what, "release it, as if that dream had not begun", release)
+    yield Damage("left-over-lock", what, "release it, as if that dream had not begun", release)
 
 
 def _body(path: Path) -> str:
@@ -145,7 +145,7 @@ LATE_SECONDS = 86_400.0
 """How long a ref may be ahead of a catalog that nobody had a reason to read."""
 
 
-def check_records(patient: Patient) -> list[Finding]:
+def check_records(patient: Patient) -> list[Damage]:
     """Looks for records of folders that are gone for good, and for ones that cannot be read."""
     workspace = patient.workspace
     listed = worktrees(workspace.git, None, git_dir=workspace.layout.common_dir)
@@ -160,7 +160,7 @@ def check_records(patient: Patient) -> list[Finding]:
                 what, why = str(path), f"is about {record.path}, whose work tree is gone"
             else:
                 continue
-            found.append(Finding("stale-record", f"{what} {why}", "delete it", _forget(state, path.stem)))
+            found.append(Damage("stale-record", f"{what} {why}", "delete it", _forget(state, path.stem)))
     return found
 
 
@@ -189,13 +189,13 @@ def _forget(state: Path, key: str) -> Callable[[], str]:
     return forget
 
 
-def check_worker(patient: Patient) -> list[Finding]:
+def check_worker(patient: Patient) -> list[Damage]:
     """Looks at the worker's note, the jobs that wait, and those that were given up."""
     workspace = patient.workspace
     common = workspace.layout.common_dir
     folder = workspace.state / "spool"
     note = workspace.state / "worker.json"
-    found: list[Finding] = []
+    found: list[Damage] = []
     state = read_state(common)
     works = state is not None and is_alive(state.process)
     if note.exists() and not works:
@@ -205,7 +205,7 @@ def check_worker(patient: Patient) -> list[Finding]:
             return f"deleted {note}"
 
         whose = f"of process {state.process.pid}, which is gone" if state else "of nobody"
-        found.append(Finding("dead-worker", f"{note} is {whose}", "delete it", clear))
+        found.append(Damage("dead-worker", f"{note} is {whose}", "delete it", clear))
     waiting = len(spool.take(folder))
 
     def start() -> str:
@@ -214,7 +214,7 @@ def check_worker(patient: Patient) -> list[Finding]:
 
     if waiting and not works:
         what = f"{counted(waiting, 'job')} in {folder} with no worker to do them"
-        found.append(Finding("waiting-jobs", what, "start the worker", start))
+        found.append(Damage("waiting-jobs", what, "start the worker", start))
     failed = failed_jobs(common)
     if failed:
 
@@ -224,7 +224,7 @@ def check_worker(patient: Patient) -> list[Finding]:
             return f"{counted(number, 'job')} will run again"
 
         what = f"{counted(len(failed), 'job')} failed for good: {_reasons(failed)}"
-        found.append(Finding("failed-jobs", what, "run them again", again, asks=True))
+        found.append(Damage("failed-jobs", what, "run them again", again, asks=True))
     return found
 
 
@@ -233,16 +233,16 @@ def _reasons(failed: Sequence[Failed]) -> str:
     return "; ".join(dict.fromkeys(filter(None, said))) or "no report is left"
 
 
-def check_catalogs(patient: Patient) -> list[Finding]:
+def check_catalogs(patient: Patient) -> list[Damage]:
     """Looks whether the search catalogs can be used and describe the refs as they are."""
-    found: list[Finding] = []
+    found: list[Damage] = []
     for state in dict.fromkeys(scope.state for scope in patient.scopes):
         mine = [scope for scope in patient.scopes if scope.state == state]
         found += _catalog(patient, state, mine)
     return found
 
 
-def _catalog(patient: Patient, state: Path, scopes: Sequence[Scope]) -> Iterator[Finding]:
+def _catalog(patient: Patient, state: Path, scopes: Sequence[Scope]) -> Iterator[Damage]:
     file = state / CATALOG
     if not file.exists():
         return
@@ -260,13 +260,13 @@ def _catalog(patient: Patient, state: Path, scopes: Sequence[Scope]) -> Iterator
         return f"{file} is {'made anew' if known is None else 'up to date'}"
 
     if known is None:
-        yield Finding("catalog", f"{file} is damaged", "make it anew", follow)
+        yield Damage("catalog", f"{file} is damaged", "make it anew", follow)
     elif behind:
         names = ", ".join(scope.ref for scope in behind)
-        yield Finding("catalog", f"{file} is behind {names}", "bring it up to date", follow)
+        yield Damage("catalog", f"{file} is behind {names}", "bring it up to date", follow)
 
 
-def _is_behind(patient: Patient, scope: Scope, now: Standing, known: Mapping[str, str]) -> bool:
+def _is_behind(patient: Patient, scope: Scope, now: RefState, known: Mapping[str, str]) -> bool:
     """Whether nobody brought a catalog up to date in time: who reads it does, and so does the worker."""
     tip = known.get(scope.ref)
     if now.state != "memory" or now.oid is None or tip in (None, now.oid):

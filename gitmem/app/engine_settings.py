@@ -18,10 +18,10 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Ceilings, Meter, Today
-from gitmem.engines.choice import ENGINES, Choice, endpoint_problem
+from gitmem.engines.choice import ENGINES, EngineChoice, endpoint_problem
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import (
-    Origin,
+    SettingOrigin,
     api_engine,
     ceilings_for,
     choice_for,
@@ -110,15 +110,15 @@ _HEADERS = (
 
 
 @dataclass(frozen=True)
-class Standing:
+class EngineStatus:
     """What `engine` shows.
 
     Attributes:
         ceilings: None where a setting is no number; `trouble` says which.
     """
 
-    choice: Choice
-    origins: tuple[Origin, ...]
+    choice: EngineChoice
+    origins: tuple[SettingOrigin, ...]
     today: Today
     ceilings: Ceilings | None
     trouble: str
@@ -133,8 +133,8 @@ class SetPlan:
         undo: the command that takes it back.
     """
 
-    before: Choice
-    after: Choice
+    before: EngineChoice
+    after: EngineChoice
     changes: tuple[tuple[str, str, str], ...]
     undo: str
 
@@ -162,7 +162,7 @@ class Tested:
     usage: Usage = field(default_factory=Usage)
 
 
-def engine_standing(workspace: Workspace, edges: Edges) -> Standing:
+def engine_standing(workspace: Workspace, edges: Edges) -> EngineStatus:
     """Reads what is in force and what it cost today; writes nothing."""
     ceilings, trouble = None, ""
     today = Today()
@@ -171,7 +171,7 @@ def engine_standing(workspace: Workspace, edges: Edges) -> Standing:
         ceilings = ceilings_for(workspace)
     except EngineError as error:
         trouble = f"{error.message}. {error.hint}"
-    return Standing(choice_for(workspace, edges), origins(workspace), today, ceilings, trouble)
+    return EngineStatus(choice_for(workspace, edges), origins(workspace), today, ceilings, trouble)
 
 
 def plan_set(workspace: Workspace, edges: Edges, name: str, model: str, base_url: str) -> SetPlan:
@@ -199,7 +199,7 @@ def plan_set(workspace: Workspace, edges: Edges, name: str, model: str, base_url
     )
 
 
-def carry_out_set(workspace: Workspace, edges: Edges, plan: SetPlan) -> tuple[Origin, ...]:
+def carry_out_set(workspace: Workspace, edges: Edges, plan: SetPlan) -> tuple[SettingOrigin, ...]:
     """Writes the person's own configuration.
 
     Returns:

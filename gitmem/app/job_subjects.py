@@ -13,13 +13,13 @@ from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_name, unsafe_segment
 from gitmem.core.text import decode
 from gitmem.flows.context import Edges
-from gitmem.flows.extract.sessions import Source
+from gitmem.flows.extract.sessions import SessionSource
 from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.place import find_repository
 from gitmem.git.command import GitCommand
 from gitmem.git.config import worktrees
 from gitmem.ledger.files import linked, read_regular
-from gitmem.ledger.job_record import Tally
+from gitmem.ledger.job_record import RunTally
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName, Workspace
 from gitmem.transcripts.claude_code import NAME as CLAUDE_CODE
 from gitmem.transcripts.discover import is_transcript, subagents
@@ -50,7 +50,7 @@ def edges_of(common: Path, job: Job, environ: Mapping[str, str]) -> Edges | None
     return None
 
 
-def sources(files: Sequence[SessionFile], job: Job, now: float) -> Iterator[Source]:
+def sources(files: Sequence[SessionFile], job: Job, now: float) -> Iterator[SessionSource]:
     """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
     parts = job.all
     urgent = {part.session_id for part in parts if part.event in PRESSING}
@@ -60,7 +60,7 @@ def sources(files: Sequence[SessionFile], job: Job, now: float) -> Iterator[Sour
         pressing = file.id in urgent or "" in urgent or any(file.id != id for id in begun)
         # Its hooks tell a session of Claude Code something with the next prompt, if there is one.
         recent = file.client == CLAUDE_CODE and now - file.mtime_ns / 1e9 < GOING_ON
-        yield Source(file.path, pressing=pressing, attended=recent and file.id not in over)
+        yield SessionSource(file.path, pressing=pressing, attended=recent and file.id not in over)
 
 
 def ended(job: Job) -> tuple[str, ...]:
@@ -69,8 +69,8 @@ def ended(job: Job) -> tuple[str, ...]:
 
 
 def subagent_sources(
-    workspace: Workspace, edges: Edges, job: Job, files: Sequence[SessionFile], tally: Tally
-) -> Iterator[Source]:
+    workspace: Workspace, edges: Edges, job: Job, files: Sequence[SessionFile], tally: RunTally
+) -> Iterator[SessionSource]:
     """Sessions of subagents that ended and have a memory; at a start also those of which no hook told."""
     tops = [tree.path.resolve() for tree in workspace.worktrees]
     parts = job.all
@@ -85,7 +85,7 @@ def subagent_sources(
             tally.skip(label, "its transcript does not lie where the client keeps them")
         else:
             told.add(Path(part.session_path))
-            yield Source(Path(part.session_path), agent, scope)
+            yield SessionSource(Path(part.session_path), agent, scope)
     if any(part.event == "session-start" for part in parts):
         # Where a person interrupts, no SubagentStop comes.
         scopes: dict[str, ScopeName | None] = {}
@@ -96,7 +96,7 @@ def subagent_sources(
             if path in told or agent is None or scope is None:
                 continue
             if is_transcript(path, edges.config, tops):
-                yield Source(path, agent, scope)
+                yield SessionSource(path, agent, scope)
 
 
 def memory_scope(name: str, worktree: Path | None, claude_folder: str, config: Path) -> ScopeName | None:

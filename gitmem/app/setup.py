@@ -47,9 +47,9 @@ from gitmem.ledger.backup import named_backup
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.layout import read_record
-from gitmem.ledger.lookup import Found
+from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
-from gitmem.ledger.projects import Choice, choose_project, note_project, unite_projects
+from gitmem.ledger.projects import ProjectChoice, choose_project, note_project, unite_projects
 from gitmem.ledger.working_copy import Saved, moved_record, scan
 from gitmem.ledger.workspace import (
     LIVE_FOLDERS,
@@ -222,7 +222,7 @@ def plan_init(
     if not (backup or started or workspace.private_path.is_dir()):
         backup = named_backup(workspace)
     # What is kept for a project may only come with the backup.
-    choice = Choice(project) if project and backup else choose_project(workspace, project)
+    choice = ProjectChoice(project) if project and backup else choose_project(workspace, project)
     known = workspace.settings.get("projectId")
     named = workspace.with_project_id(choice.id)
     adopt, paged, problems, tracked = [], [], [], []
@@ -318,7 +318,7 @@ def _to_their_place(workspace: Workspace, edges: Edges, live: LiveDirectory) -> 
         if entry is None or memory is None or memory.type != "user":
             continue
         to = home("user", workspace.sharing)
-        found = Found("project", live.agent, memory.path, memory, entry.oid, tip.commit)
+        found = FoundMemory("project", live.agent, memory.path, memory, entry.oid, tip.commit)
         try:
             move(workspace, edges, found, to)
         except GitmemError as error:

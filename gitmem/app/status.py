@@ -238,14 +238,14 @@ LOOKED_SECONDS = 86_400
 CLIENT_KEYS = ("client", "kind", "what", "remedy")
 
 if TYPE_CHECKING:
-    from gitmem.flows.review_items import Item
+    from gitmem.flows.review_items import ReviewItem
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.inbox import Outgoing
     from gitmem.ledger.working_copy import Saved
 
 
 @dataclass(frozen=True)
-class Standing:
+class Status:
     """All that `status` shows.
 
     Attributes:
@@ -264,7 +264,7 @@ class Standing:
     spooled: int
     failed: int
     worker: bool
-    waits: tuple[Item, ...]
+    waits: tuple[ReviewItem, ...]
     stale_trees: tuple[str, ...] = ()
     taken_by: str = ""
     paused: Pause | None = None
@@ -327,7 +327,7 @@ class Standing:
         }
 
 
-def standing(workspace: Workspace, edges: Edges) -> Standing:
+def standing(workspace: Workspace, edges: Edges) -> Status:
     """Reads where memory stands; writes nothing but a note of what the clients' files said."""
     from gitmem.flows.review import queue
 
@@ -347,7 +347,7 @@ def standing(workspace: Workspace, edges: Edges) -> Standing:
     chosen = choice_for(workspace, edges)
     disputed = {scope.name: scope.disputed for scope in scopes}
     items = queue(workspace, edges, live, disputed, {scope.name: scope.aside for scope in scopes})
-    return Standing(
+    return Status(
         project=workspace.project_id,
         sharing=workspace.sharing,
         engine=chosen.engine,
@@ -399,9 +399,9 @@ def _clients(workspace: Workspace, edges: Edges) -> tuple[Mapping[str, str], ...
         same = same and all(environ.get(name, "") == value for name, value in note["variables"].items())
         if same and all(_mark(path) == mark for path, mark in note["files"].items()):
             return tuple({name: str(one[name]) for name in CLIENT_KEYS} for one in note["found"])
-    from gitmem.app.client_standing import Looked, client_standings
+    from gitmem.app.client_standing import ClientFacts, client_standings
 
-    looked = Looked()
+    looked = ClientFacts()
     standings = client_standings(workspace, environ, argv, looked=looked)
     found = tuple(
         {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}

@@ -21,7 +21,7 @@ from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core.errors import EngineError, GitmemError, Resting
 from gitmem.core.text import iso, one_line
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.flows.extract.run import ChangeSet, Watch, extract_sessions, park_untold, quietly
+from gitmem.flows.extract.run import ChangeSet, ExtractWatch, extract_sessions, park_untold, quietly
 from gitmem.flows.extract.run import Step as Killable
 from gitmem.flows.notices import NAME_CHARS, leave
 from gitmem.flows.pause import paused, switched_off
@@ -29,7 +29,7 @@ from gitmem.flows.place import DISABLE, is_on
 from gitmem.flows.sessions import present_session, sessions_here
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
-from gitmem.ledger.job_record import Tally, fit, recorded
+from gitmem.ledger.job_record import RunTally, fit, recorded
 from gitmem.ledger.land import Written
 from gitmem.ledger.rewrites import keep_rewrites
 from gitmem.ledger.workspace import Workspace
@@ -43,7 +43,7 @@ CHOICE_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
-class Work:
+class RunningJob:
     """A job under way.
 
     Attributes:
@@ -58,7 +58,7 @@ class Work:
     workspace: Workspace
     edges: Edges
     environ: Mapping[str, str]
-    watch: Watch
+    watch: ExtractWatch
 
     @cached_property
     def engine(self) -> Engine:
@@ -94,7 +94,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Step:
+class WorkerStep:
     """One thing that the worker does.
 
     Attributes:
@@ -108,7 +108,7 @@ class Step:
     """
 
     name: str
-    run: Callable[[Work], None]
+    run: Callable[[RunningJob], None]
     on: frozenset[str] = frozenset()
     besides: frozenset[str] = frozenset({SELECT})
     stays: bool = False
@@ -119,7 +119,7 @@ class Step:
         return bool(events & self.on if self.on else events - self.besides)
 
 
-def run_steps(work: Work, steps: Sequence[Step] | None = None) -> None:
+def run_steps(work: RunningJob, steps: Sequence[WorkerStep] | None = None) -> None:
     """Does what a job calls for.
 
     Args:
@@ -161,7 +161,7 @@ def run_steps(work: Work, steps: Sequence[Step] | None = None) -> None:
         raise failure
 
 
-def _note(work: Work, step: Step, error: Exception) -> None:
+def _note(work: RunningJob, step: WorkerStep, error: Exception) -> None:
     """Leaves word of a failure; what raised no error of gitmem's own is named by its kind."""
     known = isinstance(error, GitmemError)
     why = fit(error.message if known else f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
@@ -170,7 +170,7 @@ def _note(work: Work, step: Step, error: Exception) -> None:
     failures.failed(work.workspace.state, "step", step.name, work.edges.now, why=why)
 
 
-def _choose(work: Work) -> None:
+def _choose(work: RunningJob) -> None:
     """Asks the model about prompts, of each session the newest, and keeps each choice for its next one.
 
     What goes wrong is noted and not tried again: the next prompt asks anew.
@@ -195,12 +195,12 @@ def _choose(work: Work) -> None:
         picked.keep(workspace.private_state, session, selection.chosen)
 
 
-def _rewrites(work: Work) -> None:
+def _rewrites(work: RunningJob) -> None:
     if pairs := [pair for part in work.job.all for pair in part.rewritten]:
         keep_rewrites(work.workspace.state, pairs)
 
 
-def _checkout(work: Work) -> None:
+def _checkout(work: RunningJob) -> None:
     """Follows what was checked out, in each work tree once."""
     from gitmem.app.client_setup import after_checkout
 
@@ -214,7 +214,7 @@ def _checkout(work: Work) -> None:
         after_checkout(workspace_at(place), place, new=new)
 
 
-def _merge(work: Work) -> None:
+def _merge(work: RunningJob) -> None:
     """Takes in what git fetched of shared memory; a sync says to a person what cannot be."""
     from gitmem.flows.exchange import after_merge
 
@@ -222,7 +222,7 @@ def _merge(work: Work) -> None:
         log(work.common, line)
 
 
-def _rules(work: Work) -> None:
+def _rules(work: RunningJob) -> None:
     """Moves memories that became rules of the code, or are rules no more."""
     from gitmem.flows.promote import follow_rules
 
@@ -232,7 +232,7 @@ def _rules(work: Work) -> None:
         log(work.common, line)
 
 
-def _commits(work: Work) -> None:
+def _commits(work: RunningJob) -> None:
     """Stores what commits of the code plainly ask for."""
     from gitmem.flows.extraction import commits_learned
 
@@ -244,7 +244,7 @@ def _commits(work: Work) -> None:
     tally.log += [*asked.notes, *(f"not stored: {one.text}: {one.reason}" for one in asked.refused)]
 
 
-def _sessions(work: Work) -> None:
+def _sessions(work: RunningJob) -> None:
     """Saves what agents and people wrote, and extracts from the repository's sessions."""
     from gitmem.flows.extraction import context_of
     from gitmem.flows.save import save_all
@@ -285,7 +285,7 @@ def _sessions(work: Work) -> None:
         raise failed
 
 
-def _notes(work: Work) -> None:
+def _notes(work: RunningJob) -> None:
     """Takes notes of sessions; before a compaction without the engine, where that fails."""
     from gitmem.flows.notes import take_notes
 
@@ -293,7 +293,7 @@ def _notes(work: Work) -> None:
         take_notes(work.workspace, work.edges, work.engine, work.files, work.news.named, work.watch.tally)
 
 
-def _documents(work: Work) -> None:
+def _documents(work: RunningJob) -> None:
     """Proposes what makes living documents true again, of each work tree that got new commits."""
     from gitmem.flows.documents import keep_documents
 
@@ -302,7 +302,7 @@ def _documents(work: Work) -> None:
         keep_documents(workspace_at(place), place, work.watch.tally)
 
 
-def _dream(work: Work) -> None:
+def _dream(work: RunningJob) -> None:
     """Consolidates where it is time; a session that ended counts, one that goes on does not."""
     from gitmem.flows.dream import maybe_dream
 
@@ -311,7 +311,7 @@ def _dream(work: Work) -> None:
     maybe_dream(work.workspace, work.edges, present, work.watch.tally)
 
 
-def _upkeep(work: Work) -> None:
+def _upkeep(work: RunningJob) -> None:
     """Packs what is due and keeps indexes warm."""
     from gitmem.app.upkeep import keep_house
 
@@ -327,17 +327,17 @@ _RULES_CHANGE = _COMMITS_COME | {"session-start"}
 _NO_NEWS = _FOLLOWS_CODE | {SELECT}
 
 STEPS = (
-    Step("choice", _choose, on=frozenset({SELECT})),
-    Step("rewrites", _rewrites, on=frozenset({"rewrite"}), stays=True),
-    Step("checkout", _checkout, on=_FOLLOWS_CODE, stays=True),
-    Step("merge", _merge, on=frozenset({"merge"})),
-    Step("rules", _rules, on=_RULES_CHANGE),
-    Step("commits", _commits, besides=_NO_NEWS, stays=True),
-    Step("sessions", _sessions, besides=_NO_NEWS, stays=True),
-    Step("notes", _notes, besides=_NO_NEWS, stays=True),
-    Step("documents", _documents, on=_COMMITS_COME, asks=True),
-    Step("dream", _dream, asks=True),
-    Step("upkeep", _upkeep),
+    WorkerStep("choice", _choose, on=frozenset({SELECT})),
+    WorkerStep("rewrites", _rewrites, on=frozenset({"rewrite"}), stays=True),
+    WorkerStep("checkout", _checkout, on=_FOLLOWS_CODE, stays=True),
+    WorkerStep("merge", _merge, on=frozenset({"merge"})),
+    WorkerStep("rules", _rules, on=_RULES_CHANGE),
+    WorkerStep("commits", _commits, besides=_NO_NEWS, stays=True),
+    WorkerStep("sessions", _sessions, besides=_NO_NEWS, stays=True),
+    WorkerStep("notes", _notes, besides=_NO_NEWS, stays=True),
+    WorkerStep("documents", _documents, on=_COMMITS_COME, asks=True),
+    WorkerStep("dream", _dream, asks=True),
+    WorkerStep("upkeep", _upkeep),
 )
 """In the order in which they are done: what people ask for comes before what gitmem does unasked."""
 
@@ -356,13 +356,13 @@ def run(common_dir: Path, job: Job, environ: Mapping[str, str], step: Killable =
         Exception: something could not be done; the job can be run again at no loss.
     """
     common = common_dir.resolve()
-    tally = Tally(job.events, len(job.all))
+    tally = RunTally(job.events, len(job.all))
     with recorded(common / "gitmem", tally, real_edges(common).now, time.monotonic):
-        if why := _run(common, job, environ, Watch(step, tally=tally)):
+        if why := _run(common, job, environ, ExtractWatch(step, tally=tally)):
             tally.skip("all of it", why)
 
 
-def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> str:
+def _run(common: Path, job: Job, environ: Mapping[str, str], watch: ExtractWatch) -> str:
     """Returns why nothing is done at all; empty where it was."""
     if is_on(environ.get(DISABLE)):
         return f"{DISABLE} is set"
@@ -374,5 +374,5 @@ def _run(common: Path, job: Job, environ: Mapping[str, str], watch: Watch) -> st
     workspace = workspace_at(edges)
     if not workspace.initialised:
         return "gitmem is not set up here"
-    run_steps(Work(common, job, workspace, edges, environ, watch))
+    run_steps(RunningJob(common, job, workspace, edges, environ, watch))
     return ""

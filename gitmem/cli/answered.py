@@ -13,14 +13,14 @@ from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from gitmem.cli.output import Output
-from gitmem.cli.run import Context, make_context
+from gitmem.cli.run import CommandContext, make_context
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import PATIENT_SECONDS, RECALLED
 from gitmem.core.text import one_line
 from gitmem.flows import last_recalls
 from gitmem.flows.recall import ask
 from gitmem.ledger.files import COMMITS
-from gitmem.search.gate import Left
+from gitmem.search.gate import LeftOut
 from gitmem.search.recall import KNOWN_CHARS, Recall, RecallItem, told_by
 from gitmem.search.recall import as_json as as_value
 
@@ -38,7 +38,7 @@ EXPLAINED = 8
 
 
 def answer(
-    run: Context,
+    run: CommandContext,
     query: Sequence[str],
     *,
     limit: int = RECALLED,
@@ -123,7 +123,7 @@ def _commits(
 
 
 def _answer_by_commits(
-    run: Context, question: str, commits: Sequence[ToldCommit], *, nearest: bool
+    run: CommandContext, question: str, commits: Sequence[ToldCommit], *, nearest: bool
 ) -> None:
     if run.out.as_json:
         run.out.json({"query": question, "items": [], "commits": [asdict(one) for one in commits]})
@@ -142,7 +142,7 @@ def _answer_by_commits(
         run.out.say("no commit fits" + (f"; nearest: {near}" if near else ""))
 
 
-def _print_commit(run: Context, commit: ToldCommit) -> None:
+def _print_commit(run: CommandContext, commit: ToldCommit) -> None:
     out = run.out
     subject = out.paint(one_line(commit.subject, 100), "bold")
     out.data(f"{subject}  (commit {commit.commit[:12]}, {commit.time[:10]})")
@@ -175,7 +175,7 @@ def _elsewhere(branch: str) -> str:
     return f"taught on branch {branch}, not merged here"
 
 
-def _print(run: Context, item: RecallItem, explain: bool) -> None:
+def _print(run: CommandContext, item: RecallItem, explain: bool) -> None:
     out = run.out
     place = one_line(f"{item.scope}/{item.agent}", 60)
     age = "age unknown" if item.age_days is None else "today" if not item.age_days else _days(item.age_days)
@@ -192,7 +192,7 @@ def _print(run: Context, item: RecallItem, explain: bool) -> None:
     out.data(indent(item.text, "    "))
 
 
-def _explain(run: Context, answer: Recall) -> None:
+def _explain(run: CommandContext, answer: Recall) -> None:
     out = run.out
     if not answer.items and not answer.left:
         out.data("no memory here holds a telling word of it")
@@ -226,7 +226,7 @@ def _value(answer: Recall, explain: bool) -> dict[str, Any]:
     return value | ({"left": [_left(one) for one in answer.left]} if explain else {})
 
 
-def _left(left: Left) -> dict[str, Any]:
+def _left(left: LeftOut) -> dict[str, Any]:
     one = left.candidate
     texts = {
         "ref": one.ref,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
@@ -105,7 +105,9 @@ def backup(
         run.out.say(f"undo: git mem backup {back} (what was copied stays there)")
 
 
-def carry_out(run: Context, workspace: Workspace, url: str, recipients: tuple[str, ...] = ()) -> Backed:
+def carry_out(
+    run: CommandContext, workspace: Workspace, url: str, recipients: tuple[str, ...] = ()
+) -> Backed:
     """Backs up, and says what a person has to know of it even when quiet."""
     out, done = run.out, exchange.back_up(workspace, run.edges, url, recipients)
     for refusal in done.arrived:

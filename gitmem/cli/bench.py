@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, Json, context, words
+from gitmem.cli.context import CommandContext, Json, context, words
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.engines.choice import ENGINES
 
 if TYPE_CHECKING:
-    from gitmem.app.bench_extract import Find, Label, Scored
+    from gitmem.app.bench_extract import FoundChange, Label, Scored
     from gitmem.app.bench_recall import Measured, Own
     from gitmem.engines.engine import Engine
 
@@ -116,7 +116,7 @@ def recall(
     _show_recall(run.out, measured, verbose=verbose)
 
 
-def _own(run: Context) -> None:
+def _own(run: CommandContext) -> None:
     from gitmem.app.bench_recall import ask_own
 
     asked = ask_own(run.workspace, run.out.say)
@@ -219,7 +219,7 @@ def agent(
         )
 
 
-def engine_named(run: Context, name: str) -> Engine:
+def engine_named(run: CommandContext, name: str) -> Engine:
     """The engine to measure: one that asks a model is the person's, held to the day's ceilings."""
     if name == "offline":
         from gitmem.engines.offline import OfflineEngine
@@ -230,7 +230,7 @@ def engine_named(run: Context, name: str) -> Engine:
     return engine_for(run.any_workspace, run.edges, name)
 
 
-def _say_what_leaves(run: Context, engine: str, nights: int, files: int, size: int) -> None:
+def _say_what_leaves(run: CommandContext, engine: str, nights: int, files: int, size: int) -> None:
     """Says beforehand what a model will be sent, and what may be spent on it.
 
     Args:
@@ -406,7 +406,7 @@ def _session(one: Scored) -> dict[str, Any]:
     }
 
 
-def _find(find: Find) -> dict[str, Any]:
+def _find(find: FoundChange) -> dict[str, Any]:
     change = find.change
     return {
         "message": find.messages[-1],

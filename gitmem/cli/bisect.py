@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import Context, Json, ScopeOption, context
+from gitmem.cli.context import CommandContext, Json, ScopeOption, context
 from gitmem.cli.output import sound
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.flows.bisect import BAD, GOOD, NOT_STARTED, SKIP, SKIPPED, Bisection, Step
+from gitmem.flows.bisect import BAD, GOOD, NOT_STARTED, SKIP, SKIPPED, Bisection, BisectReply
 
 WIDTH = 400
 FOLDER = "GITMEM_BISECT_DIR"
@@ -101,7 +101,7 @@ def run(
     _tell(one, step)
 
 
-def _verdict(one: Context, command: list[str], step: Step) -> str:
+def _verdict(one: CommandContext, command: list[str], step: BisectReply) -> str:
     told = {**one.edges.environ, FOLDER: step.folder, COMMIT: step.commit}
     try:
         done = subprocess.run(command, env=told, cwd=one.edges.cwd, check=False)
@@ -137,7 +137,7 @@ def _judge(ctx: typer.Context, verdict: str, revision: str, *, as_json: bool) ->
     _tell(one, Bisection(one.workspace, one.edges.now).judge(verdict, revision))
 
 
-def _named(step: Step) -> str:
+def _named(step: BisectReply) -> str:
     return (
         f"[{step.commit[:12]}] {sound(step.subject)}"
         if not step.claims
@@ -145,7 +145,7 @@ def _named(step: Step) -> str:
     )
 
 
-def _tell(one: Context, step: Step) -> None:
+def _tell(one: CommandContext, step: BisectReply) -> None:
     if one.out.as_json:
         one.out.json({**asdict(step), "steps": step.steps, "done": step.done})
     else:
@@ -155,7 +155,7 @@ def _tell(one: Context, step: Step) -> None:
         raise typer.Exit(2)
 
 
-def _lines(step: Step) -> list[str]:
+def _lines(step: BisectReply) -> list[str]:
     lines = []
     if step.waits:
         return [f"status: waiting for {' and '.join(f'a {word} state' for word in step.waits)}"]

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context, names
+from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context, names
 from gitmem.cli.output import day
 from gitmem.core.account import path_of
 from gitmem.core.names import file_address, kind
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Telling
-from gitmem.flows.blame import Line, as_value, code_of, signed_by
+from gitmem.flows.blame import BlameLine, as_value, code_of, signed_by
 from gitmem.flows.blame import blame as look_up
-from gitmem.ledger.blame import Blamed, Origin
+from gitmem.ledger.blame import Blamed, ClaimOrigin
 from gitmem.ledger.moments import Became
-from gitmem.ledger.sayings import Replaced
+from gitmem.ledger.sayings import ReplacedClaim
 from gitmem.ledger.signatures import SignatureVerdict
 
 SHORT = 12
@@ -78,7 +78,7 @@ def blame(
             _tell_rule(run, name or "", scope, agent)
 
 
-def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) -> None:
+def _tell_rule(run: CommandContext, name: str, scope: str | None, agent: str | None) -> None:
     """Says so of a memory that became a rule."""
     from gitmem.flows.show import show
 
@@ -88,7 +88,10 @@ def _tell_rule(run: Context, name: str, scope: str | None, agent: str | None) ->
 
 
 def _print_lines(
-    run: Context, lines: list[Line], code: dict[str, Became], signed: Mapping[str, SignatureVerdict]
+    run: CommandContext,
+    lines: list[BlameLine],
+    code: dict[str, Became],
+    signed: Mapping[str, SignatureVerdict],
 ) -> None:
     """A line a claim; the session stands below, once for claims in a row that share it.
 
@@ -112,7 +115,7 @@ def _print_lines(
 
 
 def _print_hops(
-    run: Context, line: Line, code: dict[str, Became], signed: Mapping[str, SignatureVerdict]
+    run: CommandContext, line: BlameLine, code: dict[str, Became], signed: Mapping[str, SignatureVerdict]
 ) -> None:
     """The way from a claim back to where it was said and to the code of that time."""
     out, blamed = run.out, line.blamed
@@ -139,7 +142,7 @@ def _signed(blamed: Blamed, signed: Mapping[str, SignatureVerdict]) -> list[str]
     return [one_line(each, CLAIM_WIDTH) for each in dict.fromkeys(words)]
 
 
-def _replaced(line: Line) -> list[str]:
+def _replaced(line: BlameLine) -> list[str]:
     """The claims in whose place one was put, with who taught them: they did not say this."""
     notes = []
     for former, said in line.replaced:
@@ -149,7 +152,7 @@ def _replaced(line: Line) -> list[str]:
     return notes
 
 
-def _became(gone: Replaced) -> list[str]:
+def _became(gone: ReplacedClaim) -> list[str]:
     """What became of a claim that memory does not say any more."""
     by = f"dream {gone.dream}" if gone.dream else f"a dream, landed by {one_line(gone.by, WHO_WIDTH)}"
     notes = [f"no longer said: {gone.fate.kind} by {by} on {day(gone.time)} ({gone.commit[:SHORT]})"]
@@ -212,12 +215,12 @@ def _notes(blamed: Blamed) -> list[str]:
     return notes
 
 
-def _is_made_of_line(blamed: Blamed, origin: Origin) -> bool:
+def _is_made_of_line(blamed: Blamed, origin: ClaimOrigin) -> bool:
     """Whether a claim comes from a line of a log, and is not that line itself."""
     return origin.line is not None and origin.claim != blamed.claim.short
 
 
-def _logged(origin: Origin) -> str:
+def _logged(origin: ClaimOrigin) -> str:
     """The line of a daily log that a claim was made of."""
     said = one_line(origin.line.render(), CLAIM_WIDTH) if origin.line else ""
     return f"from {one_line(origin.path, CLAIM_WIDTH)}: {said}"

@@ -11,13 +11,13 @@ import typer
 
 from gitmem.cli.context import Json, Quiet, context
 from gitmem.cli.output import Output, sound
-from gitmem.cli.run import Context
+from gitmem.cli.run import CommandContext
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.flows.check import Report, Request
+from gitmem.flows.check import CheckReport, CheckRequest
 from gitmem.flows.check import check as judge_request
 from gitmem.flows.code_check import Affected, CodeReport, Untrue, check_code
-from gitmem.flows.request import Ground, reach_back
+from gitmem.flows.request import CheckRepository, reach_back
 from gitmem.rules.rule import Finding
 
 WIDTH = 400
@@ -87,7 +87,7 @@ def check(
     if github and out.as_json:
         raise UsageError("--github and --json do not go together")
     edges = run.edges
-    request = Request(ref, base, staged, github, int(edges.now), allow=frozenset(allow or ()))
+    request = CheckRequest(ref, base, staged, github, int(edges.now), allow=frozenset(allow or ()))
     report = judge_request(edges.environ, edges.cwd, request, prove_dream)
     if page is not None:
         from gitmem.view.static import (
@@ -108,7 +108,9 @@ def check(
         raise typer.Exit(1)
 
 
-def prove_dream(ground: Ground, asked: Request, met: str, base: str, head: str) -> tuple[Finding, ...]:
+def prove_dream(
+    ground: CheckRepository, asked: CheckRequest, met: str, base: str, head: str
+) -> tuple[Finding, ...]:
     """What a dream cannot prove, as findings; nothing where a request is no dream."""
     from gitmem.dream.budget import WINDOW
     from gitmem.dream.proof import is_dream, prove_branch
@@ -152,7 +154,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _summary(report: Report) -> str:
+def _summary(report: CheckReport) -> str:
     errors = sum(found.level == "error" for found in report.findings)
     notices = len(report.findings) - errors
     what = f"{counted(report.files, 'file')} of {report.what}" if report.files else f"no {report.what}"
@@ -160,7 +162,7 @@ def _summary(report: Report) -> str:
     return f"{what}{since}: {counted(errors, 'error')}, {counted(notices, 'notice')}"
 
 
-def _value(report: Report) -> dict[str, object]:
+def _value(report: CheckReport) -> dict[str, object]:
     return {
         "ok": report.passed,
         "what": report.what,
@@ -187,7 +189,7 @@ COMMENT_MARGIN = 400
 """Of a comment's room, for the mark of who posts it, and for counting what is left out."""
 
 
-def tell_code(run: Context, change: str, *, comment: bool, github: bool) -> None:
+def tell_code(run: CommandContext, change: str, *, comment: bool, github: bool) -> None:
     """Prints what a change makes false; nothing where that is nothing.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, ScopeOption, context
+from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, ScopeOption, context
 from gitmem.cli.output import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
@@ -127,7 +127,7 @@ def _pinned(live: LiveDirectory) -> str:
     return record.pinned if record else ""
 
 
-def _back(run: Context, workspace: Workspace, lives: list[LiveDirectory], dry_run: bool) -> None:
+def _back(run: CommandContext, workspace: Workspace, lives: list[LiveDirectory], dry_run: bool) -> None:
     pinned = [live for live in lives if _pinned(live)]
     words = {_pinned(live).rpartition(" (")[0] for live in pinned}
     if not pinned:

@@ -10,7 +10,7 @@ import typer
 
 from gitmem.app.context import real_edges
 from gitmem.cli.pager import start_pager
-from gitmem.cli.run import Context as Context
+from gitmem.cli.run import CommandContext as CommandContext
 from gitmem.core.errors import UsageError
 from gitmem.core.names import file_address, hot_path, is_memory_file, kind
 from gitmem.flows.context import Edges, by_command, initialised_at
@@ -63,13 +63,13 @@ At = Annotated[
 ]
 
 
-def context(ctx: typer.Context, *, pages: bool = False, **given: bool) -> Context:
+def context(ctx: typer.Context, *, pages: bool = False, **given: bool) -> CommandContext:
     """The context that the application made, with a verb's own options on top.
 
     Args:
         pages: the verb only reads, and may print more than a screen holds.
     """
-    made: Callable[[], Context] = ctx.obj
+    made: Callable[[], CommandContext] = ctx.obj
     run = made().with_output(**given)
     if pages and run.out.pages and not run.out.as_json:
         start_pager(run.edges)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
+from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import claim_lines
 from gitmem.flows.save import look_all
@@ -67,7 +67,7 @@ def diff(
 
 
 def _unsaved(
-    run: Context, workspace: Workspace, scope: str | None, agent: str | None
+    run: CommandContext, workspace: Workspace, scope: str | None, agent: str | None
 ) -> Iterator[FileDiff]:
     wanted = {each.name for each in chosen_scopes(workspace, scope)}
     folder = chosen_agent(agent)
@@ -83,7 +83,12 @@ def _unsaved(
 
 
 def _between(
-    run: Context, workspace: Workspace, one: str, other: str | None, scope: str | None, agent: str | None
+    run: CommandContext,
+    workspace: Workspace,
+    one: str,
+    other: str | None,
+    scope: str | None,
+    agent: str | None,
 ) -> Iterator[FileDiff]:
     scopes = chosen_scopes(workspace, scope)
     olds = resolve_all(workspace, scopes, one, run.edges.now)
@@ -95,7 +100,7 @@ def _between(
 
 
 def _one(
-    run: Context, workspace: Workspace, name: str, at: str, scope: str | None, agent: str | None
+    run: CommandContext, workspace: Workspace, name: str, at: str, scope: str | None, agent: str | None
 ) -> Iterable[FileDiff]:
     try:
         here = find(workspace, name, scope, agent, logs=True)
@@ -113,7 +118,7 @@ def _order(found: FileDiff) -> tuple[str, str]:
     return found.scope, found.path
 
 
-def _print(run: Context, found: FileDiff) -> None:
+def _print(run: CommandContext, found: FileDiff) -> None:
     out = run.out
     note = "" if found.state == "changed" else f" ({found.state})"
     out.data(out.paint(f"{found.scope}/{found.path}{note}", "bold"))

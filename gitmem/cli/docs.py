@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, DryRun, Json, Quiet, context
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
 from gitmem.cli.output import Output, sound
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import counted, one_line
@@ -187,7 +187,7 @@ def _row(row: Stale) -> dict[str, Any]:
     }
 
 
-def _show(run: Context, plan: Update, dry_run: bool) -> None:
+def _show(run: CommandContext, plan: Update, dry_run: bool) -> None:
     from gitmem.flows.document_branch import difference
 
     out = run.out

@@ -5,8 +5,8 @@ from __future__ import annotations
 import typer
 
 from gitmem.app.doctor import carry_out, plan
-from gitmem.app.doctor_memory import Finding
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.app.doctor_memory import Damage
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 
@@ -50,7 +50,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _row(run: Context, finding: Finding, dry_run: bool) -> dict[str, object]:
+def _row(run: CommandContext, finding: Damage, dry_run: bool) -> dict[str, object]:
     """Mends one where it may; returns its row of the JSON form."""
     out = run.out
     shown = finding.what

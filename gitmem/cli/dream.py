@@ -10,7 +10,7 @@ import typer
 
 from gitmem.cli.context import (
     AgentOption,
-    Context,
+    CommandContext,
     DryRun,
     Json,
     Quiet,
@@ -27,7 +27,7 @@ from gitmem.core.text import counted
 from gitmem.dream.cards import KINDS, by_kind, kind_of, summary_lines, worth
 from gitmem.dream.schedule import Gate
 from gitmem.engines.choice import ENGINES
-from gitmem.engines.engine import Step
+from gitmem.engines.engine import DreamProgress
 from gitmem.flows.dream import ENDED, DreamOutcome, DreamStatus, dream_status, refresh_dream
 from gitmem.flows.dream import dream as dream_scope
 from gitmem.flows.dream_process import Killed, Running, Stop, Stopped, kill_dreams
@@ -126,7 +126,9 @@ def dream(
         raise UsageError(f"dream cannot {action!r}", "Say `dream`, `dream status`, `kill` or `refresh`.")
 
 
-def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: str, dry_run: bool) -> None:
+def _run(
+    run: CommandContext, names: list[ScopeName], engine: str, force: bool, agent: str, dry_run: bool
+) -> None:
     workspace, out = run.workspace, run.out
     if engine and engine not in ENGINES:
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(ENGINES)}.")
@@ -137,7 +139,7 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
     with Progress(quiet=out.silent) as progress, Stop() as stop:
         for name in names:
 
-            def tell(step: Step, name: str = name) -> None:
+            def tell(step: DreamProgress, name: str = name) -> None:
                 progress(f"{name}: {how_far(step.phase, step.turn, step.turns, len(step.files))}")
 
             try:
@@ -181,7 +183,7 @@ def _run(run: Context, names: list[ScopeName], engine: str, force: bool, agent: 
         raise failures[0]
 
 
-def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool) -> None:
+def _run_hosted(run: CommandContext, name: str, sessions: Sequence[str], dry_run: bool) -> None:
     """Has a hosted dream begin on a store, or goes on with the one that is under way, to its proposal.
 
     Raises:
@@ -196,7 +198,7 @@ def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool)
         wait,
     )
     from gitmem.flows.stores import StoreOptions, store_client
-    from gitmem.git.remote import Patience
+    from gitmem.git.remote import PushPatience
     from gitmem.ledger.stores import named_store
 
     workspace, edges, out = run.workspace, run.edges, run.out
@@ -206,14 +208,14 @@ def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool)
         out.say(f"{id} is under way" if id else f"would begin a dream on {name} ({store.id})")
         return
     with store_client(workspace, edges) as client, Progress(quiet=out.silent) as progress:
-        options = StoreOptions(lambda _: False, Patience(), tell=progress)
+        options = StoreOptions(lambda _: False, PushPatience(), tell=progress)
         store = begin(workspace, edges, store, client, sessions, options)
         progress.clear()
         id = store.dream.partition(" ")[0]
         out.say(f"{id} is under way on {name}; ended here, it goes on: git mem dream --store {name}")
         dreamt = take(workspace, edges, store, client, wait(client, store, time.sleep, progress))
 
-        def tell(step: Step) -> None:
+        def tell(step: DreamProgress) -> None:
             progress(f"{store.scope}: {how_far(step.phase, step.turn, step.turns, len(step.files))}")
 
         try:
@@ -232,7 +234,7 @@ def _run_hosted(run: Context, name: str, sessions: Sequence[str], dry_run: bool)
     out.say(f"what {id} wrote stays in {dreamt.dream.output}, which is yours to keep or delete")
 
 
-def _status(run: Context, names: list[ScopeName]) -> None:
+def _status(run: CommandContext, names: list[ScopeName]) -> None:
     found = dream_status(run.workspace, run.edges, present_session(run.edges.environ))
     chosen = [status for status in found if status.scope in names]
     if run.out.as_json:
@@ -242,7 +244,7 @@ def _status(run: Context, names: list[ScopeName]) -> None:
         tell_status(run.out, status)
 
 
-def _kill(run: Context, scope: str) -> None:
+def _kill(run: CommandContext, scope: str) -> None:
     done = kill_dreams(run.workspace, run.edges, scope)
     if run.out.as_json:
         run.out.json([killed_value(one) for one in done])
@@ -441,7 +443,7 @@ def _held(gate: Gate) -> str:
     return f"{gate.reason} ({what} {day(gate.until)})"
 
 
-def refresh(run: Context, id: str) -> None:
+def refresh(run: CommandContext, id: str) -> None:
     """Refreshes one dream, and says what became of its changes."""
     out = run.out
     done = refresh_dream(run.workspace, run.edges, id)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.app import engine_settings
-from gitmem.app.engine_settings import SetPlan, Standing, engine_standing, plan_set
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context, words
+from gitmem.app.engine_settings import EngineStatus, SetPlan, engine_standing, plan_set
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, words
 from gitmem.cli.output import DAY, Output, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import Today, ends
-from gitmem.engines.choice import ENGINES, Choice
-from gitmem.flows.engines import Origin
+from gitmem.engines.choice import ENGINES, EngineChoice
+from gitmem.flows.engines import SettingOrigin
 
 _PROTOCOLS = {
     "tools": "with tools, over a copy of the memory",
@@ -83,7 +83,7 @@ def engine(
         raise UsageError(f"engine cannot {action!r}", "Say `engine`, `engine set NAME` or `engine test`.")
 
 
-def _show(run: Context) -> None:
+def _show(run: CommandContext) -> None:
     found = engine_standing(run.any_workspace, run.edges)
     if run.out.as_json:
         run.out.json(standing_value(found, run.edges.now))
@@ -122,7 +122,7 @@ def _show(run: Context) -> None:
         )
 
 
-def _show_sent(out: Output, chosen: Choice) -> None:
+def _show_sent(out: Output, chosen: EngineChoice) -> None:
     if not chosen.sends:
         whole = (
             "nothing that the session has not sent"
@@ -139,7 +139,7 @@ def _show_sent(out: Output, chosen: Choice) -> None:
         out.data(f"  never     {chosen.withheld}")
 
 
-def _set(run: Context, name: str, model: str, base_url: str, dry_run: bool) -> None:
+def _set(run: CommandContext, name: str, model: str, base_url: str, dry_run: bool) -> None:
     out, workspace = run.out, run.any_workspace
     plan = plan_set(workspace, run.edges, name, model, base_url)
     if not dry_run and plan.sends_more:
@@ -163,7 +163,7 @@ def _set(run: Context, name: str, model: str, base_url: str, dry_run: bool) -> N
         out.say(f"undo: {plan.undo}")
 
 
-def _test(run: Context) -> None:
+def _test(run: CommandContext) -> None:
     done = engine_settings.try_engine(run.any_workspace, run.edges)
     out = run.out
     if out.as_json:
@@ -181,7 +181,7 @@ def _test(run: Context) -> None:
         out.data(f"{done.name} answered in {done.seconds:.1f} s, {tokens}{_cost(done.usage)}")
 
 
-def standing_value(found: Standing, now: float) -> dict[str, Any]:
+def standing_value(found: EngineStatus, now: float) -> dict[str, Any]:
     """The JSON form of what `engine` shows at a moment."""
     chosen = found.choice
     return {
@@ -251,7 +251,7 @@ def _set_value(plan: SetPlan, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _ignored(origins: tuple[Origin, ...]) -> list[str]:
+def _ignored(origins: tuple[SettingOrigin, ...]) -> list[str]:
     return [
         f"gitmem.{one.key} in {_where(one)} does not count: only your own configuration does"
         for one in origins
@@ -259,7 +259,7 @@ def _ignored(origins: tuple[Origin, ...]) -> list[str]:
     ]
 
 
-def _where(origin: Origin) -> str:
+def _where(origin: SettingOrigin) -> str:
     return origin.file or f"the {origin.where} configuration"
 
 

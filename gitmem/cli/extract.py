@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, DryRun, Json, Quiet, context
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.engines.engine import Considered
 from gitmem.flows.engines import engine_for
-from gitmem.flows.extract.run import Outcome, extract_sessions, foresee
+from gitmem.flows.extract.run import ExtractOutcome, extract_sessions, foresee
 from gitmem.flows.extraction import context_of
 from gitmem.flows.sessions import sessions_here
 from gitmem.rules.secrets import find_secrets, redact
@@ -83,7 +83,7 @@ def extract(
             run.out.say("decide: git mem review")
 
 
-def as_value(one: Outcome, looked: tuple[Considered, ...]) -> dict[str, Any]:
+def as_value(one: ExtractOutcome, looked: tuple[Considered, ...]) -> dict[str, Any]:
     """The JSON form of one session."""
     return {
         "session": one.plan.given.session,
@@ -133,7 +133,7 @@ def as_value(one: Outcome, looked: tuple[Considered, ...]) -> dict[str, Any]:
     }
 
 
-def _show(run: Context, one: Outcome, looked: tuple[Considered, ...], dry_run: bool) -> None:
+def _show(run: CommandContext, one: ExtractOutcome, looked: tuple[Considered, ...], dry_run: bool) -> None:
     out = run.out
     for placed, made, path in one.stored:
         change = placed.change

@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, context, memory_names
+from gitmem.cli.context import (
+    AgentOption,
+    CommandContext,
+    DryRun,
+    Json,
+    Quiet,
+    ScopeOption,
+    context,
+    memory_names,
+)
 from gitmem.cli.output import place_value, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.flows.edit import forget as carry_out
 from gitmem.flows.edit import left_behind
-from gitmem.ledger.lookup import Found, find, find_all
+from gitmem.ledger.lookup import FoundMemory, find, find_all
 
 if TYPE_CHECKING:
     from gitmem.ledger.forget import Holding
@@ -61,7 +70,7 @@ def forget(
             run.out.json(value)
 
 
-def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
+def _forget_one(run: CommandContext, found: FoundMemory, dry_run: bool) -> dict[str, object]:
     out = run.out
     where = f"{found.scope}/{found.agent}/{found.file}"
     written = None if dry_run else carry_out(run.workspace, run.edges, found)
@@ -84,7 +93,7 @@ def _forget_one(run: Context, found: Found, dry_run: bool) -> dict[str, object]:
 
 
 def _forget_everywhere(
-    run: Context, name: str, scope: str | None, agent: str | None, dry_run: bool
+    run: CommandContext, name: str, scope: str | None, agent: str | None, dry_run: bool
 ) -> None:
     values = [_forget_one(run, found, dry_run) for found in find_all(run.workspace, name, scope, agent)]
     if run.out.as_json:
@@ -92,7 +101,7 @@ def _forget_everywhere(
 
 
 def _forget_claim(
-    run: Context, text: str, scope: str | None, agent: str | None, everywhere: bool, dry_run: bool
+    run: CommandContext, text: str, scope: str | None, agent: str | None, everywhere: bool, dry_run: bool
 ) -> None:
     from gitmem.ledger.forget import find_claim
 
@@ -126,7 +135,7 @@ def _forget_claim(
         out.json({"forgotten": values, "dry_run": dry_run})
 
 
-def _tell_left(run: Context, what: Found | Holding) -> None:
+def _tell_left(run: CommandContext, what: FoundMemory | Holding) -> None:
     """What agents still read: nothing else holds what it says, so it is for the person to delete."""
     for path in left_behind(run.workspace, what):
         run.out.warn(f"agents still read {path}: it holds what memory does not (why: git mem status)")

@@ -14,9 +14,9 @@ from gitmem.cli.output import iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.imports.formats import FORMATS
-from gitmem.flows.imports.run import Report, bring, scope_named
+from gitmem.flows.imports.run import ImportReport, bring, scope_named
 from gitmem.flows.imports.source import open_source, piped
-from gitmem.ledger.imports import Row
+from gitmem.ledger.imports import ImportRow
 
 WIDTH = 160
 SHOWN = 10
@@ -90,7 +90,7 @@ def import_memories(
     _show(report, run.out.data, run.out.say, dry_run=dry_run)
 
 
-def _show(report: Report, data: Any, say: Any, *, dry_run: bool) -> None:
+def _show(report: ImportReport, data: Any, say: Any, *, dry_run: bool) -> None:
     verb = "would propose" if dry_run else "proposed"
     for row in report.rows[:SHOWN]:
         data(one_line(f"{verb} {report.scope}/{sound(row.path)}: {sound(row.subject)}", WIDTH))
@@ -121,7 +121,7 @@ def _show(report: Report, data: Any, say: Any, *, dry_run: bool) -> None:
         say("nothing in it is new")
 
 
-def _counts(report: Report) -> str:
+def _counts(report: ImportReport) -> str:
     parts = [f"{counted(report.found, 'memory')} found", f"{len(report.rows)} new", f"{report.known} known"]
     changed = sum(row.before is not None for row in report.rows)
     for number, what in ((changed, "changed since"), (len(report.forgotten), "forgotten"),
@@ -138,7 +138,7 @@ def _reasons(skipped: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _value(report: Report) -> dict[str, Any]:
+def _value(report: ImportReport) -> dict[str, Any]:
     return {
         "format": report.format.name,
         "scope": report.scope,
@@ -160,7 +160,7 @@ def _value(report: Report) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: ImportRow) -> dict[str, Any]:
     return {
         "path": row.path,
         "name": row.name,

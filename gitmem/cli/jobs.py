@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.app import spool, worker
-from gitmem.cli.context import Context, Json, Quiet, context
+from gitmem.cli.context import CommandContext, Json, Quiet, context
 from gitmem.cli.dream import running_value
 from gitmem.cli.output import day, iso
 from gitmem.core.errors import UsageError
@@ -92,7 +92,7 @@ def jobs(
         out.say("nothing ran in the background yet")
 
 
-def _settle(run: Context, *, retry: bool) -> None:
+def _settle(run: CommandContext, *, retry: bool) -> None:
     common = run.workspace.layout.common_dir
     number = worker.retry_failed(common) if retry else worker.clear_failed(common)
     if retry and number:

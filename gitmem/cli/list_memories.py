@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Context, Json, ScopeOption, context
+from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context
 from gitmem.cli.output import age, iso, sound
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import INDEX, file_address, is_archived
@@ -19,7 +19,7 @@ from gitmem.git.objects import MISSING_HINT
 from gitmem.git.repository import MissingObject
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.lookup import Listed, bare_indexes, daily_logs, headers
+from gitmem.ledger.lookup import ListedMemory, bare_indexes, daily_logs, headers
 from gitmem.ledger.rule_record import read_state
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def list_memories(
 
 
 def _name_indexes(
-    run: Context, found: Sequence[Listed], scope: str | None, agent: str | None, at: str | None
+    run: CommandContext, found: Sequence[ListedMemory], scope: str | None, agent: str | None, at: str | None
 ) -> None:
     with suppress(GitmemError):  # what cannot be read was told
         for place in () if at else bare_indexes(run.workspace, found, scope, agent):
@@ -112,7 +112,7 @@ def _name_indexes(
             run.out.say(f"and the index of {shown}, which is all it has: git mem blame {shown}/{INDEX}")
 
 
-def _count_logs(run: Context, scope: str | None, agent: str | None, at: str | None) -> None:
+def _count_logs(run: CommandContext, scope: str | None, agent: str | None, at: str | None) -> None:
     with suppress(GitmemError):  # what cannot be read was told
         if not at and not _keeps_logs(run, agent):
             return
@@ -121,12 +121,14 @@ def _count_logs(run: Context, scope: str | None, agent: str | None, at: str | No
             run.out.say(f"and {counted(count, 'daily log')}: git mem list --logs")
 
 
-def _keeps_logs(run: Context, agent: str | None) -> bool:
+def _keeps_logs(run: CommandContext, agent: str | None) -> bool:
     tips = ((scope.repo, memory_commit(scope.repo, scope.ref)) for scope in run.workspace.scopes)
     return any(keeps_logs(repo, tip, chosen_agent(agent)) for repo, tip in tips if tip)
 
 
-def _list_logs(run: Context, scope: str | None, agent: str | None, at: str | None, archived: bool) -> None:
+def _list_logs(
+    run: CommandContext, scope: str | None, agent: str | None, at: str | None, archived: bool
+) -> None:
     found = [
         (spot, *_facts(run, spot))
         for spot in daily_logs(run.workspace, scope, agent, at, run.edges.now, archived=archived)
@@ -146,7 +148,7 @@ def _list_logs(run: Context, scope: str | None, agent: str | None, at: str | Non
     run.out.data("\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True)))
 
 
-def _facts(run: Context, spot: Spot) -> tuple[int, int]:
+def _facts(run: CommandContext, spot: Spot) -> tuple[int, int]:
     """How many lines of a log are facts, and when the last was said, epoch seconds; 0 without any."""
     from gitmem.core.daily_log import facts  # most scopes keep no log
 
@@ -174,7 +176,7 @@ def _aligned(cells: list[str]) -> list[str]:
     return [cell.ljust(width) for cell in cells]
 
 
-def _rules(run: Context) -> dict[str, str]:
+def _rules(run: CommandContext) -> dict[str, str]:
     """What to say of memories that became rules: address to text."""
     return {
         address: f"(promoted to {one.file}{f' in {one.commit[:12]}' if one.commit else ''}) "
@@ -182,5 +184,5 @@ def _rules(run: Context) -> dict[str, str]:
     }
 
 
-def _address(header: Listed) -> str:
+def _address(header: ListedMemory) -> str:
     return f"{header.scope}/{header.agent}/{file_address(header.file)}"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from gitmem.cli.context import AgentOption, Context, Json, ScopeOption, context, names
+from gitmem.cli.context import AgentOption, CommandContext, Json, ScopeOption, context, names
 from gitmem.cli.output import day
 from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
@@ -99,7 +99,7 @@ def log(
 
 
 def _proved(
-    run: Context, found: Iterable[tuple[Scope, LogEntry]]
+    run: CommandContext, found: Iterable[tuple[Scope, LogEntry]]
 ) -> Iterator[tuple[Scope, LogEntry, SignatureVerdict | None]]:
     """The same, each with what is proved of it; nothing where signatures do not count."""
     if not trusts(run.workspace):
@@ -112,7 +112,7 @@ def _proved(
         yield from ((where, entry, signed.get(entry.commit)) for where, entry in some)
 
 
-def _moment(run: Context, since: str) -> int:
+def _moment(run: CommandContext, since: str) -> int:
     if not since:
         return 0
     # A day alone is its end for `--at`, and its beginning here.
@@ -123,7 +123,7 @@ def _moment(run: Context, since: str) -> int:
     return moment
 
 
-def _print(run: Context, scope: Scope, entry: LogEntry, signed: SignatureVerdict | None) -> None:
+def _print(run: CommandContext, scope: Scope, entry: LogEntry, signed: SignatureVerdict | None) -> None:
     out, told = run.out, entry.provenance
     head = f"{out.paint(entry.commit[:SHORT], 'yellow')} {day(entry.time)}  {scope.name:7}"
     who = one_line(f"{entry.author.partition(' <')[0]}, {told.by}", 60)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gitmem.cli.context import Context
+from gitmem.cli.context import CommandContext
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
@@ -36,7 +36,7 @@ def since_when(given: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def recorded_before(run: Context, workspace: Workspace, since: float) -> tuple[SessionFile, ...]:
+def recorded_before(run: CommandContext, workspace: Workspace, since: float) -> tuple[SessionFile, ...]:
     """Recorded sessions with something that was never looked at, newest first; arguments as for `offer`."""
     files = sessions_here(workspace, run.edges)
     if not files:
@@ -46,7 +46,7 @@ def recorded_before(run: Context, workspace: Workspace, since: float) -> tuple[S
     return unread(workspace, files, since)
 
 
-def offer(run: Context, workspace: Workspace, since: float) -> None:
+def offer(run: CommandContext, workspace: Workspace, since: float) -> None:
     """Asks whether old sessions are to be looked through, does it, and lets the best finds be accepted.
 
     Where nobody can answer, nothing is done here: the worker comes to them in its own time. After a no it
@@ -75,7 +75,7 @@ def offer(run: Context, workspace: Workspace, since: float) -> None:
         _accept(run, workspace, found.best)
 
 
-def _show(run: Context, files: Sequence[SessionFile], found: Lookback) -> None:
+def _show(run: CommandContext, files: Sequence[SessionFile], found: Lookback) -> None:
     out, left = run.out, len(files) - found.looked
     rest = f"; {left} left for the worker" if left else ""
     out.say(f"looked through {counted(found.looked, 'session')}{rest}")
@@ -89,7 +89,7 @@ def _show(run: Context, files: Sequence[SessionFile], found: Lookback) -> None:
         out.say(f"{waits}: git mem review")
 
 
-def _accept(run: Context, workspace: Workspace, best: Sequence[Suggestion]) -> None:
+def _accept(run: CommandContext, workspace: Workspace, best: Sequence[Suggestion]) -> None:
     """Stores those whose numbers the person gives; the others go on waiting."""
     from gitmem.flows.suggestions import accept_suggestions
 

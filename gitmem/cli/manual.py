@@ -18,7 +18,7 @@ from gitmem.core.text import counted
 
 
 @dataclass(frozen=True)
-class Page:
+class ManualPage:
     """What is to be said of a command.
 
     Attributes:
@@ -34,20 +34,20 @@ class Page:
     text: tuple[str, ...]
     arguments: Rows
     options: Rows
-    parts: tuple[Page, ...] = ()
+    parts: tuple[ManualPage, ...] = ()
 
 
-def page(verb: str) -> Page:
+def page(verb: str) -> ManualPage:
     """The page of a verb."""
     return _page(load_verb(verb), f"git mem {verb}", SUMMARIES[verb])
 
 
-def first_page() -> Page:
+def first_page() -> ManualPage:
     """The page of `git mem` itself, without its verbs."""
     return _page(program(), "git mem", "What coding agents learn, kept in git.", deep=False)
 
 
-def _page(command: Any, name: str, summary: str = "", *, deep: bool = True) -> Page:
+def _page(command: Any, name: str, summary: str = "", *, deep: bool = True) -> ManualPage:
     context = HelpContext(command, info_name=name, help_option_names=["-h", "--help"])
     text = tuple(" ".join(part.split()) for part in inspect.cleandoc(command.help or "").split("\n\n"))
     parts = getattr(command, "commands", {}) if deep else {}
@@ -57,7 +57,7 @@ def _page(command: Any, name: str, summary: str = "", *, deep: bool = True) -> P
         record = None if getattr(param, "hidden", False) else param.get_help_record(context)
         if record is not None:
             (arguments if param.param_type_name == "argument" else options).append(record)
-    return Page(
+    return ManualPage(
         name,
         summary or text[0],
         " ".join(command.collect_usage_pieces(context)),
@@ -109,14 +109,14 @@ def _man_head(name: str, summary: str) -> list[str]:
     ]
 
 
-def _man_synopsis(one: Page) -> list[str]:
+def _man_synopsis(one: ManualPage) -> list[str]:
     lines = [".SH SYNOPSIS"]
     for each in (one, *one.parts):
         lines += [f"\\fB{each.name}\\fP {_man(each.usage)}", ".br"]
     return lines[:-1]
 
 
-def _man_body(one: Page) -> list[str]:
+def _man_body(one: ManualPage) -> list[str]:
     lines = [".SH DESCRIPTION", *_man_paragraphs(one.text)]
     if one.arguments:
         lines += [".SH ARGUMENTS", *_man_rows(one.arguments)]
@@ -170,7 +170,7 @@ def reference() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _markdown(one: Page, level: int) -> Iterator[str]:
+def _markdown(one: ManualPage, level: int) -> Iterator[str]:
     yield f"{'#' * level} {one.name}"
     yield from ("", f"    {one.name} {one.usage}")
     for part in one.text:

@@ -10,7 +10,7 @@ import typer
 
 from gitmem.cli.context import (
     AgentOption,
-    Context,
+    CommandContext,
     DryRun,
     Json,
     Quiet,
@@ -141,7 +141,7 @@ def demote(
         out.say(f"undo: git mem promote {shlex.quote(at.address)} --to {shlex.quote(done.file)}")
 
 
-def _diff(run: Context, planned: Promotion) -> None:
+def _diff(run: CommandContext, planned: Promotion) -> None:
     sides = (planned.before.splitlines(), planned.after.splitlines())
     for line in unified_diff(*sides, planned.file, planned.file, lineterm=""):
         run.out.data(line)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
@@ -99,7 +99,7 @@ def _given(what: str) -> str:
     return given
 
 
-def _teller(run: Context) -> Any:
+def _teller(run: CommandContext) -> Any:
     def tell(what: str) -> None:
         run.out.say(f"  {what}")
 

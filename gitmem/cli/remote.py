@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Context, Json, Quiet, ScopeOption, context, store_names
+from gitmem.cli.context import CommandContext, Json, Quiet, ScopeOption, context, store_names
 from gitmem.cli.output import day, iso, sound
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.stores import Exchanged, StoreOptions, exchange_with, store_client
-from gitmem.git.remote import Patience
+from gitmem.git.remote import PushPatience
 from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.stores import (
     HostedStore,
@@ -96,7 +96,7 @@ def remove(
     )
 
 
-def _list(run: Context) -> None:
+def _list(run: CommandContext) -> None:
     found = [(one, _seen_at(run.workspace, one)) for one in stores(run.workspace)]
     if run.out.as_json:
         run.out.json(
@@ -124,7 +124,7 @@ def _seen_at(workspace: Workspace, one: HostedStore) -> int:
     return seen(workspace.scope(one.scope).repo, store_ref(workspace, one)).time
 
 
-def sync_store(run: Context, store: HostedStore, *, pull: bool, push: bool, dry_run: bool) -> None:
+def sync_store(run: CommandContext, store: HostedStore, *, pull: bool, push: bool, dry_run: bool) -> None:
     """Brings a scope and a store together, and says what came of it.
 
     Raises:
@@ -142,7 +142,7 @@ def sync_store(run: Context, store: HostedStore, *, pull: bool, push: bool, dry_
                 return False
             return True
 
-        options = StoreOptions(ask, Patience(), pull, push, dry_run, progress)
+        options = StoreOptions(ask, PushPatience(), pull, push, dry_run, progress)
         done = exchange_with(run.workspace, run.edges, store, client, options)
     if run.out.as_json:
         run.out.json(_value(done, dry_run))
@@ -152,7 +152,7 @@ def sync_store(run: Context, store: HostedStore, *, pull: bool, push: bool, dry_
         raise CheckFailed(f"Held back: {names}", f"Look at them, and say yes: git mem sync {store.name} -y")
 
 
-def _show(run: Context, done: Exchanged, dry_run: bool) -> None:
+def _show(run: CommandContext, done: Exchanged, dry_run: bool) -> None:
     out, name = run.out, done.store.name
     for path, why in done.kept_out.items():
         out.warn(f"not taken from {name}: {one_line(path, WIDTH)} {why}; it stays there as it is")

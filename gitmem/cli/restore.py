@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Context, DryRun, Json, ScopeOption, context, names
+from gitmem.cli.context import AgentOption, At, CommandContext, DryRun, Json, ScopeOption, context, names
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import counted
-from gitmem.flows.undo import Back, Past, choose, files_of
+from gitmem.flows.undo import Back, RestorePlan, choose, files_of
 from gitmem.flows.undo import restore as bring_back
 from gitmem.ledger.restore import write_out
 
@@ -71,7 +71,7 @@ def restore(
     _report(run, past, done, dry_run)
 
 
-def _write_out(run: Context, past: Past, folder: Path, dry_run: bool) -> None:
+def _write_out(run: CommandContext, past: RestorePlan, folder: Path, dry_run: bool) -> None:
     files = files_of(past)
     if not dry_run:
         write_out(folder, files)
@@ -84,7 +84,7 @@ def _write_out(run: Context, past: Past, folder: Path, dry_run: bool) -> None:
         run.out.say(f"undo: delete {folder}")
 
 
-def _report(run: Context, past: Past, done: tuple[Back, ...], dry_run: bool) -> None:
+def _report(run: CommandContext, past: RestorePlan, done: tuple[Back, ...], dry_run: bool) -> None:
     out = run.out
     verb = "would restore" if dry_run else "restored"
     for one in done:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 import typer.core
 
-from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import MEMORY_BYTES
@@ -17,8 +17,8 @@ from gitmem.core.text import counted, one_line
 from gitmem.flows.review import queue, tell_item
 
 if TYPE_CHECKING:
-    from gitmem.flows.review_edit import Given, HandEdit
-    from gitmem.ledger.decide import Lost
+    from gitmem.flows.review_edit import EditedFile, HandEdit
+    from gitmem.ledger.decide import LostClaim
     from gitmem.ledger.push_plan import Leaving
 
 BY_ID = "Decide by id: git mem review accept|reject ID..."
@@ -195,7 +195,7 @@ def accept(
     Several are decided each on its own: what cannot be accepted is named and goes on waiting, and one
     git mem undo takes all of it back. --all leaves out what asks more than yes or no, or concerns others.
     """
-    from gitmem.cli.review_decide import Asked, decide_on  # a list decides nothing
+    from gitmem.cli.review_decide import TypedAnswer, decide_on  # a list decides nothing
 
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     given = {"same": same, "newer": newer, "older": older, "different": different}
@@ -203,7 +203,9 @@ def accept(
     named = tuple(words or ())
     decide_on(
         run,
-        Asked("accept", named, everything, kind or "", who, how, allowed=allow, at=at, answers=answers),
+        TypedAnswer(
+            "accept", named, everything, kind or "", who, how, allowed=allow, at=at, answers=answers
+        ),
         dry_run=dry_run or _given(ctx, "dry_run"),
     )
 
@@ -224,12 +226,12 @@ def reject(
 
     Several are decided each on its own, as by git mem review accept.
     """
-    from gitmem.cli.review_decide import Asked, decide_on  # a list decides nothing
+    from gitmem.cli.review_decide import TypedAnswer, decide_on  # a list decides nothing
 
     run = context(ctx, as_json=as_json, quiet=quiet)
     decide_on(
         run,
-        Asked("reject", tuple(words or ()), everything, kind or "", who, why=why, at=at),
+        TypedAnswer("reject", tuple(words or ()), everything, kind or "", who, why=why, at=at),
         dry_run=dry_run or _given(ctx, "dry_run"),
     )
 
@@ -278,7 +280,7 @@ def edit(
         _show_edited(run, done)
 
 
-def _ask_about(run: Context, gone: tuple[Lost, ...]) -> str:
+def _ask_about(run: CommandContext, gone: tuple[LostClaim, ...]) -> str:
     from gitmem.cli.review_decide import asked_why  # as above
 
     for one in gone:
@@ -286,15 +288,15 @@ def _ask_about(run: Context, gone: tuple[Lost, ...]) -> str:
     return asked_why(run, f"Why {'does it' if len(gone) == 1 else 'do they'} go?")
 
 
-def _from_stdin(path: str) -> Given:
-    from gitmem.flows.review_edit import Given
+def _from_stdin(path: str) -> EditedFile:
+    from gitmem.flows.review_edit import EditedFile
 
     data = sys.stdin.buffer.read(MEMORY_BYTES + 1)
     if not data.strip():
         raise UsageError(
             f"Standard input has no text for {path}", "To keep a memory as it was, reject its change."
         )
-    return Given(path, data)
+    return EditedFile(path, data)
 
 
 def _edited(done: HandEdit) -> dict[str, object]:
@@ -312,7 +314,7 @@ def _edited(done: HandEdit) -> dict[str, object]:
     }
 
 
-def _show_edited(run: Context, done: HandEdit) -> None:
+def _show_edited(run: CommandContext, done: HandEdit) -> None:
     from gitmem.dream.cards import proof_lines
 
     out, written = run.out, done.done.written
@@ -400,7 +402,7 @@ def _open_request(
     out.say(f"undo: git push {made.remote} --delete {made.branch}")
 
 
-def _agreed(run: Context, leaves: tuple[Leaving, ...]) -> bool:
+def _agreed(run: CommandContext, leaves: tuple[Leaving, ...]) -> bool:
     for memory in leaves:
         run.out.say(f"  leaves for the first time: {memory}")
     try:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import typer
 
-from gitmem.cli.context import Context
+from gitmem.cli.context import CommandContext
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
@@ -17,21 +17,21 @@ from gitmem.dream.review import ANSWERS
 from gitmem.flows.decide import (
     DIFFERENT,
     Batch,
-    Choice,
     Decided,
-    Session,
+    DecidingSession,
+    ItemChoice,
     Verdict,
     bulk,
     decide,
 )
 from gitmem.flows.exit import shown
 from gitmem.flows.review import pick, queue
-from gitmem.flows.review_items import Item
+from gitmem.flows.review_items import ReviewItem
 from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
-class Asked:
+class TypedAnswer:
     """What a person typed.
 
     Attributes:
@@ -53,7 +53,7 @@ class Asked:
     answers: tuple[str, ...] = ()
 
 
-def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
+def decide_on(run: CommandContext, asked: TypedAnswer, *, dry_run: bool) -> None:
     """Decides, and tells what came of it; one item by its own words, several by how many there were.
 
     Raises:
@@ -78,7 +78,7 @@ def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
     if not (dry_run or asked.everything or len(named) > 1):
         (id, numbers) = named[0]
         answer = next((one for one in ANSWERS if one in asked.answers), None)
-        choice = Choice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at, answer)
+        choice = ItemChoice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at, answer)
         batch = decide(_session(run, asked), queue(run.workspace, run.edges), [choice])
         if not batch.done:
             raise batch.failed[0][1]
@@ -88,7 +88,7 @@ def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
             _show_one(run, batch.done[0][2])
         return
     items = queue(run.workspace, run.edges)
-    left: list[Item] = []
+    left: list[ReviewItem] = []
     if asked.everything:
         wanted, left = bulk(items, asked.kind, asked.who)
         named = [(item.id, ()) for item in wanted]
@@ -96,16 +96,16 @@ def decide_on(run: Context, asked: Asked, *, dry_run: bool) -> None:
         _foretell(run, asked, items, named, left)
     else:
         why = _reason(run, asked, f"these {len(named)}") if named else ""
-        choices = [Choice(id, asked.verdict, numbers, why) for id, numbers in named]
+        choices = [ItemChoice(id, asked.verdict, numbers, why) for id, numbers in named]
         show_batch(run, decide(_session(run, asked), items, choices), left)
 
 
-def _answered(asked: Asked) -> Asked:
+def _answered(asked: TypedAnswer) -> TypedAnswer:
     """What was asked for, where one answer is a rejection: two different things both stay."""
     return replace(asked, verdict="reject", why=DIFFERENT) if "different" in asked.answers else asked
 
 
-def show_batch(run: Context, batch: Batch, left: list[Item]) -> None:
+def show_batch(run: CommandContext, batch: Batch, left: list[ReviewItem]) -> None:
     """Tells what a batch did, what went on waiting and why, and the one undo of it.
 
     Args:
@@ -146,11 +146,11 @@ def _named(words: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _session(run: Context, asked: Asked) -> Session:
-    return Session(run.workspace, run.edges, run.out.ask, asked.how, asked.allowed)
+def _session(run: CommandContext, asked: TypedAnswer) -> DecidingSession:
+    return DecidingSession(run.workspace, run.edges, run.out.ask, asked.how, asked.allowed)
 
 
-def _reason(run: Context, asked: Asked, what: str) -> str:
+def _reason(run: CommandContext, asked: TypedAnswer, what: str) -> str:
     if asked.why or asked.verdict == "accept":
         return asked.why
     verb = "is" if len(_named(asked.words)) == 1 else "are"
@@ -158,11 +158,11 @@ def _reason(run: Context, asked: Asked, what: str) -> str:
 
 
 def _foretell(
-    run: Context,
-    asked: Asked,
-    items: Sequence[Item],
+    run: CommandContext,
+    asked: TypedAnswer,
+    items: Sequence[ReviewItem],
     named: list[tuple[str, tuple[int, ...]]],
-    left: list[Item],
+    left: list[ReviewItem],
 ) -> None:
     would = [(pick(items, id), numbers) for id, numbers in named]
     if run.out.as_json:
@@ -177,13 +177,13 @@ def _foretell(
     _tell_left(run, left)
 
 
-def _tell_left(run: Context, left: list[Item]) -> None:
+def _tell_left(run: CommandContext, left: list[ReviewItem]) -> None:
     if left:
         ids = ", ".join(item.id for item in left)
         run.out.say(f"{counted(len(left), 'item')} to be decided by name: {ids}")
 
 
-def _show_one(run: Context, done: Decided) -> None:
+def _show_one(run: CommandContext, done: Decided) -> None:
     if run.out.as_json:
         run.out.json(
             {
@@ -204,7 +204,7 @@ def _show_one(run: Context, done: Decided) -> None:
         run.out.say(f"undo: {command}")
 
 
-def asked_why(run: Context, question: str) -> str:
+def asked_why(run: CommandContext, question: str) -> str:
     """A reason from whoever sits at the terminal; empty where nobody does, or they give none."""
     out = run.out
     if out.yes or out.as_json or out.quiet or not sys.stdin.isatty():

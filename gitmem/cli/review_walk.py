@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gitmem.app.context import real_edges
-from gitmem.cli.context import Context
+from gitmem.cli.context import CommandContext
 from gitmem.cli.review_decide import show_batch
 from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
 from gitmem.dream.review import Answer
-from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide, united
+from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, united
 from gitmem.flows.disputes import Dispute
 from gitmem.flows.review import queue
 from gitmem.flows.review_dream import dream_cards
-from gitmem.flows.review_items import Item, dream_item, told_lines
+from gitmem.flows.review_items import ReviewItem, dream_item, told_lines
 from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.values import dataclass
@@ -66,10 +66,10 @@ _ANSWERS: dict[str, Answer] = {"s": "same", "n": "newer", "o": "older"}
 
 
 @dataclass(frozen=True)
-class Step:
+class WalkStop:
     """One thing to decide: an item, or one change of a dream."""
 
-    item: Item
+    item: ReviewItem
     change: DreamCommit | None = None
 
     @property
@@ -93,42 +93,42 @@ class Step:
         return "".join(map(str, range(1, versions + 1))) + offered
 
 
-def is_contrary(step: Step) -> bool:
+def is_contrary(step: WalkStop) -> bool:
     """Whether two texts stand against each other, of which a person says what holds."""
     return step.item.kind == "dispute" or step.asks
 
 
-def steps(items: tuple[Item, ...]) -> list[Step]:
+def steps(items: tuple[ReviewItem, ...]) -> list[WalkStop]:
     """What there is to decide, in the order of the queue; what has no id is settled where it stands."""
-    found: list[Step] = []
+    found: list[WalkStop] = []
     for item in items:
         if isinstance(item.subject, Dream):
-            found += [Step(item, change) for change in best_first(item.subject.open)]
+            found += [WalkStop(item, change) for change in best_first(item.subject.open)]
         elif item.id:
-            found.append(Step(item))
+            found.append(WalkStop(item))
     return found
 
 
-class Walk:
+class ReviewWalk:
     """A walk through the queue.
 
     Attributes:
-        said: what was decided so far, by `Step.key`.
+        said: what was decided so far, by `WalkStop.key`.
         edited: suggestions as the person wants them instead, by id.
     """
 
-    def __init__(self, run: Context, found: list[Step], keys: Keys) -> None:
+    def __init__(self, run: CommandContext, found: list[WalkStop], keys: Keys) -> None:
         self._run, self._out, self._keys = run, run.out, keys
         self._steps = found
         self._at = 0
         self._trail: list[tuple[int, tuple[tuple[str, int], ...]]] = []
-        self.said: dict[tuple[str, int], Choice] = {}
+        self.said: dict[tuple[str, int], ItemChoice] = {}
         self.edited: dict[str, Change] = {}
         self._summed = ""
         self._cards: dict[str, dict[int, Card]] = {}
         self._height = max(FEWEST, shutil.get_terminal_size().lines - AROUND)
 
-    def go(self) -> tuple[Choice, ...]:
+    def go(self) -> tuple[ItemChoice, ...]:
         """Asks for a key for each step; returns what was decided, to be carried out.
 
         Raises:
@@ -140,7 +140,7 @@ class Walk:
                 break
         return choices(self._steps, self.said)
 
-    def _show(self, step: Step, *, whole: bool = False) -> None:
+    def _show(self, step: WalkStop, *, whole: bool = False) -> None:
         out, item = self._out, step.item
         number = f"[{self._at + 1}/{len(self._steps)}]"
         change = f" {step.change.n}" if step.change else ""
@@ -159,7 +159,7 @@ class Walk:
         if not whole and cut > 1:
             out.data(out.paint(f"… {cut} more lines: m", "dim"))
 
-    def _told(self, step: Step) -> Iterator[str]:
+    def _told(self, step: WalkStop) -> Iterator[str]:
         item = step.item
         if step.change is not None and isinstance(item.subject, Dream):
             yield from card_lines(self._card(item.subject, step.change.n), whole=True)
@@ -195,7 +195,7 @@ class Walk:
             elif self._done(step, key):
                 return True
 
-    def _question(self, step: Step) -> str:
+    def _question(self, step: WalkStop) -> str:
         words = [f"[{key}]{KEYS[key][1:]}" for key in "arel" if key in step.keys]
         if isinstance(step.item.subject, Dispute):
             words = ["[1-9] stands", *(["[a]ll stand"] if "a" in step.keys else []), "[l]ater"]
@@ -203,14 +203,14 @@ class Walk:
             words = ["[s]ame", *self._ages(step), "[d]ifferent", "[e]dit", "[l]ater"]
         return " ".join([*words, *(["[u]ndo"] if self._trail else []), "[q]uit [?] "])
 
-    def _ages(self, step: Step) -> list[str]:
+    def _ages(self, step: WalkStop) -> list[str]:
         """The keys for either of two claims, each with the mark that this one has on the card."""
         subject, later = step.item.subject, ""
         if step.change is not None and isinstance(subject, Dream):
             later = self._card(subject, step.change.n).later
         return [f"[n]ewer ({later})", f"[o]lder ({'-' if later == '=' else '='})"]
 
-    def _help(self, step: Step, key: str) -> None:
+    def _help(self, step: WalkStop, key: str) -> None:
         self._out.say("help" if key == "?" else "that is no key for this")
         for one, word in KEYS.items():
             if one in step.keys or one in "muq?":
@@ -218,7 +218,7 @@ class Walk:
         if isinstance(step.item.subject, Dispute):
             self._out.say("  1-9  this one stands, the others go; a, for claims: each of them is true")
 
-    def _done(self, step: Step, key: str) -> bool:
+    def _done(self, step: WalkStop, key: str) -> bool:
         """Does what a key says; whether it leads on."""
         if key == "e":
             self._out.say("edit")
@@ -249,7 +249,7 @@ class Walk:
 
     def _decide(
         self,
-        these: list[Step],
+        these: list[WalkStop],
         verdict: Verdict,
         numbers: tuple[int, ...] = (),
         why: str = "",
@@ -257,7 +257,7 @@ class Walk:
     ) -> bool:
         for one in these:
             number = (one.change.n,) if one.change else numbers
-            self.said[one.key] = Choice(one.item.id, verdict, number, why, answer=answer)
+            self.said[one.key] = ItemChoice(one.item.id, verdict, number, why, answer=answer)
         return self._on(tuple(one.key for one in these))
 
     def _on(self, decided: tuple[tuple[str, int], ...]) -> bool:
@@ -272,7 +272,7 @@ class Walk:
             for key in decided:
                 self.said.pop(key, None)
 
-    def _edit(self, step: Step) -> bool:
+    def _edit(self, step: WalkStop) -> bool:
         from gitmem.flows.review_edit import edit_suggestion
 
         subject = step.item.subject
@@ -290,7 +290,7 @@ class Walk:
         self._show(self._steps[self._at])
         return False
 
-    def _edit_dream(self, step: Step, dream: Dream) -> None:
+    def _edit_dream(self, step: WalkStop, dream: Dream) -> None:
         """Edits the memories of a change; what the person changed is a step of its own from then on."""
         from gitmem.flows.review_edit import edit_dream
 
@@ -312,7 +312,7 @@ class Walk:
         self._steps[first : last + 1] = fresh
 
 
-def choices(found: list[Step], said: dict[tuple[str, int], Choice]) -> tuple[Choice, ...]:
+def choices(found: list[WalkStop], said: dict[tuple[str, int], ItemChoice]) -> tuple[ItemChoice, ...]:
     """What was decided, a dream's changes of one verdict and reason together, in the order of the queue."""
     return united(
         replace(choice, at=step.item.subject.tip) if isinstance(step.item.subject, Dream) else choice
@@ -322,7 +322,11 @@ def choices(found: list[Step], said: dict[tuple[str, int], Choice]) -> tuple[Cho
 
 
 def walk(
-    run: Context, keys: Callable[[], Keys], *, dry_run: bool, only: Callable[[Step], bool] | None = None
+    run: CommandContext,
+    keys: Callable[[], Keys],
+    *,
+    dry_run: bool,
+    only: Callable[[WalkStop], bool] | None = None,
 ) -> None:
     """Walks through the queue, then carries out what was decided, as one batch.
 
@@ -339,7 +343,7 @@ def walk(
     found = [step for step in steps(items) if only is None or only(step)]
     elsewhere = 0 if only else sum(not item.id for item in items)
     if found:
-        walked = Walk(run, found, pressed)
+        walked = ReviewWalk(run, found, pressed)
         decided = _walked(run, walked)
         run.out.data()
         if dry_run:
@@ -351,7 +355,7 @@ def walk(
             # The walk took a while: what is decided now is the newest change.
             edges = replace(run.edges, now=real_edges(run.edges.cwd).now)
             now = queue(run.workspace, edges)
-            session = Session(run.workspace, edges, run.out.ask, edited=walked.edited)
+            session = DecidingSession(run.workspace, edges, run.out.ask, edited=walked.edited)
             batch = decide(session, now, decided)
             show_batch(run, batch, [])
     else:
@@ -360,7 +364,7 @@ def walk(
         run.out.say(f"{counted(elsewhere, 'more item')} to be settled on disk: git mem review")
 
 
-def _walked(run: Context, walked: Walk) -> tuple[Choice, ...]:
+def _walked(run: CommandContext, walked: ReviewWalk) -> tuple[ItemChoice, ...]:
     try:
         decided = walked.go()
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
-class Context:
+class CommandContext:
     """One run of a command."""
 
     edges: Edges
@@ -34,7 +34,9 @@ class Context:
         """The repository here, whether or not `init` has run."""
         return by_command(workspace_at(self.edges))
 
-    def with_output(self, *, as_json: bool = False, quiet: bool = False, yes: bool = False) -> Context:
+    def with_output(
+        self, *, as_json: bool = False, quiet: bool = False, yes: bool = False
+    ) -> CommandContext:
         """The same with options that were given after the verb."""
         out = replace(
             self.out,
@@ -45,6 +47,6 @@ class Context:
         return replace(self, out=out, edges=replace(self.edges, say=out.say))
 
 
-def make_context(directory: Path | None, out: Output) -> Context:
+def make_context(directory: Path | None, out: Output) -> CommandContext:
     """The context for a command run in a folder (`-C`)."""
-    return Context(real_edges(directory), out)
+    return CommandContext(real_edges(directory), out)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Allow, Context, DryRun, Json, Quiet, context
+from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, context
 from gitmem.core.trailers import parse
 from gitmem.flows.save import look_all, save_all
 from gitmem.ledger.land import Written
@@ -56,7 +56,7 @@ def save(
         run.out.say(f"undo: git mem undo {commit[:12]}")
 
 
-def report(run: Context, saved: tuple[Saved, ...]) -> None:
+def report(run: CommandContext, saved: tuple[Saved, ...]) -> None:
     """Says what was not taken in, and why."""
     for one in saved:
         where = f"{one.live.scope.name}/{one.live.agent}"
@@ -79,7 +79,7 @@ def report(run: Context, saved: tuple[Saved, ...]) -> None:
             run.out.warn(f"forgotten before, left out: {path}: {text.splitlines()[0]}")
 
 
-def warn_of(run: Context, found: Iterable[Finding]) -> None:
+def warn_of(run: CommandContext, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
     for one in found:
         run.out.warn(doubt_told(one, "stored"))

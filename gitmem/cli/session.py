@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import At, Context, Json, context, session_ids
+from gitmem.cli.context import At, CommandContext, Json, context, session_ids
 from gitmem.cli.output import age, day, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.session_notes import Section
 from gitmem.core.text import counted, one_line
 from gitmem.flows.sessions import (
-    Told,
+    ListedSession,
     listed,
     search,
     session_file,
@@ -171,7 +171,7 @@ def _title(number: int, message: Message) -> str:
     return f"[{number}] {message.role}{how}{when}{about}"
 
 
-def _call(run: Context, call: ToolCall) -> list[str]:
+def _call(run: CommandContext, call: ToolCall) -> list[str]:
     """A tool call in a few lines, redacted before it is cut: half a secret looks like none."""
     lines = [f"  {one_line(f'{call.name} {_given(run, call)}', WIDTH)}"]
     result = (call.result or "").splitlines()
@@ -181,12 +181,12 @@ def _call(run: Context, call: ToolCall) -> list[str]:
     return lines
 
 
-def _given(run: Context, call: ToolCall) -> str:
+def _given(run: CommandContext, call: ToolCall) -> str:
     text = ", ".join(f"{name}={value}" for name, value in call.input.items() if isinstance(value, str))
     return without_secrets(run.workspace, [Message("", "agent", text[:4_000], None, "reply")])[0].text
 
 
-def _said(run: Context, number: int, message: Message) -> dict[str, Any]:
+def _said(run: CommandContext, number: int, message: Message) -> dict[str, Any]:
     return {
         "number": number,
         "uuid": sound(message.uuid),
@@ -210,7 +210,7 @@ def _said(run: Context, number: int, message: Message) -> dict[str, Any]:
     }
 
 
-def _value(one: Told) -> dict[str, Any]:
+def _value(one: ListedSession) -> dict[str, Any]:
     return {
         "id": sound(one.file.id),
         "client": one.file.client,
@@ -224,7 +224,7 @@ def _value(one: Told) -> dict[str, Any]:
     }
 
 
-def _began(one: Told) -> float:
+def _began(one: ListedSession) -> float:
     return one.first.time.timestamp() if one.first and one.first.time else one.file.mtime_ns / 1e9
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 
 from gitmem.app.hosting import HostingPlan, plan_hosting, set_up_hosting
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.flows.exchange import share as prepare_share
@@ -140,7 +140,7 @@ def _value(
     }
 
 
-def _off(run: Context, dry_run: bool) -> None:
+def _off(run: CommandContext, dry_run: bool) -> None:
     workspace = run.workspace
     before = workspace.sharing
     done = not dry_run and turn_off(workspace)
@@ -157,7 +157,7 @@ def _off(run: Context, dry_run: bool) -> None:
     run.out.say(f"undo: git mem share --mode {before}")
 
 
-def _judged(run: Context, host: str, owners: list[str], dry_run: bool) -> None:
+def _judged(run: CommandContext, host: str, owners: list[str], dry_run: bool) -> None:
     """Has a host judge requests: puts its files on the memory branch, or shows them."""
     out = run.out
     if dry_run:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, Context, DryRun, Json, Quiet, context
+from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_folder_name
 from gitmem.core.text import counted
@@ -131,7 +131,7 @@ def status(ctx: typer.Context, as_json: Json = False) -> None:
         run.out.say("gitmem is not set up here: git mem init")
 
 
-def _workspace(run: Context) -> Workspace:
+def _workspace(run: CommandContext) -> Workspace:
     """Where `init` did not run, snapshots are made and shown all the same."""
     workspace = run.any_workspace
     return run.workspace if workspace.settings.get("projectId") else workspace

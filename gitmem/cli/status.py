@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.app.status import ScopeStanding, Standing, Upstream, standing
-from gitmem.cli.context import Context, Json, context
+from gitmem.app.status import ScopeStanding, Status, Upstream, standing
+from gitmem.cli.context import CommandContext, Json, context
 from gitmem.cli.output import aside_hint, day
 from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
 from gitmem.ledger.state import noticed
 
 if TYPE_CHECKING:
-    from gitmem.flows.review_items import Item
+    from gitmem.flows.review_items import ReviewItem
     from gitmem.ledger.inbox import Outgoing
     from gitmem.ledger.signatures import Trust
 
@@ -45,7 +45,7 @@ def status(
     _show(run, found, verbose)
 
 
-def _show(run: Context, found: Standing, verbose: bool) -> None:
+def _show(run: CommandContext, found: Status, verbose: bool) -> None:
     out = run.out
     if found.waits:
         out.data(out.paint(_waiting(found.waits), "yellow"))
@@ -130,7 +130,7 @@ def _trust(trust: Trust) -> Iterator[str]:
     )
 
 
-def _waiting(items: Sequence[Item]) -> str:
+def _waiting(items: Sequence[ReviewItem]) -> str:
     """What waits for a decision, and the one command for it."""
     if len(items) == 1:
         told = f"waits for you: {one_line(items[0].title, 100)}"
@@ -172,7 +172,7 @@ def _apart(upstream: Upstream) -> str:
     return ", ".join(f"{number} {word}" for number, word in parts if number) or "the same"
 
 
-def _hint(found: Standing) -> str:
+def _hint(found: Status) -> str:
     """One line that says that there is more to see; empty where there is not."""
     odd = sum(len(scope.unreadable) for scope in found.scopes)
     over = sum(len(scope.over) for scope in found.scopes)

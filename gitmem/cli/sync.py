@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli import backup
-from gitmem.cli.context import Context, DryRun, Json, Quiet, Yes, context, store_names
+from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, store_names
 from gitmem.cli.output import Output, aside_hint, sound
 from gitmem.cli.progress import Progress
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted, one_line
-from gitmem.flows.decide import Choice, Session, decide_one
+from gitmem.flows.decide import DecidingSession, ItemChoice, decide_one
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.purge import IN_PRIVATE
 from gitmem.flows.review_items import purge_item
@@ -126,7 +126,7 @@ def sync(
         raise failure
 
 
-def _purge_taken(run: Context) -> bool:
+def _purge_taken(run: CommandContext) -> bool:
     """Asks about somebody else's purge. `--yes` is no answer: it has to be agreed to by name."""
     waits = foreign_purge(run.workspace)
     if waits is None or not sys.stdin.isatty() or run.out.as_json:
@@ -137,13 +137,13 @@ def _purge_taken(run: Context) -> bool:
         replace(run.out, yes=False).ask("Take it?")
     except CheckFailed:
         return False
-    decided = decide_one(Session(run.workspace, run.edges, run.out.ask), Choice(waits.id))
+    decided = decide_one(DecidingSession(run.workspace, run.edges, run.out.ask), ItemChoice(waits.id))
     for line in (decided.line, *decided.notes):
         run.out.say(f"  {line}")
     return True
 
 
-def _back_up(run: Context, workspace: Workspace, url: str, dry_run: bool) -> dict[str, Any]:
+def _back_up(run: CommandContext, workspace: Workspace, url: str, dry_run: bool) -> dict[str, Any]:
     if dry_run:
         plan = plan_backup(workspace, url)
         if not run.out.as_json:

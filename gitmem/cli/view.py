@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import At, Context, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import At, CommandContext, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 
@@ -58,7 +58,7 @@ def view(
     _serve(run, port, at or "", open_it=open_it)
 
 
-def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> None:
+def _write(run: CommandContext, path: Path, scope: str, at: str, *, dry_run: bool) -> None:
     from gitmem.view.static import content, write
 
     out = run.out
@@ -91,15 +91,15 @@ def _write(run: Context, path: Path, scope: str, at: str, *, dry_run: bool) -> N
         out.say("undo: delete it")
 
 
-def _serve(run: Context, port: int, at: str, *, open_it: bool) -> None:
-    from gitmem.view.server import Page
+def _serve(run: CommandContext, port: int, at: str, *, open_it: bool) -> None:
+    from gitmem.view.server import ViewServer
 
     workspace = run.workspace
     if at:  # what means nothing is told here, and not on the page
         from gitmem.ledger.moments import resolve_all
 
         resolve_all(workspace, workspace.scopes, at, run.edges.now)
-    page = Page(run.edges.cwd, at, port)
+    page = ViewServer(run.edges.cwd, at, port)
     try:
         if run.out.as_json:
             run.out.json({"url": page.url, "port": page.server_port})
@@ -115,7 +115,7 @@ def _serve(run: Context, port: int, at: str, *, open_it: bool) -> None:
         page.stop()
 
 
-def _opened(run: Context, link: str) -> bool:
+def _opened(run: CommandContext, link: str) -> bool:
     """Starts a browser that has a window; one that would take the terminal is not wanted."""
     if sys.platform != "darwin" and not any(run.edges.environ.get(name) for name in SCREENS):
         return False

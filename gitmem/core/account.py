@@ -281,7 +281,7 @@ ProposalKind = Literal["added", "changed", "moved", "deleted"]
 
 
 @dataclass(frozen=True)
-class Proposal:
+class BranchChange:
     """One claim that a branch adds, changes, moves to another memory of its agent, or deletes.
 
     Attributes:
@@ -318,7 +318,7 @@ def speaks(path: str) -> bool:
     return is_memory(path) or is_log(path)
 
 
-def proposals(base: Files, branch: Files) -> tuple[Proposal, ...]:
+def proposals(base: Files, branch: Files) -> tuple[BranchChange, ...]:
     """Finds what a branch asks for.
 
     Args:
@@ -328,14 +328,14 @@ def proposals(base: Files, branch: Files) -> tuple[Proposal, ...]:
         In the order of the paths and of the claims in them.
     """
     paths = sorted(filter(speaks, {*base, *branch}))
-    found: list[Proposal] = []
+    found: list[BranchChange] = []
     for path in paths:
         if base.get(path) != branch.get(path):
             found += _of_memory(path, _claims(base, path), _claims(branch, path))
     return tuple(_with_moves(found))
 
 
-def missing(wanted: Iterable[Proposal], base: Files, tree: Files) -> tuple[Proposal, ...]:
+def missing(wanted: Iterable[BranchChange], base: Files, tree: Files) -> tuple[BranchChange, ...]:
     """Those proposals that a memory tree does not have.
 
     Args:
@@ -359,7 +359,7 @@ class _Held:
                 keys.keys() - known.get(path, {}).keys()
             )
 
-    def has(self, one: Proposal) -> bool:
+    def has(self, one: BranchChange) -> bool:
         """Whether what is asked for is so; a claim may stand in another memory of the agent by now.
 
         Of what a memory says several times, as often as that.
@@ -376,7 +376,7 @@ class _Held:
         return elsewhere or here[one.new.key] > one.new.ordinal
 
 
-def _of_memory(path: str, old: Mapping[str, Claim], new: Mapping[str, Claim]) -> list[Proposal]:
+def _of_memory(path: str, old: Mapping[str, Claim], new: Mapping[str, Claim]) -> list[BranchChange]:
     keys = {id: claim.key for side in (old, new) for id, claim in side.items()}
     edits = pair_edits(list(old), list(new), lambda id: frozenset(keys[id].split()))
     came = {after: before for before, after in edits.items()}
@@ -384,22 +384,22 @@ def _of_memory(path: str, old: Mapping[str, Claim], new: Mapping[str, Claim]) ->
     for id, claim in new.items():
         if id not in old:
             before = old[came[id]] if id in came else None
-            found.append(Proposal("changed" if before else "added", path, before, claim))
+            found.append(BranchChange("changed" if before else "added", path, before, claim))
     gone = (claim for id, claim in old.items() if id not in new and id not in edits)
-    return found + [Proposal("deleted", path, claim, None) for claim in gone]
+    return found + [BranchChange("deleted", path, claim, None) for claim in gone]
 
 
-def _with_moves(found: list[Proposal]) -> Iterable[Proposal]:
+def _with_moves(found: list[BranchChange]) -> Iterable[BranchChange]:
     """Tells a claim that only changes its memory apart from one that goes and one that comes."""
     gone = {one.same[:2]: one for one in reversed(found) if one.kind == "deleted"}
     moved: set[int] = set()
-    result: list[Proposal] = []
+    result: list[BranchChange] = []
     for one in found:
         if one.kind == "added" and one.new is not None:
             source = gone.pop((agent_folder(one.path), one.new.key), None)
             if source is not None and source.path != one.path:
                 moved.add(id(source))
-                result.append(Proposal("moved", one.path, source.old, one.new, source.path))
+                result.append(BranchChange("moved", one.path, source.old, one.new, source.path))
                 continue
         result.append(one)
     return [one for one in result if id(one) not in moved]

@@ -13,7 +13,7 @@ Op = Literal["add", "update", "delete", "noop"]
 
 
 @dataclass(frozen=True)
-class Origin:
+class ChangeOrigin:
     """Where a change comes from.
 
     Attributes:
@@ -71,7 +71,7 @@ class Change:
     reason: str
     confidence: float
     asked: bool
-    origin: Origin = Origin()
+    origin: ChangeOrigin = ChangeOrigin()
     agent: str = "main"
     file: str = ""
     edited: Edited | None = None

@@ -112,7 +112,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Finding:
+class NameFate:
     """What became of one name.
 
     Attributes:
@@ -133,7 +133,7 @@ class Finding:
 class Code(Protocol):
     """Who knows the code as it is now."""
 
-    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
+    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[NameFate]]:
         """Findings for each of `asked`, in its order; nothing of a name that nothing is known about."""
 
 
@@ -189,7 +189,7 @@ def is_placeholder(path: str) -> bool:
     return bool(_PLACEHOLDER.search(path))
 
 
-def statement(finding: Finding) -> str:
+def statement(finding: NameFate) -> str:
     """Says a finding as one short fact."""
     name = f"`{finding.name}`"
     since = f" since {finding.commit[:9]}, {day(finding.time)}" if finding.commit else ""
@@ -206,7 +206,7 @@ def statement(finding: Finding) -> str:
     return f"{name} is gone{since}" if since else f"{name} is no longer in the code"
 
 
-def warnings(findings: Sequence[Finding]) -> tuple[str, ...]:
+def warnings(findings: Sequence[NameFate]) -> tuple[str, ...]:
     """What of the findings is to be known before relying on a memory: all but what is still there."""
     found = [statement(finding) for finding in findings if finding.kind != "there"]
     more = len(found) - MOST_SAID

@@ -8,7 +8,7 @@ from gitmem.core.account import claims_at, is_memory, path_of
 from gitmem.core.daily_log import is_log
 from gitmem.core.merge import Files
 from gitmem.core.trailers import Fate, parse
-from gitmem.git.repository import BLOB, EXECUTABLE, Commit, MissingObject, Repository, Step
+from gitmem.git.repository import BLOB, EXECUTABLE, Commit, CommitDiff, MissingObject, Repository
 from gitmem.git.trees import read_files, read_paths
 from gitmem.ledger.dreams import dreamt
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, given_up
@@ -96,7 +96,7 @@ def _readable(path: str) -> bool:
     return is_memory(path) and check_path(path) is None
 
 
-def _given_up(repo: Repository, step: Step) -> dict[Mark, str]:
+def _given_up(repo: Repository, step: CommitDiff) -> dict[Mark, str]:
     """What one landed commit gave up: its first parent against it."""
     fates = parse(step.commit.message).claims
     old: dict[str, bytes] = {}

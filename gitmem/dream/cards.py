@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from gitmem.core.account import Proposal, is_memory, log_references, path_of, proposals, references
+from gitmem.core.account import BranchChange, is_memory, log_references, path_of, proposals, references
 from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
 from gitmem.core.memory import parse
@@ -20,13 +20,13 @@ from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import JUDGED, Telling
 from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_paths
-from gitmem.ledger.blame import Origin, origins_of
+from gitmem.ledger.blame import ClaimOrigin, origins_of
 from gitmem.ledger.dreams import ClaimStory, Dream, DreamCommit
 from gitmem.rules.account import errors
 from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
 
-Origins = Mapping[str, tuple[Origin, ...]]
+Origins = Mapping[str, tuple[ClaimOrigin, ...]]
 """Claim (`<file>#<12 hex>`) to where it came into being, oldest first."""
 
 LONG = 6
@@ -63,7 +63,7 @@ _KIND_COUNT = re.compile(r"\d+ x [\w-]+")
 
 
 @dataclass(frozen=True)
-class Side:
+class CardSide:
     """A claim on a card.
 
     Attributes:
@@ -93,7 +93,7 @@ class Card:
     n: int
     title: str
     kind: str
-    sides: tuple[Side, ...]
+    sides: tuple[CardSide, ...]
     state: str = ""
     reason: str = ""
     proof: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ def cards_of(
     return tuple(_card(change, origins, failures) for change in best_first(changes))
 
 
-def claim_origins(dream: Dream) -> dict[str, tuple[Origin, ...]]:
+def claim_origins(dream: Dream) -> dict[str, tuple[ClaimOrigin, ...]]:
     """Finds who taught the claims that a dream is about, and those they go into, in one walk of history.
 
     A claim that the dream itself made on the way, or whose history is missing, has none.
@@ -233,7 +233,7 @@ def claim_origins(dream: Dream) -> dict[str, tuple[Origin, ...]]:
     }
 
 
-def untold(change: DreamCommit) -> tuple[Proposal, ...]:
+def untold(change: DreamCommit) -> tuple[BranchChange, ...]:
     """What a change did to claims that its account does not name: what came, and what went silently."""
     pairs = {path: pair for path, pair in change.files.items() if is_memory(path)}
     before, after = (
@@ -320,7 +320,7 @@ def card_lines(card: Card, *, whole: bool = False) -> Iterator[str]:
     yield from (f"   {line}" for line in card.proof)
 
 
-def side_lines(side: Side, *, whole: bool = False) -> Iterator[str]:
+def side_lines(side: CardSide, *, whole: bool = False) -> Iterator[str]:
     """A claim's lines, as many and as much of each as is shown."""
     lines = _unwrapped(side.text)
     shown = lines if whole or len(lines) <= LONG + 1 else lines[:LONG]
@@ -411,7 +411,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).lstrip("-*+ ")
 
 
-def _story(change: DreamCommit, story: ClaimStory, origins: Origins) -> Iterator[Side]:
+def _story(change: DreamCommit, story: ClaimStory, origins: Origins) -> Iterator[CardSide]:
     """A claim of a memory: before and after, with who said each side."""
     fate = story.fate
     source, target = path_of(fate.source), path_of(fate.target) if fate.target else ""
@@ -424,19 +424,19 @@ def _story(change: DreamCommit, story: ClaimStory, origins: Origins) -> Iterator
     why = [" ".join(fate.reason.split())] if fate.reason and fate.reason != change.reason else []
     mine = _said(origins, fate.source)
     if story.before == story.after:
-        yield Side("=", story.before, (*mine, told, *why))
+        yield CardSide("=", story.before, (*mine, told, *why))
     elif not story.after:
-        yield Side("-", story.before, (*mine, told, *why))
+        yield CardSide("-", story.before, (*mine, told, *why))
     else:
         stood = fate.target in change.stood
         theirs = _said(origins, fate.target)
         both = tuple(f"both {one}" for one in theirs)
-        yield Side("-", story.before, () if mine == theirs else mine)
+        yield CardSide("-", story.before, () if mine == theirs else mine)
         notes = (*(both if mine == theirs else theirs), told, *why)
-        yield Side("=" if stood else "+", story.after, notes)
+        yield CardSide("=" if stood else "+", story.after, notes)
 
 
-def _from_logs(change: DreamCommit, origins: Origins) -> Iterator[Side]:
+def _from_logs(change: DreamCommit, origins: Origins) -> Iterator[CardSide]:
     """Claims that were made of lines of logs, each with its lines."""
     heard: dict[str, list[ClaimStory]] = {}
     for story in change.claims:
@@ -445,7 +445,7 @@ def _from_logs(change: DreamCommit, origins: Origins) -> Iterator[Side]:
     for target, stories in heard.items():
         mark = "=" if target in change.stood else "+"
         notes = [path_of(target), *(note for story in stories for note in _heard(story, origins))]
-        yield Side(mark, stories[0].after, tuple(notes))
+        yield CardSide(mark, stories[0].after, tuple(notes))
 
 
 def _heard(story: ClaimStory, origins: Origins) -> Iterator[str]:
@@ -458,7 +458,7 @@ def _heard(story: ClaimStory, origins: Origins) -> Iterator[str]:
         yield from _said(origins, fate.source)
 
 
-def proposal_sides(one: Proposal, *, by: str = "", notes: tuple[str, ...] = ()) -> Iterator[Side]:
+def proposal_sides(one: BranchChange, *, by: str = "", notes: tuple[str, ...] = ()) -> Iterator[CardSide]:
     """What a claim was and is, where no account says why.
 
     Args:
@@ -473,12 +473,12 @@ def proposal_sides(one: Proposal, *, by: str = "", notes: tuple[str, ...] = ()) 
         "deleted": f"{one.path}: taken out{hand}, and nothing says why",
     }[one.kind]
     if one.old is not None and one.kind != "moved":
-        yield Side("-", one.old.text, () if one.new else (*notes, told))
+        yield CardSide("-", one.old.text, () if one.new else (*notes, told))
     if one.new is not None:
-        yield Side("=" if one.kind == "moved" else "+", one.new.text, (*notes, told))
+        yield CardSide("=" if one.kind == "moved" else "+", one.new.text, (*notes, told))
 
 
-def _headers(change: DreamCommit) -> Iterator[Side]:
+def _headers(change: DreamCommit) -> Iterator[CardSide]:
     """What a memory says of itself otherwise than before, its description, which is a claim, apart."""
     for path, pair in sorted(change.files.items()):
         if None in pair or not is_memory(path):
@@ -490,7 +490,7 @@ def _headers(change: DreamCommit) -> Iterator[Side]:
                 lines += [("+", new[key])] if key in new else []
                 for at, (mark, text) in enumerate(lines, 1):
                     notes = (f"{path}: its frontmatter",) if at == len(lines) else ()
-                    yield Side(mark, f"{key}: {text}", notes)
+                    yield CardSide(mark, f"{key}: {text}", notes)
 
 
 def _header(path: str, data: bytes) -> dict[str, str]:
@@ -503,7 +503,7 @@ def _said(origins: Origins, ref: str) -> tuple[str, ...]:
     return tuple(f"said by {taught_by(one)}" for one in origins.get(ref, ()))
 
 
-def taught_by(origin: Origin) -> str:
+def taught_by(origin: ClaimOrigin) -> str:
     """Who taught a claim, when, and by what, in one phrase."""
     told = origin.told[0] if origin.told else None
     who = (told.author.partition("<")[0].strip() if told else "") or "somebody"

@@ -31,17 +31,17 @@ from gitmem.core.merge import Files, agent_folder, kind
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.budget import allowance
-from gitmem.dream.history import Past, Spoken, Taught, claims_to_date, look_back, moment, said_when
+from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, moment, said_when
 from gitmem.engines.engine import ConsolidateInput, Observation
 from gitmem.engines.offline.distil import paragraphs
 from gitmem.engines.offline.links import inline_links, links, slug, spoken
-from gitmem.engines.offline.similar import Lookup, holds
+from gitmem.engines.offline.similar import ClaimIndex, holds
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.ledger.dreams import DreamCommit, dreams_of
 from gitmem.ledger.land import Tip
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import unknown
-from gitmem.rules.findable import Recalled
+from gitmem.rules.findable import RecallWitness
 
 CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
 """Tells which claims (`<file>#<12 hex>` to text) name files, symbols or flags that HEAD does not have."""
@@ -79,7 +79,7 @@ class Sources:
     worktree: Path | None = None
     file: Callable[[str], str | None] = unknown
     allow: frozenset[str] = frozenset()
-    asked: Sequence[Recalled] = ()
+    asked: Sequence[RecallWitness] = ()
     anew: bool = False
 
 
@@ -164,7 +164,7 @@ def dangling(files: Mapping[str, bytes], agents: Collection[str] = ()) -> Dangli
     return found
 
 
-def renamed(asked: Dangling, past: Past, files: Mapping[str, bytes]) -> dict[str, str]:
+def renamed(asked: Dangling, past: MemoryPast, files: Mapping[str, bytes]) -> dict[str, str]:
     """Each name that a link uses and a memory once had, to the name that a link says now.
 
     Returns:
@@ -265,7 +265,7 @@ def sides(asked: Disputed) -> Iterator[Spoken]:
         yield from ((agent_folder(path), claim.key) for claim in claims)
 
 
-def disputes(asked: Disputed, past: Past) -> list[Observation]:
+def disputes(asked: Disputed, past: MemoryPast) -> list[Observation]:
     """Each dispute with its sides, and who said what and when."""
     found = []
     for (path, mark), claims in sorted(asked.items()):
@@ -287,7 +287,7 @@ def against_code(
     return list(code(claims)) if claims else []
 
 
-def _side(path: str, claim: Claim, past: Past) -> str:
+def _side(path: str, claim: Claim, past: MemoryPast) -> str:
     text = f"“{one_line(with_dispute(claim.text, ''), SHOWN)}”"
     commit = past.brought.get((agent_folder(path), claim.key))
     if commit is None:
@@ -380,7 +380,7 @@ class Sayings:
     def __init__(self, said: Mapping[str, Sequence[Claim]]) -> None:
         """Starts from claims by the folder of their agent."""
         self._claims = said
-        self._places = {agent: Lookup(claims) for agent, claims in said.items()}
+        self._places = {agent: ClaimIndex(claims) for agent, claims in said.items()}
 
     @classmethod
     def of(cls, files: Files, agents: Collection[str]) -> Sayings:

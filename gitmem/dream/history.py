@@ -26,11 +26,11 @@ from gitmem.git.repository import (
     BLOB,
     EXECUTABLE,
     Commit,
+    CommitDiff,
     Difference,
     MissingObject,
     Repository,
     Signature,
-    Step,
 )
 from gitmem.ledger.workspace import Scope
 from gitmem.values import dataclass
@@ -54,7 +54,7 @@ _Held = dict[Spoken, tuple[frozenset[str], str]]
 
 
 @dataclass(frozen=True)
-class Past:
+class MemoryPast:
     """What history told.
 
     Attributes:
@@ -70,7 +70,7 @@ class Past:
 
 def look_back(
     repo: Repository, tip: str, files: Mapping[str, bytes], claims: Iterable[Spoken], names: Iterable[str]
-) -> Past:
+) -> MemoryPast:
     """Walks history once, if anything is asked of it.
 
     Args:
@@ -85,8 +85,8 @@ def look_back(
             walk.run(list(repo.steps(tip)))
         except MissingObject:
             # Half of a history would give a claim the wrong beginning, and a name the wrong end.
-            return Past({}, {})
-    return Past(walk.brought(tip), {name: walk.became(name, files) for name in walk.left})
+            return MemoryPast({}, {})
+    return MemoryPast(walk.brought(tip), {name: walk.became(name, files) for name in walk.left})
 
 
 class _Walk:
@@ -106,9 +106,9 @@ class _Walk:
         self._children: Counter[str] = Counter()
         self._bringers: dict[str, Commit] = {}
         self._deleted: dict[str, list[int]] = {}
-        self._steps: dict[int, Step] = {}
+        self._steps: dict[int, CommitDiff] = {}
 
-    def run(self, steps: Sequence[Step]) -> None:
+    def run(self, steps: Sequence[CommitDiff]) -> None:
         """Takes all commits in turn."""
         self._children.update(oid for step in steps for oid in set(step.commit.parents))
         for number, step in enumerate(steps, 1):
@@ -141,7 +141,7 @@ class _Walk:
                 break
         return ""
 
-    def _take_claims(self, step: Step) -> None:
+    def _take_claims(self, step: CommitDiff) -> None:
         commit = step.commit
         parents = [self._state(oid) for oid in dict.fromkeys(commit.parents)]
         now = parents[0] if parents else {}
@@ -186,7 +186,7 @@ class _Walk:
             self._keys[oid] = frozenset(likely & held)
         return self._keys[oid]
 
-    def _take_names(self, number: int, step: Step) -> None:
+    def _take_names(self, number: int, step: CommitDiff) -> None:
         for differences in step.before:
             for path, old, new in differences:
                 if old is None or not is_memory(path):
@@ -212,7 +212,7 @@ class _Walk:
             self._called[oid, path] = parse(path, self._repo.blob(oid)).name
         return self._called[oid, path]
 
-    def _successor(self, step: Step, path: str) -> str:
+    def _successor(self, step: CommitDiff, path: str) -> str:
         """Where a commit says that the claims of a file it deleted went, or has them; empty for nowhere."""
         fates = parse_trailers(step.commit.message).claims
         ends = Counter(
@@ -311,7 +311,7 @@ def claims_to_date(files: Mapping[str, bytes], agents: Collection[str] = ()) -> 
 
 def said_when(
     asked: Mapping[str, Spoken],
-    past: Past,
+    past: MemoryPast,
     files: Mapping[str, bytes] | None = None,
     repo: Repository | None = None,
 ) -> dict[str, datetime]:

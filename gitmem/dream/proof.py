@@ -37,9 +37,9 @@ from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.rules.account import (
     FLOOR,
     NOWHERE,
-    Ground,
+    DreamGround,
     Lookup,
-    Step,
+    ReplayedCommit,
     crowd,
     errors,
     listed,
@@ -47,7 +47,7 @@ from gitmem.rules.account import (
     sources_of,
     unknown,
 )
-from gitmem.rules.findable import Recalled
+from gitmem.rules.findable import RecallWitness
 from gitmem.rules.invention import inventions
 from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
@@ -55,7 +55,7 @@ from gitmem.rules.source import Source
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.rules.findable import Recalled
+    from gitmem.rules.findable import RecallWitness
 
 
 def is_dream(repo: Repository, base: str, tip: str) -> bool:
@@ -76,7 +76,7 @@ def prove_branch(
     *,
     now: float,
     allow: frozenset[str] = frozenset(),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
     lookup: Lookup = NOWHERE,
     left: str = "",
 ) -> tuple[Finding, ...]:
@@ -115,7 +115,7 @@ def prove_branch(
     if merged and any(step.lines for step in steps):
         steps = [*_with_told(repo, trees[0], own, steps)]
     before, end = _both(reader, trees, steps) if merged else (_first(steps), None)
-    ground = Ground(
+    ground = DreamGround(
         allow=allow,
         standing=_standing(repo, trees[0], steps),
         odd=_odd(repo, *trees),
@@ -139,23 +139,23 @@ def prove_branch(
 def _unfound(
     repo: Repository,
     trees: tuple[str, str],
-    steps: Sequence[Step],
+    steps: Sequence[ReplayedCommit],
     before: Files,
     after: Files,
-    asked: Sequence[Recalled],
+    asked: Sequence[RecallWitness],
 ) -> Iterable[Finding]:
     """What a search no longer finds since the dream; what a person did by hand is theirs."""
     touched = {path for step in steps if not step.person for path in _differing(step.before, step.after)}
     if not touched:
         return ()
-    from gitmem.dream.search import Search
+    from gitmem.dream.search import SearchPair
     from gitmem.rules.findable import lost_to_search
 
     old = read_files(repo, trees[0])
     new = {path: data for path, data in old.items() if path in after or path not in before}
     fates = [fate for step in steps for fate in step.fates]
     hand = _differing(before, after) - touched
-    found = lost_to_search(old, {**new, **after}, fates, asked, search=Search)
+    found = lost_to_search(old, {**new, **after}, fates, asked, search=SearchPair)
     return [failure for failure in found if failure.path not in hand]
 
 
@@ -183,7 +183,7 @@ class _Reader:
         return old, {path: self._known[come] for path, _, come in rows if come}
 
 
-def _step(reader: _Reader, step: repository.Step) -> Step:
+def _step(reader: _Reader, step: repository.CommitDiff) -> ReplayedCommit:
     """One commit as the proof looks at it."""
     commit, said = step.commit, parse(step.commit.message)
     differences = step.before[0]
@@ -201,7 +201,7 @@ def _step(reader: _Reader, step: repository.Step) -> Step:
     dreams = [one for one in told if dreamt(one)]
     taught = [one for one in told if not dreamt(one) and one.op not in TEACH_NOTHING]
     targets = {fate.target for one in dreams for fate in one.claims if fate.target}
-    return Step(
+    return ReplayedCommit(
         old,
         new,
         said.claims,
@@ -234,8 +234,8 @@ class _Sources:
 
 
 def _with_told(
-    repo: Repository, tree: str, commits: Iterable[repository.Step], steps: Iterable[Step]
-) -> Iterator[Step]:
+    repo: Repository, tree: str, commits: Iterable[repository.CommitDiff], steps: Iterable[ReplayedCommit]
+) -> Iterator[ReplayedCommit]:
     """The steps with those lines of logs alone that memory has, or that a commit of the branch itself told.
 
     Nobody answers for what a merge put into a log.
@@ -259,7 +259,7 @@ def _with_told(
         yield replace(step, lines={ref: one for ref, one in step.lines.items() if line_mark(ref) in told})
 
 
-def _tidied(repo: Repository, step: repository.Step) -> set[str]:
+def _tidied(repo: Repository, step: repository.CommitDiff) -> set[str]:
     """Indexes that a commit brought in line with its memories, as accepting a dream does."""
     found = set()
     for path, gone, come in step.before[0]:
@@ -288,7 +288,7 @@ def _hot(repo: Repository, tree: str, agent: str) -> Iterator[tuple[str, bytes]]
             yield f"{agent}/{name}", repo.blob(oid)
 
 
-def _first(steps: Sequence[Step]) -> dict[str, bytes]:
+def _first(steps: Sequence[ReplayedCommit]) -> dict[str, bytes]:
     """The tree before, as far as steps in a row show it."""
     files: dict[str, bytes] = {}
     seen: set[str] = set()
@@ -299,7 +299,7 @@ def _first(steps: Sequence[Step]) -> dict[str, bytes]:
 
 
 def _both(
-    reader: _Reader, trees: tuple[str, str], steps: Sequence[Step]
+    reader: _Reader, trees: tuple[str, str], steps: Sequence[ReplayedCommit]
 ) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Both ends of a branch with merges: what differs, and what its steps touch or name."""
     paths = {path for path in changed_files(reader.repo, *trees) if is_memory(path)}
@@ -308,7 +308,7 @@ def _both(
     return before, after
 
 
-def _standing(repo: Repository, tree: str, steps: Sequence[Step]) -> frozenset[str]:
+def _standing(repo: Repository, tree: str, steps: Sequence[ReplayedCommit]) -> frozenset[str]:
     """All paths before, where a new one might be taken for one of them."""
     if all(step.person or step.after.keys() <= step.before.keys() for step in steps):
         return frozenset()
@@ -349,7 +349,7 @@ def prove_plan(
     allowance: int | None = None,
     said: Mapping[str, datetime] | None = None,
     allow: frozenset[str] = frozenset(),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
     sessions: Mapping[str, str] | None = None,
     code: Callable[[str], str | None] = unknown,
     names: Callable[[str, str], Mapping[str, str]] = no_names,
@@ -373,11 +373,11 @@ def prove_plan(
     failures = prove(first, steps, ground)
     if failures or not changes:
         return failures
-    from gitmem.dream.search import Search
+    from gitmem.dream.search import SearchPair
     from gitmem.rules.findable import lost_to_search
 
     fates = [fate for change in changes for fate in change.fates]
-    return lost_to_search(files, state, fates, asked, search=Search)
+    return lost_to_search(files, state, fates, asked, search=SearchPair)
 
 
 def sessions_behind(
@@ -398,7 +398,7 @@ def sessions_behind(
     return tuple("".join(step.sessions) for step in steps)
 
 
-def _with_session(step: Step, sessions: Mapping[str, str], ground: Ground) -> Step:
+def _with_session(step: ReplayedCommit, sessions: Mapping[str, str], ground: DreamGround) -> ReplayedCommit:
     """A step with the one session that taught all that it says anew, where nothing else did."""
     if not sessions or crowd(step) or not any(inventions(step, ground)):
         return step
@@ -416,8 +416,8 @@ def _ground(
     said: Mapping[str, datetime] | None,
     allow: frozenset[str],
     lookup: Lookup,
-) -> Ground:
-    return Ground(
+) -> DreamGround:
+    return DreamGround(
         allowance,
         allow=allow,
         said=said or {},
@@ -427,10 +427,12 @@ def _ground(
     )
 
 
-def _steps(files: Mapping[str, bytes], changes: Sequence[DreamChange]) -> tuple[Files, list[Step], Files]:
+def _steps(
+    files: Mapping[str, bytes], changes: Sequence[DreamChange]
+) -> tuple[Files, list[ReplayedCommit], Files]:
     """The tree before as far as it is touched, the changes as steps, and the tree after."""
     state = dict(files)
-    steps: list[Step] = []
+    steps: list[ReplayedCommit] = []
     first: dict[str, bytes] = {}
     for change in changes:
         touched = set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))
@@ -441,7 +443,7 @@ def _steps(files: Mapping[str, bytes], changes: Sequence[DreamChange]) -> tuple[
         after = only(state, touched)
         told = listed(change.fates, files.get)
         heard = lines_named(change.fates, files.get)
-        steps.append(Step(before, after, change.fates, foreign=foreign, listed=told, lines=heard))
+        steps.append(ReplayedCommit(before, after, change.fates, foreign=foreign, listed=told, lines=heard))
     return first, steps, state
 
 
@@ -486,7 +488,7 @@ def failures_of(
     dream: Dream,
     now: float,
     allow: frozenset[str] = frozenset(),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
     replay: str | None = None,
     lookup: Lookup = NOWHERE,
 ) -> tuple[Finding, ...]:

@@ -35,7 +35,7 @@ from gitmem.dream.cards import Origins, by_time, claim_origins, first_said, show
 from gitmem.dream.proof import Overtaken, failures_of, overtaken_by
 from gitmem.engines.offline.duplicates import relate
 from gitmem.engines.offline.pairs import Judgement, Pair
-from gitmem.engines.offline.work import Work
+from gitmem.engines.offline.work import ConsolidationWork
 from gitmem.git.repository import Signature
 from gitmem.git.trees import changed_files, read_files, read_paths, write_tree
 from gitmem.ledger.decide import SHORTEST, buried, close, with_memory
@@ -58,7 +58,7 @@ from gitmem.ledger.merge import check_paths
 from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
-from gitmem.rules.findable import Recalled
+from gitmem.rules.findable import RecallWitness
 from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
@@ -109,7 +109,7 @@ def accept(
     author: Signature,
     now: float,
     allow: frozenset[str] = frozenset(),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
     lookup: Lookup = NOWHERE,
     ask: Callable[[str], None] | None = None,
     job: str = "",
@@ -516,7 +516,7 @@ def _change(dream: Dream, change: DreamCommit, answer: Answer, origins: Origins)
     repo = dream.scope.repo
     asked = repo.commit(change.commit)
     ground = repo.commit(asked.parents[0]).tree
-    work = Work(read_files(repo, ground))
+    work = ConsolidationWork(read_files(repo, ground))
     earlier, later = by_time(change, origins)
     goes, stays = (later, earlier) if answer == "older" else (earlier, later)
     if answer == "same":
@@ -545,7 +545,7 @@ def _change(dream: Dream, change: DreamCommit, answer: Answer, origins: Origins)
         return read_change(repo, change.n, ground, repo.commit(oid))
 
 
-def _place(work: Work, ref: str) -> tuple[Memory, int] | None:
+def _place(work: ConsolidationWork, ref: str) -> tuple[Memory, int] | None:
     memory = work.memories.get(path_of(ref))
     for at, claim in enumerate(memory.parsed.claims if memory else ()):
         if memory and reference(memory.path, claim) == ref:
@@ -582,7 +582,7 @@ def refresh(
     dream: Dream,
     author: Signature,
     allow: frozenset[str] = frozenset(),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
     lookup: Lookup = NOWHERE,
 ) -> Refreshed:
     """Merges the memory ref into a dream's branch, and proves it anew.

@@ -32,14 +32,14 @@ from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Fate, FateKind, Provenance, Usage
 from gitmem.dream.gather import Sources, gather, keys_of
 from gitmem.dream.proof import prove_plan, refuse, sessions_behind
-from gitmem.dream.schedule import Held
+from gitmem.dream.schedule import HeldLock
 from gitmem.engines.engine import (
     Compared,
     ConsolidateInput,
     Consolidation,
     DreamChange,
+    DreamProgress,
     Engine,
-    Step,
     Tell,
     untold,
 )
@@ -55,7 +55,7 @@ from gitmem.ledger.proposals import dreams_in, let_wait, taken
 from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import errors
-from gitmem.rules.findable import Recalled
+from gitmem.rules.findable import RecallWitness
 from gitmem.rules.rule import Finding
 
 ID_DIGITS = 6
@@ -125,7 +125,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         CheckFailed: the dream cannot be proved; the message says where.
         EngineError: the engine could not do its work.
     """
-    tell(Step("orient"))
+    tell(DreamProgress("orient"))
     tip = read_tip(scope.repo, scope.ref)
     looked_at = _looked_at(scope, engine, tip, sources)
     # Rules find nothing again, but for what a session corrects; a model may.
@@ -134,7 +134,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     if told is not None and next(corrections(sources.sessions), None) is None:
         return DreamPlan(scope, tip, engine.name, (), told, {})
     files = read_files(scope.repo, tip.tree)
-    tell(Step("gather"))
+    tell(DreamProgress("gather"))
     given = gather(scope, tip, files, sources)
     if any(one.unfinished for one in given.observed):
         looked_at = {}
@@ -149,7 +149,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         compared=read_compared(scope, tip.tree),
     )
     made = ask(engine, given, tell)
-    tell(Step("prune"))
+    tell(DreamProgress("prune"))
     left = prune(given, made.changes)
     # Each starts from what those before it left, and the best come first.
     more = len(left.changes) - given.most
@@ -159,7 +159,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
             f"limit: {counted(more, 'more change')} {'waits' if more == 1 else 'wait'} for another dream",
         )
         left, made = replace(left, changes=left.changes[: given.most]), replace(made, notes=notes)
-    tell(Step("check"))
+    tell(DreamProgress("check"))
     check(files, left.changes, given, sources.allow, sources.asked)
     heard = sessions_behind(
         files, left.changes, given.sessions, said=given.said, code=given.code, names=given.names
@@ -201,7 +201,7 @@ def check(
     changes: tuple[DreamChange, ...],
     given: ConsolidateInput | None = None,
     allow: frozenset[str] = frozenset(),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
 ) -> None:
     """Proves each change, and all of them, from the trees.
 
@@ -222,7 +222,7 @@ def _failures(
     changes: Sequence[DreamChange],
     given: ConsolidateInput | None,
     allow: frozenset[str],
-    asked: Sequence[Recalled],
+    asked: Sequence[RecallWitness],
 ) -> tuple[Finding, ...]:
     if given is None:
         return prove_plan(files, changes, allow=allow, asked=asked)
@@ -239,7 +239,7 @@ def _failures(
     )
 
 
-def carry_out(plan: DreamPlan, held: Held, author: Signature) -> str:
+def carry_out(plan: DreamPlan, held: HeldLock, author: Signature) -> str:
     """Makes the branch: objects first, then the one ref, so that a crash leaves nothing.
 
     Args:
@@ -311,7 +311,7 @@ def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
     """
     stopped: list[Exception] = []
 
-    def told(step: Step) -> None:
+    def told(step: DreamProgress) -> None:
         try:
             tell(step)
         except Exception as error:

@@ -36,7 +36,7 @@ STALE_SECONDS = 3_600.0
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldLock:
     """A lock that this process took.
 
     Attributes:
@@ -100,7 +100,7 @@ def give_back(scope: Scope, dead: ProcessIdentity) -> bool:
 @contextmanager
 def consolidation_lock(
     scope: Scope, now: float, alive: Callable[[ProcessIdentity], bool] = is_alive
-) -> Iterator[Held]:
+) -> Iterator[HeldLock]:
     """Holds the lock; success moves its time to now, failure puts the time back that it had.
 
     Args:
@@ -121,7 +121,7 @@ def consolidation_lock(
     _release(held, now)
 
 
-def _take(path: Path, now: float, alive: Callable[[ProcessIdentity], bool]) -> Held:
+def _take(path: Path, now: float, alive: Callable[[ProcessIdentity], bool]) -> HeldLock:
     # The kernel's lock closes the gap between looking and writing.
     with writer_lock(path.parent, "taking"):
         identity, prior = _parse(_read(path))
@@ -132,7 +132,7 @@ def _take(path: Path, now: float, alive: Callable[[ProcessIdentity], bool]) -> H
                 )
             _restore(path, prior)
         before = _mtime(path)
-        held = Held(path, f"{process_identity()} {before:.6f}", before)
+        held = HeldLock(path, f"{process_identity()} {before:.6f}", before)
         try:
             # What was written aside by one that was killed. Of the lock nobody else can be at it now, and
             # of a note (`.<name>.json.…`) the loss is borne.
@@ -149,7 +149,7 @@ def _take(path: Path, now: float, alive: Callable[[ProcessIdentity], bool]) -> H
         return held
 
 
-def _release(held: Held, time: float) -> None:
+def _release(held: HeldLock, time: float) -> None:
     with writer_lock(held.path.parent, "taking"):
         if held.is_ours():
             _restore(held.path, time)
@@ -243,7 +243,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Asked:
+class GateInput:
     """What the gates are asked with.
 
     Attributes:
@@ -266,7 +266,7 @@ class Asked:
     logged: CountSessions = nothing_logged
 
 
-def first_gate(asked: Asked) -> Gate | None:
+def first_gate(asked: GateInput) -> Gate | None:
     """The first gate that holds, or None where it is time to dream."""
     if not asked.force:
         gate = _enabled(asked) or _day(asked) or _failed(asked) or _sessions(asked) or _project(asked)
@@ -275,13 +275,13 @@ def first_gate(asked: Asked) -> Gate | None:
     return _client(asked) or _lock(asked)
 
 
-def _enabled(asked: Asked) -> Gate | None:
+def _enabled(asked: GateInput) -> Gate | None:
     if asked.enabled:
         return None
     return Gate("enabled", "dreams are switched off: gitmem.dream is false")
 
 
-def _day(asked: Asked) -> Gate | None:
+def _day(asked: GateInput) -> Gate | None:
     last = last_dream(asked.scope)
     if not _within_day(last, asked.now):
         return None
@@ -297,13 +297,13 @@ def _within_day(time: float, now: float) -> bool:
     return 0 <= now - time < DAY
 
 
-def _failed(asked: Asked) -> Gate | None:
+def _failed(asked: GateInput) -> Gate | None:
     scope = asked.scope
     rest = None if asked.wanted else failures.held(scope.state, "dream", scope.ref, asked.now)
     return Gate("failed", f"the last dream did not end: {rest.why}", rest.until) if rest else None
 
 
-def _sessions(asked: Asked) -> Gate | None:
+def _sessions(asked: GateInput) -> Gate | None:
     last = prior_of(asked.scope)
     if last > asked.now:
         # By a clock that was set back since: no session is younger than that.
@@ -320,7 +320,7 @@ def _sessions(asked: Asked) -> Gate | None:
     return Gate("sessions", reason, scanned + SCAN_SECONDS)
 
 
-def _project(asked: Asked) -> Gate | None:
+def _project(asked: GateInput) -> Gate | None:
     """A team reviews one dream at a time, and rests a day after each."""
     if asked.scope.name != "project":
         return None
@@ -348,7 +348,7 @@ def accepted_at(scope: Scope, since: float) -> float:
     return 0.0
 
 
-def _client(asked: Asked) -> Gate | None:
+def _client(asked: GateInput) -> Gate | None:
     """A client that consolidates a live directory itself is not disturbed, and its lock never written."""
     young = [time for time in _times(asked.folders()) if 0 <= asked.now - time < STALE_SECONDS]
     if not young:
@@ -357,7 +357,7 @@ def _client(asked: Asked) -> Gate | None:
     return Gate("client", reason, max(young) + STALE_SECONDS)
 
 
-def _lock(asked: Asked) -> Gate | None:
+def _lock(asked: GateInput) -> Gate | None:
     process = holder(asked.scope, asked.now)
     return Gate("lock", f"process {process.pid} is dreaming") if process else None
 

@@ -11,10 +11,10 @@ from threading import get_ident
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.names import slugify
-from gitmem.rules.findable import NEIGHBOURS, Row
+from gitmem.rules.findable import NEIGHBOURS, FoundVersion
 from gitmem.search.candidates import ask
 from gitmem.search.query import search
-from gitmem.search.score import Text, rarity, read_text, scores
+from gitmem.search.score import ScoredText, rarity, read_text, scores
 from gitmem.search.text import Fields, links
 from gitmem.search.tree_catalog import LooseCatalog
 from gitmem.search.trees import is_memory
@@ -35,7 +35,7 @@ _NEW = "//new.md"
 """Put behind the paths of what is new in the ref that holds both; no path ends so."""
 
 
-class Search:
+class SearchPair:
     """Searches two versions of one tree; what they have in common is indexed once.
 
     A memory's worth for a query depends on its own words and on how rare each is among all texts, and the
@@ -51,11 +51,11 @@ class Search:
         self.changed = tuple(path for path in paths if self.before.get(path) != self.after.get(path))
         self._new = {path: self.after[path] for path in self.changed if path in self.after}
         self._gone = frozenset(self.changed) & self.before.keys()
-        self._looks: dict[str, tuple[Row, ...]] = {}
-        self._texts: dict[str, Text] = {}
+        self._looks: dict[str, tuple[FoundVersion, ...]] = {}
+        self._texts: dict[str, ScoredText] = {}
         self._entered: set[str] = set()
 
-    def look(self, query: str) -> tuple[Row, ...]:
+    def look(self, query: str) -> tuple[FoundVersion, ...]:
         """The best of both trees, best first; with `NEIGHBOURS` that both have, where there are so many."""
         query = storable(query)
         if query not in self._looks:
@@ -104,7 +104,7 @@ class Search:
         least = SHARED * math.fsum(worth.values())
         return sorted(path for path, much in shared.items() if much >= least)
 
-    def _new_text(self, path: str) -> Text:
+    def _new_text(self, path: str) -> ScoredText:
         if path not in self._texts:
             self._texts[path] = read_text(self._words[f"{storable(path)}{_NEW}"])
         return self._texts[path]
@@ -149,16 +149,16 @@ class Search:
             names |= {slugify(memory.name), *links(f"{memory.description}\n{memory.body}")}
         return frozenset(names)
 
-    def _look(self, query: str, limit: int) -> list[Row]:
+    def _look(self, query: str, limit: int) -> list[FoundVersion]:
         return list(self._rows(query, limit))
 
-    def _rows(self, query: str, limit: int) -> Iterator[Row]:
+    def _rows(self, query: str, limit: int) -> Iterator[FoundVersion]:
         for one in search(self._catalog, query, (_BOTH,), limit=limit):
             new = one.path.endswith(_NEW)
             path = one.path.removesuffix(_NEW)
             path = self._paths.get(path, path)
             after = new or path not in self._gone
-            yield Row(path, not new, after, one.score, one.score - one.why.get("links", 0.0))
+            yield FoundVersion(path, not new, after, one.score, one.score - one.why.get("links", 0.0))
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.text import one_line
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -27,11 +27,11 @@ class AgentEngine(OfflineEngine):
 
     def extract(self, given: ExtractInput) -> Extraction:
         """Proposes what the offline engine does; `tell` holds every sentence that may last, best first."""
-        from gitmem.engines.offline.extract import Candidate, candidates
+        from gitmem.engines.offline.extract import SaidCandidate, candidates
 
         times = {message.uuid: message.time for message in given.messages}
 
-        def stated(one: Candidate) -> Change:
+        def stated(one: SaidCandidate) -> Change:
             text = one_line(one.text, LONGEST)
             return Change(
                 op="add",
@@ -42,7 +42,7 @@ class AgentEngine(OfflineEngine):
                 reason="it may last",
                 confidence=one.score,
                 asked=False,
-                origin=Origin(given.session, one.message, one.message, times.get(one.message)),
+                origin=ChangeOrigin(given.session, one.message, one.message, times.get(one.message)),
                 agent=given.agent,
             )
 

@@ -32,8 +32,8 @@ from gitmem.core.text import counted, one_line, printable
 from gitmem.engines import prompts
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.messages import ApiError, ApiSettings, Client, Lifetime, Reply
-from gitmem.engines.task import ModelEngine, Outcome, Shown, Task
+from gitmem.engines.messages import ApiError, ApiSettings, Lifetime, MessagesClient, ModelReply
+from gitmem.engines.task import ModelEngine, Task, TaskOutcome, TaskView
 from gitmem.engines.tools import TOOLS, Sandbox
 from gitmem.engines.view import CALLS
 from gitmem.transcripts.model import Message, ToolCall
@@ -109,7 +109,7 @@ class AnthropicEngine(ModelEngine):
         """Counts a run."""
         self._meter.begin()
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Lets the model read and edit a copy of the tree, or asks a small one in short questions.
 
         Raises:
@@ -132,20 +132,22 @@ class AnthropicEngine(ModelEngine):
             return ()
         from gitmem.engines.questions import choose
 
-        with Client(self._settings, self._meter, "select") as client:
+        with MessagesClient(self._settings, self._meter, "select") as client:
             return choose(client, self._settings, query, headers, limit)
 
-    def _worked(self, task: Task) -> Outcome:
+    def _worked(self, task: Task) -> TaskOutcome:
         settings, clock = self._settings, self._clock
         sandbox = Sandbox(task.tree, task.reads, task.may, calls=max(CALLS, task.most_turns))
         answers: list[str] = []
         log: list[str] = []
         wrong: tuple[str, ...] = ()
         seconds = min(MOST_SECONDS, max(SECONDS, settings.patience))
-        with Client(settings, self._meter, task.job) as client:
+        with MessagesClient(settings, self._meter, task.job) as client:
             for part in portions(task.session) if task.session else (None,):
                 talk = _Talk(client, settings, task, sandbox, clock, seconds, clock() + seconds)
-                shown = Shown(sandbox.files, task.reads.sessions, worktree=task.reads.worktree, part=part)
+                shown = TaskView(
+                    sandbox.files, task.reads.sessions, worktree=task.reads.worktree, part=part
+                )
                 before = record(part, settings.ttl) if part else []
                 answers.append(talk.say([*before, text(task.prompt(shown))], task.turns))
                 if settings.must_call and not talk.called:
@@ -167,7 +169,7 @@ class AnthropicEngine(ModelEngine):
                 log += talk.log
                 if wrong:
                     break
-            return Outcome(sandbox.files, tuple(answers), wrong, client.usage, (*log, *sandbox.log))
+            return TaskOutcome(sandbox.files, tuple(answers), wrong, client.usage, (*log, *sandbox.log))
 
 
 def portions(given: ExtractInput) -> Iterator[ExtractInput]:
@@ -205,7 +207,7 @@ class _Talk:
         log: what a person who asks why should know.
     """
 
-    client: Client
+    client: MessagesClient
     settings: ApiSettings
     task: Task
     sandbox: Sandbox
@@ -228,7 +230,7 @@ class _Talk:
             the model's last words.
         """
         self._add(content)
-        reply: Reply | None = None
+        reply: ModelReply | None = None
         for left in range(turns - 1, -1, -1):
             reply = self._ask()
             if reply.blocks:
@@ -243,7 +245,7 @@ class _Talk:
         self.log.append(f"stopped after {turns} turns, without a last answer")
         return reply.text if reply else ""
 
-    def _ask(self) -> Reply:
+    def _ask(self) -> ModelReply:
         if self.clock() > self.end:
             raise ApiError(
                 "engine-timeout",
@@ -274,7 +276,7 @@ class _Talk:
         else:
             self._messages.append({"role": "user", "content": content})
 
-    def _result(self, reply: Reply, number: int) -> dict[str, Any]:
+    def _result(self, reply: ModelReply, number: int) -> dict[str, Any]:
         call = reply.calls[number]
         block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
         if number >= TURN_CALLS:

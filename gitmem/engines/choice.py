@@ -80,7 +80,7 @@ _WITHHELD = (
 
 
 @dataclass(frozen=True)
-class Found:
+class Installed:
     """What the edges found on this machine.
 
     Attributes:
@@ -109,7 +109,7 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """The engine in force.
 
     Attributes:
@@ -189,7 +189,7 @@ class Choice:
         return f"{', '.join(self.sends)}, to {self.endpoint}"
 
 
-def choose(found: Found) -> Choice:
+def choose(found: Installed) -> EngineChoice:
     """Says which engine is in force.
 
     Address, model, certificates and how it is asked come from the person's own configuration alone
@@ -206,9 +206,11 @@ def choose(found: Found) -> Choice:
         return _agent(found, why)
     if name in ("", "offline"):
         why = why if name else f"{why}, and no client here runs gitmem's hooks"
-        return Choice("offline", why, learns=f"{_AT_ONCE}; {_SUGGESTS} {_MEASURED}", more=_more(found))
+        return EngineChoice(
+            "offline", why, learns=f"{_AT_ONCE}; {_SUGGESTS} {_MEASURED}", more=_more(found)
+        )
     known = Missing(f"there is no engine {name!r}", f"Choose one: git mem engine set {'|'.join(ENGINES)}")
-    return Choice(name, why, missing=(known,))
+    return EngineChoice(name, why, missing=(known,))
 
 
 def endpoint_problem(url: str) -> Missing | None:
@@ -254,7 +256,7 @@ def shown_address(url: str) -> str:
     return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
 
 
-def _agent(found: Found, why: str) -> Choice:
+def _agent(found: Installed, why: str) -> EngineChoice:
     note = (
         "no client here runs gitmem's hooks, so no agent is told, and what was not asked for waits in "
         "review: git mem init adds them to Claude Code"
@@ -262,12 +264,12 @@ def _agent(found: Found, why: str) -> Choice:
     notes = () if found.carried else (note,)
     adds = _TOLD if found.carried else ""
     learns = f"{_AT_ONCE}; {_PUTS if found.carried else _SUGGESTS} {_MEASURED}"
-    return Choice(
+    return EngineChoice(
         "agent", why, notes=notes, tells=found.carried, adds=adds, learns=learns, more=_more(found)
     )
 
 
-def _more(found: Found) -> str:
+def _more(found: Installed) -> str:
     """What would learn more than words and the agent in the session do, of what is there already."""
     if found.program and found.signed_in:
         return "claude-code, by a fork of each session: git mem engine set claude-code"
@@ -276,7 +278,7 @@ def _more(found: Found) -> str:
     return ""
 
 
-def _anthropic(found: Found, why: str) -> Choice:
+def _anthropic(found: Installed, why: str) -> EngineChoice:
     url = _last(found.values, "baseurl") or OFFICIAL_URL
     key = found.environ.get(KEY_VARIABLE, "").strip()
     missing: list[Missing] = []
@@ -313,7 +315,7 @@ def _anthropic(found: Found, why: str) -> Choice:
         notes = (*notes, f"it goes through the proxy {shown_address(proxy)}, which sees the address alone")
     if not key and local:
         notes = (*notes, f"{KEY_VARIABLE} is not set; the server on this machine gets none")
-    return Choice(
+    return EngineChoice(
         "anthropic",
         why,
         model=model,
@@ -336,7 +338,7 @@ def _anthropic(found: Found, why: str) -> Choice:
     )
 
 
-def _claude_code(found: Found, why: str) -> Choice:
+def _claude_code(found: Installed, why: str) -> EngineChoice:
     missing: list[Missing] = []
     if not found.program:
         remedy = "Install Claude Code, and see that `claude` is on PATH."
@@ -360,7 +362,7 @@ def _claude_code(found: Found, why: str) -> Choice:
     ]
     if model:
         notes.append(f"gitmem.model ({model}) is not used: a fork needs its session's model")
-    return Choice(
+    return EngineChoice(
         "claude-code",
         why,
         endpoint=shown_address(other) if other else "wherever your own claude sends its sessions",
@@ -401,7 +403,7 @@ def _is_below(host: str, domain: str) -> bool:
     return bool(domain) and host.endswith(f".{domain}")
 
 
-def _environment_notes(found: Found, url: str) -> tuple[str, ...]:
+def _environment_notes(found: Installed, url: str) -> tuple[str, ...]:
     other = found.environ.get(URL_VARIABLE, "").strip()
     if not other or other.rstrip("/") == url.rstrip("/"):
         return ()

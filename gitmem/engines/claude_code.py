@@ -52,10 +52,10 @@ from gitmem.engines import claude_process as process
 from gitmem.engines import prompts
 from gitmem.engines.budget import Meter
 from gitmem.engines.claude_process import ForkSettings, Scratch, scratch
-from gitmem.engines.claude_proof import Watch, canary
+from gitmem.engines.claude_proof import StreamWatch, canary
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
+from gitmem.engines.task import ModelEngine, Task, TaskOutcome, TaskView, Unfit
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import scan
 from gitmem.transcripts.claude_home import claude_config_dir
@@ -120,7 +120,7 @@ class ClaudeCodeEngine(ModelEngine):
         """Leaves the choice to the offline engine: another prompt would share no cache with any session."""
         return OfflineEngine().choose(query, headers, limit)
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Runs a task about a session in a fork of it, another in a session of its own.
 
         Raises:
@@ -138,7 +138,7 @@ class ClaudeCodeEngine(ModelEngine):
         finally:
             self._model = work.model
 
-    def _forked(self, task: Task, session: ExtractInput) -> Outcome:
+    def _forked(self, task: Task, session: ExtractInput) -> TaskOutcome:
         settings, transcript = self._settings, session.transcript
         parent = read_parent(transcript)
         if parent is None or transcript is None:
@@ -167,7 +167,7 @@ class ClaudeCodeEngine(ModelEngine):
             wrong = tuple(task.judge(files, answers))
             if not wrong:
                 break
-        return Outcome(files, answers, wrong, usage, log)
+        return TaskOutcome(files, answers, wrong, usage, log)
 
     @property
     def _config(self) -> Path:
@@ -209,7 +209,7 @@ class _Fork:
         places = [worktree or parent.cwd, transcript.parent if transcript else None]
         reads = [place.resolve() for place in places if place is not None]
         with scratch(settings.temp, files, self.task.may, reads=reads) as copy:
-            watch = Watch(_FORK, copy)
+            watch = StreamWatch(_FORK, copy)
             client = process.client_settings(
                 settings.python, copy.rules, _closed(settings, copy, parent.cwd, worktree)
             )
@@ -241,7 +241,7 @@ class _Fork:
 
     def _prompt(self, copy: Scratch, files: Mapping[str, bytes], wrong: Sequence[str]) -> str:
         root = str(copy.memory)
-        shown = Shown(files, {}, root, worktree=self.session.worktree, part=self.session, forked=True)
+        shown = TaskView(files, {}, root, worktree=self.session.worktree, part=self.session, forked=True)
         repair = [self.task.repair(wrong, root)] if wrong else []
         return "\n".join([canary(copy), self.task.prompt(shown), *repair])
 
@@ -301,7 +301,7 @@ class _Session:
 
     def __init__(self, settings: ForkSettings, task: Task) -> None:
         self._settings, self._task = settings, task
-        self._watch: Watch | None = None
+        self._watch: StreamWatch | None = None
         self._limit = settings.dream_turns
         self._answers: list[str] = []
         self._wrong: tuple[str, ...] = ()
@@ -313,7 +313,7 @@ class _Session:
         """Exact id of the model, as far as it is known."""
         return self._watch.account.model if self._watch else ""
 
-    def run(self, config: Path, meter: Meter) -> Outcome:
+    def run(self, config: Path, meter: Meter) -> TaskOutcome:
         """Returns when the client has ended and its hook is proved to have held it.
 
         Args:
@@ -338,7 +338,7 @@ class _Session:
             fixed=fixed_in(task, laid),
             sessions=laid.sessions,
         ) as copy:
-            watch = self._watch = Watch(task.what, copy)
+            watch = self._watch = StreamWatch(task.what, copy)
             try:
                 self._hold(watch, copy, laid, worktree)
             finally:
@@ -349,9 +349,9 @@ class _Session:
         if self._judged != files:
             raise EngineError(f"{task.what} changed files behind its answer", "Nothing was taken.")
         log = (*laid.log, *watch.refused)
-        return Outcome(files, tuple(self._answers), self._wrong, usage, log)
+        return TaskOutcome(files, tuple(self._answers), self._wrong, usage, log)
 
-    def _hold(self, watch: Watch, copy: Scratch, laid: Laid, worktree: Path | None) -> None:
+    def _hold(self, watch: StreamWatch, copy: Scratch, laid: Laid, worktree: Path | None) -> None:
         """Runs the client without what the repository brings along, until it has ended."""
         settings = self._settings
         unread = process.unread(worktree, denied(worktree)) if worktree else []
@@ -372,12 +372,12 @@ class _Session:
         watch.end(code, errors)
 
     def _prompt(self, copy: Scratch, laid: Laid, worktree: Path | None) -> str:
-        shown = Shown(laid.files, laid.sessions, str(copy.memory), str(copy.sessions), worktree)
+        shown = TaskView(laid.files, laid.sessions, str(copy.memory), str(copy.sessions), worktree)
         return "\n".join(
             [canary(copy), prompts.text(self._task.system), self._task.prompt(shown)],
         )
 
-    def _follow(self, line: bytes, watch: Watch, copy: Scratch, laid: Laid) -> str | None:
+    def _follow(self, line: bytes, watch: StreamWatch, copy: Scratch, laid: Laid) -> str | None:
         """Takes a line of the client's output; returns what it is told next, empty where that was all."""
         account = watch.account
         ended = account.ended
@@ -390,7 +390,7 @@ class _Session:
             )
         return self._next(watch, copy, laid) if account.ended > ended else None
 
-    def _next(self, watch: Watch, copy: Scratch, laid: Laid) -> str:
+    def _next(self, watch: StreamWatch, copy: Scratch, laid: Laid) -> str:
         final = watch.account.final
         if final.get("subtype") != "success" or final.get("is_error"):
             return ""
@@ -402,7 +402,7 @@ class _Session:
         self._limit = len(watch.account.answers) + REPAIR_TURNS
         return process.message(self._task.repair(self._wrong, str(copy.memory)))
 
-    def _tell(self, watch: Watch) -> None:
+    def _tell(self, watch: StreamWatch) -> None:
         now = (len(watch.account.answers), tuple(sorted(watch.written)))
         if now != self._told:
             self._told = now
@@ -459,7 +459,7 @@ def _refuse_without_program(settings: ForkSettings) -> None:
 
 
 def _settle(
-    config: Path, copy: Scratch, cwd: Path, watch: Watch, meter: Meter, job: str, model: str
+    config: Path, copy: Scratch, cwd: Path, watch: StreamWatch, meter: Meter, job: str, model: str
 ) -> Usage | None:
     """Takes away what the client left of a run, and counts what it cost, whatever came of it."""
     process.forget(config, copy.session, cwd)

@@ -53,7 +53,7 @@ class Decision:
 
 
 @dataclass
-class Account:
+class StreamAccount:
     """The stream, line by line.
 
     Attributes:
@@ -151,7 +151,7 @@ def read_log(path: Path, nonce: str) -> tuple[Decision, ...]:
     return tuple(found)
 
 
-def unproved(account: Account, decisions: Iterable[Decision], nonce: str) -> str:
+def unproved(account: StreamAccount, decisions: Iterable[Decision], nonce: str) -> str:
     """Says what shows that the hook did not hold the run so far; empty where nothing does.
 
     Args:
@@ -174,7 +174,7 @@ def unproved(account: Account, decisions: Iterable[Decision], nonce: str) -> str
     return ""
 
 
-def refused_any(account: Account, decisions: Iterable[Decision], nonce: str) -> bool:
+def refused_any(account: StreamAccount, decisions: Iterable[Decision], nonce: str) -> bool:
     """Whether the hook refused a call and the client kept to that: the canary's call, or any other."""
     return any(
         not decision.allowed and nonce in account.results.get(decision.call, (False, ""))[1]
@@ -207,7 +207,7 @@ def _count(usage: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
-class Watch:
+class StreamWatch:
     """Holds the client's stream against the hook's log while it runs.
 
     Args:
@@ -220,7 +220,7 @@ class Watch:
     """
 
     def __init__(self, what: str, copy: Scratch) -> None:
-        self.account = Account()
+        self.account = StreamAccount()
         self.decisions: tuple[Decision, ...] = ()
         self._what, self._copy = what, copy
 

@@ -21,8 +21,8 @@ from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.engines.fates import (
-    Entry,
-    Settled,
+    SettledClaims,
+    ToldChange,
     Unreadable,
     entries,
     hear,
@@ -42,7 +42,7 @@ PROBLEMS = 60
 _PATH_CHARS = 200
 
 
-class Unaccounted(EngineError):
+class UnaccountedError(EngineError):
     """A model left claims without an account, or added what nobody said; nothing of its work is kept."""
 
     def __init__(self, engine: str, problems: tuple[str, ...]) -> None:
@@ -77,7 +77,7 @@ def consolidated(
     """
     work = _Work(given, after, answer)
     if work.problems:
-        raise Unaccounted(engine, work.problems)
+        raise UnaccountedError(engine, work.problems)
     notes = (*work.notes, *_left(given, work.changes))
     return Consolidation(tuple(work.changes), notes, None, tuple(work.log))
 
@@ -97,7 +97,7 @@ class _Group:
     """Files that change together, and the entries that say why."""
 
     paths: list[str]
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ToldChange] = field(default_factory=list)
 
 
 class _Work:
@@ -189,7 +189,9 @@ class _Work:
         meant = [path for path in self._changed if path.rpartition("/")[2] == plain]
         return meant[0] if len(meant) == 1 else ""
 
-    def _groups(self, told: tuple[Entry, ...], settled: Settled) -> tuple[list[_Group], list[str]]:
+    def _groups(
+        self, told: tuple[ToldChange, ...], settled: SettledClaims
+    ) -> tuple[list[_Group], list[str]]:
         """Files that must change together, in the order of the answer; and those that it does not name."""
         changed = frozenset(self._changed)
         parent = {path: path for path in self._changed}
@@ -205,7 +207,7 @@ class _Work:
                 parent[top(path)] = top(mine[0])
             return mine
 
-        named: list[tuple[Entry, list[str]]] = []
+        named: list[tuple[ToldChange, list[str]]] = []
         for entry in told:
             mine = unite(map(self._find, entry.named))
             if mine:
@@ -301,7 +303,7 @@ def retyped(before: Files, after: Files, paths: Sequence[str], heard: Iterable[s
 
 
 def untold_twins(
-    before: Files, told: Sequence[Entry], settled: Settled, find: Callable[[str], str]
+    before: Files, told: Sequence[ToldChange], settled: SettledClaims, find: Callable[[str], str]
 ) -> list[str]:
     """Claims that stood in two memories, and go in one without a word about the other.
 

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import zip_longest
 
-from gitmem.core.change import TYPES, Change, Edited, MemoryType, Origin
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, MemoryType
 from gitmem.core.claim import Claim
 from gitmem.core.errors import EngineError
 from gitmem.core.facts import lacking
@@ -79,7 +79,7 @@ def proposed(
 class _Source:
     """The messages that a change stems from; the new ones, where the model named none."""
 
-    origin: Origin
+    origin: ChangeOrigin
     messages: tuple[Message, ...]
     reason: str
     named: bool
@@ -204,10 +204,13 @@ class _Work:
         reason = next((note.reason for note in found if note.reason), _UNEXPLAINED)
         messages = named or self.given.messages
         if not messages:
-            return _Source(Origin(self.given.session), (), reason, False)
+            return _Source(ChangeOrigin(self.given.session), (), reason, False)
         first, last = messages[0], messages[-1]
         return _Source(
-            Origin(self.given.session, first.uuid, last.uuid, last.time), messages, reason, bool(named)
+            ChangeOrigin(self.given.session, first.uuid, last.uuid, last.time),
+            messages,
+            reason,
+            bool(named),
         )
 
     def _says_it(self, memory: Memory) -> str:

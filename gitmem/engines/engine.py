@@ -130,7 +130,7 @@ Phase = Literal["orient", "gather", "consolidate", "prune", "check"]
 
 
 @dataclass(frozen=True)
-class Step:
+class DreamProgress:
     """How far a dream has come.
 
     Attributes:
@@ -145,11 +145,11 @@ class Step:
     files: tuple[str, ...] = ()
 
 
-Tell = Callable[[Step], None]
+Tell = Callable[[DreamProgress], None]
 """Is told each step, for whoever waits; may raise to stop the work."""
 
 
-def untold(step: Step) -> None:
+def untold(step: DreamProgress) -> None:
     """Tells nobody."""
 
 

@@ -51,7 +51,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True)
-class Told:
+class ToldFate:
     """What a model says of one claim that goes.
 
     Attributes:
@@ -70,7 +70,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Source:
+class LogSource:
     """A line of a daily log that a model names as what a memory was made of.
 
     Attributes:
@@ -84,7 +84,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ToldChange:
     """One change as a model tells it.
 
     Attributes:
@@ -95,8 +95,8 @@ class Entry:
     subject: str
     reason: str
     files: tuple[str, ...]
-    gone: tuple[Told, ...]
-    lines: tuple[Source, ...] = ()
+    gone: tuple[ToldFate, ...]
+    lines: tuple[LogSource, ...] = ()
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def objects(answer: str) -> list[Mapping[str, Any]]:
     return [one for one in found[:ENTRIES] if isinstance(one, Mapping)]
 
 
-def entries(answer: str) -> tuple[Entry, ...]:
+def entries(answer: str) -> tuple[ToldChange, ...]:
     """Reads an answer.
 
     Args:
@@ -163,12 +163,12 @@ def _fenced(answer: str) -> list[str]:
     return found
 
 
-def _entry(given: Mapping[str, Any]) -> Entry:
+def _entry(given: Mapping[str, Any]) -> ToldChange:
     files = given.get("files")
     named = [files] if isinstance(files, str) else files if isinstance(files, list) else []
     gone = given.get("gone")
     listed = gone[: GONE + 1] if isinstance(gone, list) else []
-    return Entry(
+    return ToldChange(
         _text(given, "subject", _SUBJECT_CHARS),
         _text(given, "reason", REASON_CHARS),
         tuple(path[:_PATH_CHARS] for path in named[:GONE] if isinstance(path, str) and path.strip()),
@@ -177,18 +177,18 @@ def _entry(given: Mapping[str, Any]) -> Entry:
     )
 
 
-def _sources(given: Any) -> Iterator[Source]:
+def _sources(given: Any) -> Iterator[LogSource]:
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
     for one in named[:GONE]:
         if isinstance(one, str) and one.strip():
-            yield Source(one_line(one, _PATH_CHARS))
+            yield LogSource(one_line(one, _PATH_CHARS))
         elif isinstance(one, Mapping):
             fate, reason = _text(one, "fate", 20).lower(), _text(one, "reason", REASON_CHARS)
-            yield Source(_text(one, "line", _PATH_CHARS), fate, reason)
+            yield LogSource(_text(one, "line", _PATH_CHARS), fate, reason)
 
 
-def _told(given: Mapping[str, Any]) -> Told:
-    return Told(
+def _told(given: Mapping[str, Any]) -> ToldFate:
+    return ToldFate(
         _text(given, "file", _PATH_CHARS),
         _raw(given, "claim"),
         _text(given, "fate", 20).lower(),
@@ -233,7 +233,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledClaims:
     """What became of claims.
 
     Attributes:
@@ -250,8 +250,12 @@ class Settled:
 
 
 def settle(
-    before: Files, after: Files, changed: Sequence[str], told: Sequence[Told], find: Callable[[str], str]
-) -> Settled:
+    before: Files,
+    after: Files,
+    changed: Sequence[str],
+    told: Sequence[ToldFate],
+    find: Callable[[str], str],
+) -> SettledClaims:
     """Works out what became of each claim of the files that changed.
 
     Args:
@@ -270,7 +274,7 @@ def settle(
             problems.append(f"{path_of(ref)}: {quoted(claim)} {problem}")
     into = {fate.target for fate in fates.values()}
     copies = {ref: claim for ref, claim in work.again.items() if ref not in into}
-    return Settled(fates, tuple(problems), copies, frozenset(work.told))
+    return SettledClaims(fates, tuple(problems), copies, frozenset(work.told))
 
 
 def quoted(claim: Claim) -> str:
@@ -317,11 +321,11 @@ class _Settling:
             only(after, changed),
         )
         self._pairs = {one.before: one.after for one in asked if one.kind == "changed"}
-        self.told: dict[str, Told] = {}
+        self.told: dict[str, ToldFate] = {}
         self._standing: dict[str, dict[str, list[str]]] = {}
         self.problems: list[str] = []
 
-    def hear(self, told: Sequence[Told]) -> None:
+    def hear(self, told: Sequence[ToldFate]) -> None:
         """Finds the claims that the model speaks of; what it says of others is passed over."""
         for one in told:
             path = self._find(one.file)
@@ -358,7 +362,7 @@ class _Settling:
             return Fate("merged", ref, holder, reason or "is said there")
         return self._by_word(ref, claim, told, pair)
 
-    def _by_word(self, ref: str, claim: Claim, told: Told | None, target: str) -> Fate:
+    def _by_word(self, ref: str, claim: Claim, told: ToldFate | None, target: str) -> Fate:
         """The fate that only the model's word and reason can give."""
         if told is not None and told.fate == "merged":
             raise _Untold(
@@ -383,7 +387,7 @@ class _Settling:
         what = f"lacks {', '.join(missing[:5])}" if missing else "has hardly a word of it"
         return f"{quoted(self._new[target])} {what}"
 
-    def _target(self, told: Told, claim: Claim, agent: str) -> str:
+    def _target(self, told: ToldFate, claim: Claim, agent: str) -> str:
         """The claim that the model says another went into.
 
         Raises:
@@ -460,7 +464,7 @@ _LINE_SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Heard:
+class HeardLines:
     """What became of lines.
 
     Attributes:
@@ -486,10 +490,10 @@ class Heard:
 def hear(
     given: ConsolidateInput,
     after: Files,
-    told: Sequence[Entry],
+    told: Sequence[ToldChange],
     changed: Sequence[str],
     find: Callable[[str], str],
-) -> Heard:
+) -> HeardLines:
     """Works out into which claims the lines went that an answer names.
 
     Args:
@@ -516,14 +520,16 @@ def hear(
             except _Unheard as problem:
                 said = one_line(given.lines[ref].text, _LINE_SHOWN)
                 problems.append(f"{one_line(source.line, _LINE_SHOWN)}, “{said}”, {problem}")
-    return Heard(tuple(fates), tuple(problems), given.lines)
+    return HeardLines(tuple(fates), tuple(problems), given.lines)
 
 
 class _Unheard(ValueError):
     """A line is not said where it is said to be; a phrase that follows it."""
 
 
-def _fates(after: Files, paths: Sequence[str], ref: str, line: LogLine, source: Source) -> Iterator[Fate]:
+def _fates(
+    after: Files, paths: Sequence[str], ref: str, line: LogLine, source: LogSource
+) -> Iterator[Fate]:
     claims = {
         reference(path, claim): claim
         for path in paths

@@ -97,7 +97,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """One answer.
 
     Attributes:
@@ -113,7 +113,7 @@ class Reply:
     usage: Usage
 
 
-class Client:
+class MessagesClient:
     """Asks a model, one request at a time.
 
     Args:
@@ -138,14 +138,14 @@ class Client:
         self._made: Anthropic | None = None
         self.usage = Usage()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> MessagesClient:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._made is not None:
             self._made.close()
 
-    def ask(self, *, stream: bool = False, whole: bool = True, **request: Any) -> Reply:
+    def ask(self, *, stream: bool = False, whole: bool = True, **request: Any) -> ModelReply:
         """Sends one request and waits for the whole answer.
 
         Args:
@@ -227,7 +227,7 @@ class Client:
         self.usage += usage
         self._meter.spent(self._job, self._settings.model, usage)
 
-    def _reply(self, message: Message) -> Reply:
+    def _reply(self, message: Message) -> ModelReply:
         blocks = tuple(
             block.to_dict() for block in message.content if block.type != "text" or block.text.strip()
         )
@@ -239,7 +239,7 @@ class Client:
         text = "\n".join(block.text for block in message.content if block.type == "text")
         if message.stop_reason is None:
             raise bad_answer(self._settings, "it does not say why it ended")
-        return Reply(text, calls, blocks, self._usage(message))
+        return ModelReply(text, calls, blocks, self._usage(message))
 
     def _usage(self, message: Message) -> Usage:
         told = message.usage

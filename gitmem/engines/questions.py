@@ -23,11 +23,11 @@ from gitmem.core.text import counted, one_line
 from gitmem.engines import verdicts
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ConsolidateInput, ExtractInput
-from gitmem.engines.messages import ApiSettings, Client, bad_answer, brief
+from gitmem.engines.messages import ApiSettings, MessagesClient, bad_answer, brief
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.extract import Candidate, candidates
+from gitmem.engines.offline.extract import SaidCandidate, candidates
 from gitmem.engines.prompts import clean, fill, text
-from gitmem.engines.task import Outcome, Task
+from gitmem.engines.task import Task, TaskOutcome
 from gitmem.transcripts.model import Message
 
 QUESTIONS = 12
@@ -101,7 +101,12 @@ class _Dialogue:
     """
 
     def __init__(
-        self, client: Client, settings: ApiSettings, system: str, tokens: int, schema: dict[str, Any]
+        self,
+        client: MessagesClient,
+        settings: ApiSettings,
+        system: str,
+        tokens: int,
+        schema: dict[str, Any],
     ) -> None:
         self._client = client
         self._messages: list[dict[str, Any]] = []
@@ -152,7 +157,7 @@ def _object(answer: str) -> Mapping[str, Any]:
 
 
 def choose(
-    client: Client, settings: ApiSettings, query: str, headers: Sequence[Header], limit: int
+    client: MessagesClient, settings: ApiSettings, query: str, headers: Sequence[Header], limit: int
 ) -> tuple[int, ...]:
     """Asks which memories are certainly useful for a request.
 
@@ -225,7 +230,7 @@ class _Kept:
     type: str
 
 
-def ask(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) -> Outcome:
+def ask(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) -> TaskOutcome:
     """Asks about each candidate, and writes a memory of each that the model keeps.
 
     Args:
@@ -242,7 +247,7 @@ def ask(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) ->
     said = {message.uuid: number for number, message in enumerate(given.said, 1)}
     wanted = [one for one in candidates(given)[:QUESTIONS] if one.message in said]
     unusable = 0
-    with Client(settings, meter, task.job) as client:
+    with MessagesClient(settings, meter, task.job) as client:
         for one in wanted:
             number = said[one.message]
             message = given.said[number - 1]
@@ -262,10 +267,10 @@ def ask(settings: ApiSettings, meter: Meter, task: Task, given: ExtractInput) ->
         if wanted and unusable == len(wanted):
             asked = counted(unusable, "question")
             raise bad_answer(settings, f"to {asked} it gave no answer of the form asked for")
-        return Outcome(files, ("\n".join(lines),), usage=client.usage, log=tuple(log))
+        return TaskOutcome(files, ("\n".join(lines),), usage=client.usage, log=tuple(log))
 
 
-def compare(settings: ApiSettings, meter: Meter, task: Task, given: ConsolidateInput) -> Outcome:
+def compare(settings: ApiSettings, meter: Meter, task: Task, given: ConsolidateInput) -> TaskOutcome:
     """Asks what the claims of each pair of a dream are to one another, a pair at a time.
 
     Args:
@@ -281,7 +286,7 @@ def compare(settings: ApiSettings, meter: Meter, task: Task, given: ConsolidateI
     """
     found: list[dict[str, str]] = []
     log: list[str] = []
-    with Client(settings, meter, task.job) as client:
+    with MessagesClient(settings, meter, task.job) as client:
         for number, pair in enumerate(task.pairs, 1):
             task.tell(number, len(task.pairs), ())
             asked = clean([verdicts.told(number, pair, given)])[0]
@@ -295,7 +300,7 @@ def compare(settings: ApiSettings, meter: Meter, task: Task, given: ConsolidateI
             found.append({"pair": verdicts.label(number), **one})
         answers = (json.dumps(found),)
         wrong = tuple(task.judge(task.tree, answers))
-        return Outcome(task.tree, answers, wrong, client.usage, tuple(log))
+        return TaskOutcome(task.tree, answers, wrong, client.usage, tuple(log))
 
 
 def _compared(answer: str) -> verdicts.Verdict:
@@ -315,9 +320,9 @@ class _Question:
 
     def __init__(
         self,
-        client: Client,
+        client: MessagesClient,
         settings: ApiSettings,
-        one: Candidate,
+        one: SaidCandidate,
         message: Message,
         before: str,
         log: list[str],

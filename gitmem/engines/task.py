@@ -16,8 +16,8 @@ from gitmem.core.errors import EngineError
 from gitmem.core.text import decode
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts, verdicts
-from gitmem.engines.choice import Choice
-from gitmem.engines.consolidation import Unaccounted, consolidated
+from gitmem.engines.choice import EngineChoice
+from gitmem.engines.consolidation import UnaccountedError, consolidated
 from gitmem.engines.derivation import (
     DOCUMENT_BYTES,
     NOTES_BYTES,
@@ -38,11 +38,11 @@ from gitmem.engines.engine import (
     Document,
     DocumentInput,
     DreamChange,
+    DreamProgress,
     ExtractInput,
     Extraction,
     Notes,
     NotesInput,
-    Step,
     Tell,
     untold,
 )
@@ -68,7 +68,7 @@ Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True)
-class Shown:
+class TaskView:
     """How an engine shows a task to its model.
 
     Attributes:
@@ -124,7 +124,7 @@ class Task:
     may: Writable
     reads: Roots
     system: str
-    prompt: Callable[[Shown], str]
+    prompt: Callable[[TaskView], str]
     judge: Callable[[Files, Sequence[str]], Sequence[str]] = settled
     repair: Callable[[Sequence[str], str], str] = lambda problems, _root: "\n".join(problems)
     session: ExtractInput | None = None
@@ -142,7 +142,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskOutcome:
     """What came of a task.
 
     Attributes:
@@ -189,7 +189,7 @@ class ModelEngine:
     def begin(self) -> None:
         """Is told that a job begins; raises `EngineError` where it must not."""
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Has a model work on a copy of a tree until the judge is content, or its turns are used up.
 
         Raises:
@@ -214,7 +214,7 @@ class ModelEngine:
         if not given.messages:
             return Extraction()
 
-        def prompt(shown: Shown) -> str:
+        def prompt(shown: TaskView) -> str:
             part = _also(shown.part or given, shown.files)
             task = prompts.task(part, root=shown.root, quote=shown.forked)
             if not shown.forked:
@@ -255,7 +255,7 @@ class ModelEngine:
             return Notes(given.before)
         file = prompts.NOTES_FILE
 
-        def prompt(shown: Shown) -> str:
+        def prompt(shown: TaskView) -> str:
             part = shown.part or session
             return prompts.notes(given, part, root=shown.root, quote=shown.forked)
 
@@ -356,7 +356,7 @@ class ModelEngine:
             tree = {path.removeprefix(lead): data for path, data in files.items()}
             try:
                 made[:] = [consolidated(rest, tree, answers[-1], self.name)]
-            except Unaccounted as left:
+            except UnaccountedError as left:
                 made.clear()
                 return left.problems
             return ()
@@ -378,12 +378,14 @@ class ModelEngine:
                 repairs=DREAM_REPAIRS,
                 repair_turns=REPAIR_TURNS,
                 tell=lambda turn, turns, paths: tell(
-                    Step("consolidate", turn, turns, tuple(path.removeprefix(lead) for path in paths))
+                    DreamProgress(
+                        "consolidate", turn, turns, tuple(path.removeprefix(lead) for path in paths)
+                    )
                 ),
             )
         )
         if done.wrong:
-            raise Unaccounted(self.name, done.wrong)
+            raise UnaccountedError(self.name, done.wrong)
         found = made[-1]
         said, log = verdicts.heard(done.answers[-1], pairs)
         now = after_proved(rest, found.changes)
@@ -406,7 +408,7 @@ class UnreadyEngine(ModelEngine):
     It says what it lacks when it is asked to work, so that hooks do not break.
     """
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: EngineChoice) -> None:
         self._choice = choice
 
     @property
@@ -460,7 +462,7 @@ def _followed(claim: str, went: Mapping[str, str]) -> str:
     return claim
 
 
-def _dream(given: ConsolidateInput, pairs: Sequence[Pair], shown: Shown) -> str:
+def _dream(given: ConsolidateInput, pairs: Sequence[Pair], shown: TaskView) -> str:
     lead = f"{given.scope}/"
     files = {path.removeprefix(lead): data for path, data in shown.files.items()}
     told = replace(given, files=files, sessions=shown.sessions, worktree=shown.worktree)

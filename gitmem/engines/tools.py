@@ -143,7 +143,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {tool["name"]: tool["input_schema"] for to
 
 
 @dataclass(frozen=True)
-class Result:
+class ToolResult:
     """What a tool answers.
 
     Attributes:
@@ -214,7 +214,7 @@ class Sandbox:
         """The memory as it stands now, in the form in which it was given."""
         return dict(self._view.tree)
 
-    def call(self, name: str, input: object) -> Result:
+    def call(self, name: str, input: object) -> ToolResult:
         """Carries out one call.
 
         Args:
@@ -231,12 +231,12 @@ class Sandbox:
             text = _safe(self._tools[name](_checked(name, input)))
         except Refusal as refusal:
             self._note(f"{name} {_shown(input)}: {refusal}")
-            return Result(_safe(str(refusal)), is_error=True)
+            return ToolResult(_safe(str(refusal)), is_error=True)
         except Problem as problem:
-            return Result(_safe(str(problem)), is_error=True)
+            return ToolResult(_safe(str(problem)), is_error=True)
         if len(text) > TEXT_CHARS:
             text = f"{text[:TEXT_CHARS]}\n(cut: {len(text) - TEXT_CHARS:,} more characters; ask for less)"
-        return Result(text)
+        return ToolResult(text)
 
     def _note(self, line: str) -> None:
         if len(self._log) < LOGGED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gitmem.core import tombstone
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import agent_name
@@ -25,7 +25,7 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import claim_keys, is_text, nameless, texts
 from gitmem.ledger.land import Written, memory_commit
-from gitmem.ledger.lookup import Ambiguous, Found, find
+from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.suggestions import (
     AGENT,
     change_from_json,
@@ -45,7 +45,7 @@ ASKED = "an agent asked for it through a tool"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class WriteOutcome:
     """What became of it: at most one of the two; neither where memory says so already.
 
     Attributes:
@@ -71,7 +71,7 @@ def may_write(edges: Edges) -> None:
 
 def remembered(
     workspace: Workspace, edges: Edges, wanted: Wanted, told: Provenance
-) -> tuple[Placed, Outcome]:
+) -> tuple[Placed, WriteOutcome]:
     """Stores one memory, or adds to the one of that name; arguments and errors as for `carry_out`.
 
     Raises:
@@ -89,7 +89,7 @@ def remembered(
         reason=wanted.why or ASKED,
         confidence=1.0,
         asked=False,
-        origin=Origin(session=told.session),
+        origin=ChangeOrigin(session=told.session),
         agent=agent,
         file=old.file if old else "",
     )
@@ -97,7 +97,7 @@ def remembered(
     return placed, carry_out(workspace, edges, placed, told)
 
 
-def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> Outcome:
+def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> WriteOutcome:
     """Stores a change in a private scope; parks one of the project's, and what may be a secret, for review.
 
     Args:
@@ -119,16 +119,16 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     if placed.scope == "project" or doubts:
         waiting = _parked(workspace, edges, placed, told)
         said = [f"it may hold a credential ({one.rule}): {one.redacted}" for one in doubts]
-        return Outcome(waiting=waiting, warnings=tuple(dict.fromkeys(said)))
+        return WriteOutcome(waiting=waiting, warnings=tuple(dict.fromkeys(said)))
     scope, who = workspace.scope(placed.scope), workspace.author(edges.now)
     unwritten: list[str] = []
     copies = where_writable(copies_of(workspace, edges), unwritten)
     written = land_change(scope, placed, who, told, allow=allow, copies=copies)
     left = [f"stored, but not in the agent's folder: {why}" for why in unwritten[-1:]]
-    return Outcome(written, warnings=tuple(left))
+    return WriteOutcome(written, warnings=tuple(left))
 
 
-def _named(workspace: Workspace, name: str, scope: str, agent: str) -> Found | None:
+def _named(workspace: Workspace, name: str, scope: str, agent: str) -> FoundMemory | None:
     try:
         return find(workspace, name, scope, agent, whole=True)
     except Ambiguous:

@@ -79,7 +79,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Unit:
+class BisectUnit:
     """One change of a claim, a frontmatter or a file that has no claims.
 
     Attributes:
@@ -95,7 +95,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Step:
+class BisectReply:
     """What a person is told after each word of theirs.
 
     Attributes:
@@ -117,7 +117,7 @@ class Step:
     claims: bool = False
     culprit: str = ""
     culprit_subject: str = ""
-    unit: Unit | None = None
+    unit: BisectUnit | None = None
     unsure: tuple[str, ...] = field(default=())
 
     @property
@@ -140,7 +140,7 @@ class Bisection:
         self._file = workspace.state / FILE
         self.state = _read(self._file)
 
-    def start(self, scope: str, revisions: Sequence[str], *, first_parent: bool = False) -> Step:
+    def start(self, scope: str, revisions: Sequence[str], *, first_parent: bool = False) -> BisectReply:
         """Begins anew: the first revision is bad, the others are good.
 
         Args:
@@ -158,7 +158,7 @@ class Bisection:
         self.state = replace(self.state, bad=found[0] if found else "", good=tuple(found[1:]))
         return self._next()
 
-    def judge(self, verdict: str, revision: str = "") -> Step:
+    def judge(self, verdict: str, revision: str = "") -> BisectReply:
         """Says of a commit, or of what is laid out, that it is good or bad, or that nobody can tell.
 
         Raises:
@@ -180,7 +180,7 @@ class Bisection:
             self.state = replace(state, skipped=(*state.skipped, commit), tried="")
         return self._next()
 
-    def look(self) -> Step:
+    def look(self) -> BisectReply:
         """Where it stands. Raises CheckFailed where none is under way."""
         self._running()
         return self._next()
@@ -218,7 +218,7 @@ class Bisection:
     def _resolve(self, word: str) -> str:
         return resolve_at(self._workspace, self._scope, word, self._now)
 
-    def _next(self) -> Step:
+    def _next(self) -> BisectReply:
         """Chooses and lays out what is to be tried next."""
         state = self._running()
         if state.culprit:
@@ -226,7 +226,7 @@ class Bisection:
         waits = tuple(word for word, there in ((BAD, state.bad), (GOOD, state.good)) if not there)
         if waits:
             self._write()
-            return Step(waits)
+            return BisectReply(waits)
         for good in state.good:
             if self._repo.is_ancestor(state.bad, good):
                 raise UsageError(
@@ -242,11 +242,11 @@ class Bisection:
             return self._next_claim()
         if not free:
             self._write()
-            return Step(unsure=tuple(left), left=len(left))
+            return BisectReply(unsure=tuple(left), left=len(left))
         self.state = replace(state, tried=free[0])
         self._lay_out(self._tree(free[0]))
         self._write()
-        return Step(
+        return BisectReply(
             commit=free[0], subject=self._subject(free[0]), folder=str(self._folder), left=len(left)
         )
 
@@ -274,7 +274,7 @@ class Bisection:
         commit = self._repo.commit(state.culprit)
         return self._tree(commit.parents[0]), self._tree(state.culprit)
 
-    def _units(self) -> list[Unit]:
+    def _units(self) -> list[BisectUnit]:
         before, after = self._both()
         paths = changed_files(self._repo, before, after)
         old, new = (read_paths(self._repo, tree, paths) for tree in (before, after))
@@ -282,15 +282,19 @@ class Bisection:
         alone = {path for path in paths if path.rpartition("/")[2] != INDEX} or paths
         return [unit for path in sorted(alone) for unit in changes(path, old.get(path), new.get(path))]
 
-    def _next_claim(self) -> Step:
+    def _next_claim(self) -> BisectReply:
         """Lays out the first half of what is in question of the culprit, or says which claim it was."""
         state = self._running()
         units = self._units()
-        about = Step(culprit=state.culprit, culprit_subject=self._subject(state.culprit), claims=True)
+        about = BisectReply(
+            culprit=state.culprit, culprit_subject=self._subject(state.culprit), claims=True
+        )
         left = state.high - state.low
         if left <= 1:
             self._write()
-            return replace(about, unit=units[state.high - 1] if units else Unit("", "", "", "nothing"))
+            return replace(
+                about, unit=units[state.high - 1] if units else BisectUnit("", "", "", "nothing")
+            )
         middle = (state.low + state.high) // 2
         free = [n for n in range(state.low + 1, state.high) if n not in state.passed]
         if not free:
@@ -303,7 +307,7 @@ class Bisection:
         self._write()
         return replace(about, commit=state.culprit, folder=str(self._folder), left=left)
 
-    def _judge_claims(self, verdict: str) -> Step:
+    def _judge_claims(self, verdict: str) -> BisectReply:
         state = self._running()
         if state.high - state.low <= 1:  # the claim is known: a further word has nothing to be about
             return self._next_claim()
@@ -314,7 +318,7 @@ class Bisection:
             self.state = replace(state, low=chosen) if verdict == GOOD else replace(state, high=chosen)
         return self._next_claim()
 
-    def _partly(self, some: Sequence[Unit]) -> str:
+    def _partly(self, some: Sequence[BisectUnit]) -> str:
         """The tree before the culprit with some of its changes."""
         before, after = self._both()
         paths = {unit.path for unit in some}
@@ -349,16 +353,16 @@ class Bisection:
         write_atomically(self._file, (json.dumps(asdict(self._running()), indent=1) + "\n").encode())
 
 
-def changes(path: str, before: bytes | None, after: bytes | None) -> list[Unit]:
+def changes(path: str, before: bytes | None, after: bytes | None) -> list[BisectUnit]:
     """The changes of one file, each of which can be left out: claims, then its frontmatter.
 
     Returns:
         One for a file that is no memory.
     """
     if kind(path) != "memory":
-        return [Unit(path, _text(before), _text(after), "file")]
+        return [BisectUnit(path, _text(before), _text(after), "file")]
     found = [
-        Unit(path, old.text if old else "", new.text if new else "")
+        BisectUnit(path, old.text if old else "", new.text if new else "")
         for old, new in _pairs(path, before, after)
         if old is None or new is None or old.key != new.key
     ]
@@ -367,7 +371,9 @@ def changes(path: str, before: bytes | None, after: bytes | None) -> list[Unit]:
     # That of a new file comes with its first claim, and that of one that goes with its last.
     if not found or (heads[0] != heads[1] and before is not None and after is not None):
         about = [f"{one.type}: {one.description}" if one else "" for one in sides]
-        found.append(Unit(path, about[0], about[1], "frontmatter" if heads[0] != heads[1] else "file"))
+        found.append(
+            BisectUnit(path, about[0], about[1], "frontmatter" if heads[0] != heads[1] else "file")
+        )
     return found
 
 

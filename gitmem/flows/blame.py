@@ -15,15 +15,15 @@ from gitmem.flows.values import sound
 from gitmem.git.repository import MissingObject
 from gitmem.ledger.blame import Blamed, Former, blame_memory
 from gitmem.ledger.holdings import Spot
-from gitmem.ledger.lookup import Found, find, find_index
+from gitmem.ledger.lookup import FoundMemory, find, find_index
 from gitmem.ledger.moments import Became, became
-from gitmem.ledger.sayings import Replaced, replaced, sayings
+from gitmem.ledger.sayings import ReplacedClaim, replaced, sayings
 from gitmem.ledger.signatures import SignatureVerdict
 from gitmem.ledger.workspace import Scope, Workspace
 
 
 @dataclass(frozen=True)
-class Line:
+class BlameLine:
     """One claim with its place: scope, agent's folder, and file inside it.
 
     Attributes:
@@ -35,7 +35,7 @@ class Line:
     agent: str
     file: str
     blamed: Blamed
-    gone: Replaced | None = None
+    gone: ReplacedClaim | None = None
     replaced: tuple[tuple[Former, Blamed], ...] = ()
 
 
@@ -47,7 +47,7 @@ def blame(
     scope: str | None = None,
     agent: str | None = None,
     at: str | None = None,
-) -> list[Line]:
+) -> list[BlameLine]:
     """Blames the claims of one memory, or those of all memories that say something, or said it once.
 
     Args:
@@ -64,7 +64,7 @@ def blame(
         lines = list(_saying(workspace, edges, text, at, scope, agent))
         return lines + list(_said_once(workspace, edges, text, at, scope, agent, lines))
     if kind(name or "") == "index":
-        found: Found | Spot = find_index(workspace, name or "", scope, agent, at, edges.now)
+        found: FoundMemory | Spot = find_index(workspace, name or "", scope, agent, at, edges.now)
     else:
         found = find(workspace, name or "", scope, agent, at, edges.now, logs=True)
     where = workspace.scope(found.scope)
@@ -72,7 +72,7 @@ def blame(
     return [_line(where, found.agent, found.file, one) for one in blamed]
 
 
-def _line(scope: Scope, agent: str, file: str, blamed: Blamed) -> Line:
+def _line(scope: Scope, agent: str, file: str, blamed: Blamed) -> BlameLine:
     """A claim with those that it took the place of."""
     former = dict.fromkeys(one for origin in blamed.origins for one in origin.replaced)
     found = []
@@ -81,16 +81,16 @@ def _line(scope: Scope, agent: str, file: str, blamed: Blamed) -> Line:
             found += [(one, said) for said in blame_memory(scope.repo, one.commit, one.path, {one.id})]
         except MissingObject:
             continue
-    return Line(scope, agent, file, blamed, None, tuple(found))
+    return BlameLine(scope, agent, file, blamed, None, tuple(found))
 
 
-def code_of(workspace: Workspace, lines: Sequence[Line]) -> dict[str, Became]:
+def code_of(workspace: Workspace, lines: Sequence[BlameLine]) -> dict[str, Became]:
     """What is known of the code commits that these claims were taught at, by the name that they go by."""
     told = (one for line in lines for origin in line.blamed.origins for one in origin.told)
     return became(workspace, (one.provenance.code_commit for one in told))
 
 
-def signed_by(workspace: Workspace, lines: Sequence[Line]) -> dict[str, SignatureVerdict]:
+def signed_by(workspace: Workspace, lines: Sequence[BlameLine]) -> dict[str, SignatureVerdict]:
     """What is proved of the commits of the code repository that introduced these claims."""
     from gitmem.ledger.signatures import of_commits
 
@@ -99,7 +99,7 @@ def signed_by(workspace: Workspace, lines: Sequence[Line]) -> dict[str, Signatur
 
 
 def as_value(
-    line: Line, code: dict[str, Became], signed: Mapping[str, SignatureVerdict] | None = None
+    line: BlameLine, code: dict[str, Became], signed: Mapping[str, SignatureVerdict] | None = None
 ) -> dict[str, object]:
     """One claim as a value; empty strings where a trailer is missing.
 
@@ -157,7 +157,7 @@ def _replaced_value(former: Former, said: Blamed, code: dict[str, Became]) -> di
     }
 
 
-def _gone_value(gone: Replaced) -> dict[str, object]:
+def _gone_value(gone: ReplacedClaim) -> dict[str, object]:
     return {
         "fate": gone.fate.kind,
         "dream": gone.dream,
@@ -190,7 +190,7 @@ def _told_value(one: Telling, code: dict[str, Became]) -> dict[str, object]:
 
 def _saying(
     workspace: Workspace, edges: Edges, text: str, at: str | None, scope: str | None, agent: str | None
-) -> Iterator[Line]:
+) -> Iterator[BlameLine]:
     for said in sayings(workspace, text, scope, agent, at, edges.now):
         found = blame_memory(said.scope.repo, said.commit, f"{said.agent}/{said.file}", said.claims)
         # A description mostly repeats the body, which is where the thing was said.
@@ -206,11 +206,11 @@ def _said_once(
     at: str | None,
     scope: str | None,
     agent: str | None,
-    said: Sequence[Line],
-) -> Iterator[Line]:
+    said: Sequence[BlameLine],
+) -> Iterator[BlameLine]:
     """Claims that a dream took out, each blamed where it stood last."""
     known = {(line.scope.name, line.agent, line.blamed.claim.key) for line in said}
     for one in replaced(workspace, text, scope, agent, at, edges.now, known):
         folder, _, file = one.path.partition("/")
         for blamed in blame_memory(one.scope.repo, one.before, one.path, {one.claim.id})[:1]:
-            yield Line(one.scope, folder, file, blamed, one)
+            yield BlameLine(one.scope, folder, file, blamed, one)

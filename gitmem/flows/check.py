@@ -14,13 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from gitmem.core.account import Proposal, proposals
+from gitmem.core.account import BranchChange, proposals
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_FILE, is_agent_folder
-from gitmem.flows.request import Ground, find_bases, find_head, meeting_point
+from gitmem.flows.request import CheckRepository, find_bases, find_head, meeting_point
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, RawStep, Repository, own
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, RawStep, Repository, TreeEntry, own
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import root_name
 from gitmem.ledger.settings import Settings, read_settings
@@ -29,7 +29,7 @@ from gitmem.ledger.workspace import SNAPSHOT_FOLDER
 from gitmem.rules.credentials import without_secrets
 from gitmem.rules.paths import judge_epoch
 from gitmem.rules.profiles import judge
-from gitmem.rules.rule import EMPTY, Context, File, Finding, Revision, Side
+from gitmem.rules.rule import EMPTY, File, Finding, Revision, RuleContext, Side
 from gitmem.rules.snapshot import ROOT_FOLDER, STATE_FILE
 
 What = Literal["memory", "snapshots"]
@@ -59,7 +59,7 @@ Listing = dict[str, tuple[int, str]]
 
 
 @dataclass(frozen=True)
-class Request:
+class CheckRequest:
     """What a check is asked to judge.
 
     Attributes:
@@ -85,13 +85,13 @@ class Request:
     unsigned: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {}
 
 
-Proof = Callable[[Ground, Request, str, str, str], tuple[Finding, ...]]
+Proof = Callable[[CheckRepository, CheckRequest, str, str, str], tuple[Finding, ...]]
 """Judges a dream, given the commit where it left what it is to be merged into, that, and its newest
 commit."""
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """What a check found.
 
     Attributes:
@@ -108,7 +108,7 @@ class Report:
     files: int
     findings: tuple[Finding, ...]
     note: str = ""
-    proposals: tuple[Proposal, ...] = ()
+    proposals: tuple[BranchChange, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -116,7 +116,7 @@ class Report:
         return all(found.level != "error" for found in self.findings)
 
 
-def check(environ: Mapping[str, str], cwd: Path, request: Request, proof: Proof) -> Report:
+def check(environ: Mapping[str, str], cwd: Path, request: CheckRequest, proof: Proof) -> CheckReport:
     """Judges the request in the repository around a folder.
 
     Args:
@@ -149,7 +149,7 @@ def check(environ: Mapping[str, str], cwd: Path, request: Request, proof: Proof)
         home, trees = Path(environ.get("HOME", "")), [where.worktree] if where.worktree else []
         asked = replace(asked, unsigned=partial(_unsigned, git, where.common_dir, settings, home, trees))
     try:
-        return _check(Ground(git, where, repo), reader, asked, proof)
+        return _check(CheckRepository(git, where, repo), reader, asked, proof)
     finally:
         repo.close()
 
@@ -197,12 +197,12 @@ class _Base:
     met: str | None
 
 
-def _check(ground: Ground, reader: Reader, asked: Request, proof: Proof) -> Report:
+def _check(ground: CheckRepository, reader: Reader, asked: CheckRequest, proof: Proof) -> CheckReport:
     head = find_head(ground, asked.ref)
     if asked.staged:
         return _staged(ground, reader, asked, head)
     if head is None:
-        return Report("snapshots", None, None, 0, ())
+        return CheckReport("snapshots", None, None, 0, ())
     given = find_bases(ground, asked.base, memory=True)[0] if asked.base else None
     # The base decides what a request is one on: it must not get by as something else.
     memory = _is_memory(ground, head if given is None else given)
@@ -216,9 +216,9 @@ def _check(ground: Ground, reader: Reader, asked: Request, proof: Proof) -> Repo
             raise
         note = f"all of it was judged: {error.message}"
     what: What = "memory" if memory else "snapshots"
-    context = Context(asked.allow, asked.now, "" if _NAME.fullmatch(asked.branch) else asked.branch)
+    context = RuleContext(asked.allow, asked.now, "" if _NAME.fullmatch(asked.branch) else asked.branch)
     if base is None:
-        return Report(what, head, None, len(after.files), judge("request", None, after, context), note)
+        return CheckReport(what, head, None, len(after.files), judge("request", None, after, context), note)
     before = _side(ground, reader, asked, base.met or base.tip, memory)
     revisions, trouble = reader.revisions(
         head, (base.tip, *([base.met] if base.met else [])), () if memory else asked.parents
@@ -228,13 +228,13 @@ def _check(ground: Ground, reader: Reader, asked: Request, proof: Proof) -> Repo
     after = replace(after, trouble=(*after.trouble, *trouble))
     unsigned = asked.unsigned([one.oid for one in revisions]) if memory else {}
     found = judge("request", before, after, replace(context, revisions=revisions, unsigned=unsigned))
-    asked_for: tuple[Proposal, ...] = ()
+    asked_for: tuple[BranchChange, ...] = ()
     if memory:
         found = _together(found, without_secrets(_history(ground, asked, base, head, proof), asked.allow))
         # A claim by itself does not tell that a name elsewhere spells the password in it.
         if not any(one.rule == "secret" for one in found):
             asked_for = proposals(_contents(before), _contents(after))
-    return Report(what, head, base.met or base.tip, len(after.files), found, proposals=asked_for)
+    return CheckReport(what, head, base.met or base.tip, len(after.files), found, proposals=asked_for)
 
 
 def _contents(side: Side) -> dict[str, bytes]:
@@ -247,7 +247,7 @@ def _contents(side: Side) -> dict[str, bytes]:
     }
 
 
-def _base(ground: Ground, given: str | None, head: str, memory: bool) -> _Base | None:
+def _base(ground: CheckRepository, given: str | None, head: str, memory: bool) -> _Base | None:
     """The nearest base; None where the request is part of it already, so that all of it is judged."""
     if given is not None:
         return _Base(given, meeting_point(ground, given, head))
@@ -260,7 +260,9 @@ def _base(ground: Ground, given: str | None, head: str, memory: bool) -> _Base |
     return nearest
 
 
-def _history(ground: Ground, asked: Request, base: _Base, head: str, proof: Proof) -> Iterator[Finding]:
+def _history(
+    ground: CheckRepository, asked: CheckRequest, base: _Base, head: str, proof: Proof
+) -> Iterator[Finding]:
     trees = [ground.repo.commit(oid).tree for oid in (base.tip, head)]
     says = [read_file(ground.repo, tree, FORMAT_FILE) for tree in trees]
     if says[0] is not None and says[1] is not None:
@@ -292,15 +294,15 @@ def _of_folders(revisions: Iterable[Revision], folders: Iterable[str]) -> Iterat
             yield replace(one, files=files)
 
 
-def _staged(ground: Ground, reader: Reader, asked: Request, head: str | None) -> Report:
+def _staged(ground: CheckRepository, reader: Reader, asked: CheckRequest, head: str | None) -> CheckReport:
     memory = reader.stages(FORMAT_FILE) or (head is not None and _is_memory(ground, head))
     after = reader.staged_memory(asked.now) if memory else reader.staged_snapshots(asked.parents, asked.now)
     before = _side(ground, reader, asked, head, memory) if head else EMPTY
-    found = judge("request", before, after, Context(asked.allow, asked.now))
-    return Report("memory" if memory else "snapshots", None, head, len(after.files), found)
+    found = judge("request", before, after, RuleContext(asked.allow, asked.now))
+    return CheckReport("memory" if memory else "snapshots", None, head, len(after.files), found)
 
 
-def _side(ground: Ground, reader: Reader, asked: Request, oid: str, memory: bool) -> Side:
+def _side(ground: CheckRepository, reader: Reader, asked: CheckRequest, oid: str, memory: bool) -> Side:
     commit = ground.repo.commit(oid)
     time = max(commit.committer.time, 0)
     if memory:
@@ -308,12 +310,12 @@ def _side(ground: Ground, reader: Reader, asked: Request, oid: str, memory: bool
     return reader.snapshots(commit.tree, asked.parents, time)
 
 
-def _is_memory(ground: Ground, oid: str) -> bool:
+def _is_memory(ground: CheckRepository, oid: str) -> bool:
     """Whether a commit is one of memory, by itself alone: a checkout may have no history."""
     if oid == root_name(ground.repo):
         return True
     tree = ground.repo.tree(ground.repo.commit(oid).tree)
-    entry: Entry | None = tree.get(FORMAT_FILE)
+    entry: TreeEntry | None = tree.get(FORMAT_FILE)
     return entry is not None and entry.mode != TREE
 
 
@@ -360,7 +362,7 @@ class Reader:
             without: commits whose history is none of it.
             paths: folders that matter; none for all.
         """
-        steps: list[tuple[RawStep, tuple[dict[str, Entry], ...], dict[str, Entry]]] = []
+        steps: list[tuple[RawStep, tuple[dict[str, TreeEntry], ...], dict[str, TreeEntry]]] = []
         trouble: list[tuple[str, str]] = []
         lines = 0
         try:
@@ -494,10 +496,10 @@ class Reader:
         fresh = [oid for mode, oid in listed.values() if (mode, oid) not in self._files]
         sizes = self._sizes(dict.fromkeys(fresh))
         for path, (mode, oid) in listed.items():
-            yield path, self._once(path, Entry(mode, oid), sizes, trouble)
+            yield path, self._once(path, TreeEntry(mode, oid), sizes, trouble)
 
     def _once(
-        self, path: str, entry: Entry, sizes: Mapping[str, int], trouble: list[tuple[str, str]]
+        self, path: str, entry: TreeEntry, sizes: Mapping[str, int], trouble: list[tuple[str, str]]
     ) -> File:
         if entry not in self._files:
             self._files[entry] = self._file(path, *entry, sizes.get(entry.oid), trouble)

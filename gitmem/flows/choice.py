@@ -17,8 +17,8 @@ from gitmem.flows.context import Edges
 from gitmem.ledger.signatures import unproved
 from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import Workspace
-from gitmem.search.gate import Left, Selection
-from gitmem.search.query import Candidate, Source
+from gitmem.search.gate import LeftOut, Selection
+from gitmem.search.query import Candidate, RecallSource
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Engine
@@ -74,7 +74,7 @@ def by_model(
 
 
 def told_of(
-    found: Sequence[Candidate], sources: Sequence[Source], agents: Collection[str] | None, most: int
+    found: Sequence[Candidate], sources: Sequence[RecallSource], agents: Collection[str] | None, most: int
 ) -> tuple[Candidate, ...]:
     """The memories that a model is told of: the best by words, then the newest.
 
@@ -94,7 +94,7 @@ def told_of(
     return (*found, *more)[:most]
 
 
-def _newest(source: Source, agents: Collection[str] | None, most: int) -> Iterator[Candidate]:
+def _newest(source: RecallSource, agents: Collection[str] | None, most: int) -> Iterator[Candidate]:
     places = [
         place
         for ref in source.scopes
@@ -171,7 +171,7 @@ def select_by(
         if not secrets and not ignore.matches(text) and without_private([text]) == [text]
     ]
     if not listed:
-        return Selection((), tuple(Left(one, "not-chosen") for one in candidates))
+        return Selection((), tuple(LeftOut(one, "not-chosen") for one in candidates))
     headers = [
         Header(scopes[one.ref], one.agent, one.file, one.name, one.description, one.type, one.time)
         for one in listed
@@ -180,5 +180,5 @@ def select_by(
     places = {(one.ref, one.path) for one in chosen}
     return Selection(
         chosen,
-        tuple(Left(one, "not-chosen") for one in candidates if (one.ref, one.path) not in places),
+        tuple(LeftOut(one, "not-chosen") for one in candidates if (one.ref, one.path) not in places),
     )

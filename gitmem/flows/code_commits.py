@@ -13,12 +13,12 @@ from gitmem.git.command import peek
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.redaction import Scan, shown
 from gitmem.search.code_reader import LISTING, CodeReader
-from gitmem.search.commits import CommitIndex, Hit, Message, follow, messages
+from gitmem.search.commits import CommitIndex, CommitText, Hit, follow, messages
 from gitmem.search.recall import plain_place
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.search.reverts import Undoing
+    from gitmem.search.reverts import UndoneBy
 
 SETTING = "recallCommits"
 """Whether prompts and questions are told of commits unasked."""
@@ -221,7 +221,7 @@ def as_values(commits: Sequence[ToldCommit]) -> list[dict[str, object]]:
     return [asdict(one) for one in commits]
 
 
-def _told(message: Message, text: str, end: Undoing | None, scan: Scan, score: float) -> ToldCommit:
+def _told(message: CommitText, text: str, end: UndoneBy | None, scan: Scan, score: float) -> ToldCommit:
     return ToldCommit(
         commit=message.oid,
         time=iso(message.time),
@@ -233,7 +233,7 @@ def _told(message: Message, text: str, end: Undoing | None, scan: Scan, score: f
     )
 
 
-def _words(end: Undoing) -> str:
+def _words(end: UndoneBy) -> str:
     if not end.path:
         return f"reverted since by {end.oid[:SHORT]}"
     what = "broken" if BROKEN * end.brought <= end.taken else "changed"

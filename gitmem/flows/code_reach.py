@@ -14,12 +14,12 @@ from gitmem.git.repository import MissingObject
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.ancestry import Ancestry
 from gitmem.search.commits import CommitIndex
-from gitmem.search.gate import Left, Selection
+from gitmem.search.gate import LeftOut, Selection
 from gitmem.search.query import Candidate
 
 if TYPE_CHECKING:
-    from gitmem.ledger.lookup import Listed
-    from gitmem.search.query import Source
+    from gitmem.ledger.lookup import ListedMemory
+    from gitmem.search.query import RecallSource
 
 LISTED_SECONDS = 3.0
 """What a person who lists memories may wait for the code's history."""
@@ -39,7 +39,7 @@ _TEACHERS = frozenset({"agent", "extract"})
 
 def divide(
     workspace: Workspace,
-    held: Mapping[str, Source],
+    held: Mapping[str, RecallSource],
     selection: Selection,
     shown: Set[str],
     seconds: float,
@@ -60,7 +60,7 @@ def divide(
     ancestry = _ancestry(workspace, seconds)
     away = ancestry.elsewhere(codes.values())
     chosen: list[Candidate] = []
-    left: list[Left] = []
+    left: list[LeftOut] = []
     notes = _reverted(workspace, codes)
     for one in selection.chosen:
         place = one.ref, one.path
@@ -69,7 +69,7 @@ def divide(
             chosen.append(one)
             continue
         branch = one_line(away[code], BRANCH_CHARS)
-        left.append(Left(one, "unmerged", branch))
+        left.append(LeftOut(one, "unmerged", branch))
         earlier = _earlier(held[one.ref], one, ancestry)
         if earlier is not None and earlier.blob not in shown:
             notes[place] = f"as it was before it was changed on {branch}, not merged here"
@@ -78,8 +78,8 @@ def divide(
 
 
 def unmerged(
-    workspace: Workspace, listed: Iterable[Listed], seconds: float = LISTED_SECONDS
-) -> dict[Listed, str]:
+    workspace: Workspace, listed: Iterable[ListedMemory], seconds: float = LISTED_SECONDS
+) -> dict[ListedMemory, str]:
     """Of some memories those that were taught on code that HEAD does not have, with the branch that has.
 
     Args:
@@ -115,7 +115,7 @@ def _reverted(workspace: Workspace, codes: Mapping[tuple[str, str], str]) -> dic
     }
 
 
-def _codes(held: Mapping[str, Source], chosen: Iterable[Candidate]) -> dict[tuple[str, str], str]:
+def _codes(held: Mapping[str, RecallSource], chosen: Iterable[Candidate]) -> dict[tuple[str, str], str]:
     """The code that memories were taught on, by ref and path; of those that it matters for."""
     files: dict[str, dict[str, str]] = {}
     for one in chosen:
@@ -131,7 +131,7 @@ def _codes(held: Mapping[str, Source], chosen: Iterable[Candidate]) -> dict[tupl
     return found
 
 
-def _earlier(source: Source, one: Candidate, ancestry: Ancestry) -> Candidate | None:
+def _earlier(source: RecallSource, one: Candidate, ancestry: Ancestry) -> Candidate | None:
     """The last content before that was taught on code that is here; None where a person came between."""
     blob = one.blob
     for _ in range(MOST_VERSIONS):
@@ -145,7 +145,7 @@ def _earlier(source: Source, one: Candidate, ancestry: Ancestry) -> Candidate | 
     return None
 
 
-def _before(source: Source, ref: str, path: str, blob: str) -> tuple[str, str] | None:
+def _before(source: RecallSource, ref: str, path: str, blob: str) -> tuple[str, str] | None:
     """What stood at a path until an agent taught a content there: the commit, and the blob."""
     for oid in source.catalog.brought(ref, {path: blob}).get(path, ()):
         with suppress(MissingObject):

@@ -22,7 +22,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
 from typing import Literal
 
-from gitmem.core.change import TYPES, Change, Edited, Header, MemoryType, Origin
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Header, MemoryType
 from gitmem.core.claim import normal_form, parse_body, repeated
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import parse
@@ -31,12 +31,12 @@ from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Commit, MissingObject, Signature
-from gitmem.ledger.apply import Judged, Placed, Refused, bring_up_to_date, land_change
+from gitmem.ledger.apply import Judged, Placed, RefusedChange, bring_up_to_date, land_change
 from gitmem.ledger.files import log, read_json, write_atomically
 from gitmem.ledger.forget import Holding, find_claim, forget
-from gitmem.ledger.knowledge import Known, known_at
+from gitmem.ledger.knowledge import KnownMemory, known_at
 from gitmem.ledger.land import Copies
-from gitmem.ledger.lookup import Ambiguous, Found, find
+from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.suggestions import Suggestion, propose, suggest
 from gitmem.ledger.workspace import SCOPES, ScopeName, Workspace
 from gitmem.transcripts.privacy import Ignore, ignoring, without_private
@@ -79,7 +79,7 @@ _TYPES: dict[ScopeName | None, MemoryType] = {
 
 
 @dataclass(frozen=True)
-class Request:
+class TrailerRequest:
     """One line of a commit's trailers.
 
     Attributes:
@@ -110,7 +110,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrailerProgress:
     """What was looked at.
 
     Attributes:
@@ -141,11 +141,11 @@ class CommitsLearned:
     stored: list[tuple[str, str, str]] = field(default_factory=list)
     forgotten: list[tuple[str, str, str]] = field(default_factory=list)
     suggested: list[Suggestion] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedChange] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def requests(message: str) -> tuple[Request, ...]:
+def requests(message: str) -> tuple[TrailerRequest, ...]:
     """Reads what a commit message asks for.
 
     As git does, trailers are looked for below the title, in paragraphs of nothing but trailers; unlike git
@@ -155,7 +155,7 @@ def requests(message: str) -> tuple[Request, ...]:
     Returns:
         in order, each once; a word in brackets that is no scope makes a line mean nothing.
     """
-    found: dict[Request, None] = {}
+    found: dict[TrailerRequest, None] = {}
     for lines in _trailer_paragraphs(message):
         for line in lines:
             match = _REQUEST.fullmatch(line)
@@ -166,11 +166,13 @@ def requests(message: str) -> tuple[Request, ...]:
             text = one_line(match[3])
             if not text or len(text) > TEXT_CHARS or (named is not None and scope is None):
                 continue
-            found[Request("remember" if match[1].lower() == "remember" else "forget", scope, text)] = None
+            found[
+                TrailerRequest("remember" if match[1].lower() == "remember" else "forget", scope, text)
+            ] = None
     return tuple(found)[:MOST_REQUESTS]
 
 
-def wanted(request: Request, said: datetime, asked: bool, reason: str) -> Change:
+def wanted(request: TrailerRequest, said: datetime, asked: bool, reason: str) -> Change:
     """The memory that a `Remember:` asks for.
 
     A fact for the project is of type project, one about the person of type user, any other feedback, which
@@ -193,11 +195,11 @@ def wanted(request: Request, said: datetime, asked: bool, reason: str) -> Change
         reason=reason,
         confidence=1.0,
         asked=asked,
-        origin=Origin(time=said),
+        origin=ChangeOrigin(time=said),
     )
 
 
-def in_place_of(before: Request, change: Change, known: Known) -> Change | None:
+def in_place_of(before: TrailerRequest, change: Change, known: KnownMemory) -> Change | None:
     """The change as an edit of the memory that still says just what an earlier request taught.
 
     Returns:
@@ -228,7 +230,7 @@ def in_place_of(before: Request, change: Change, known: Known) -> Change | None:
     )
 
 
-def named(request: Request, known: Known) -> tuple[Header, ...]:
+def named(request: TrailerRequest, known: KnownMemory) -> tuple[Header, ...]:
     """The memories whose name or file is just what a `Forget:` says."""
     sought = request.text.casefold().removesuffix(".md")
     return tuple(
@@ -255,7 +257,7 @@ def without(header: Header, said: datetime, reason: str) -> Change:
         reason=reason,
         confidence=0.5,
         asked=False,
-        origin=Origin(time=said),
+        origin=ChangeOrigin(time=said),
         agent=header.agent,
         file=header.file,
     )
@@ -265,7 +267,7 @@ def begin_with_commits(workspace: Workspace) -> None:
     """Leaves all commits that are there now alone; what was begun before stays as it is."""
     with writer_lock(workspace.state, "commits"):
         if _read(workspace) is None:
-            _write(workspace, Progress(_every_tip(workspace)))
+            _write(workspace, TrailerProgress(_every_tip(workspace)))
 
 
 def learn_from_commits(workspace: Workspace, now: float, judge: Judge, copies: Copies) -> CommitsLearned:
@@ -283,7 +285,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, copies: C
     """
     done = CommitsLearned()
     with writer_lock(workspace.state, "commits"):
-        known = _read(workspace) or Progress(_before_head(workspace))
+        known = _read(workspace) or TrailerProgress(_before_head(workspace))
         heads = tuple(tree.head for tree in workspace.worktrees if tree.head)
         if set(heads) <= {*known.begun, *known.tips}:
             return done
@@ -304,7 +306,7 @@ def learn_from_commits(workspace: Workspace, now: float, judge: Judge, copies: C
     return done
 
 
-def _learn(work: _Work, known: Progress, heads: tuple[str, ...]) -> Progress:
+def _learn(work: _Work, known: TrailerProgress, heads: tuple[str, ...]) -> TrailerProgress:
     handled = dict.fromkeys(known.handled)
     rows = dict.fromkeys(known.asked)
     gone = _Rewritten(work.workspace, known.asked, heads)
@@ -343,7 +345,9 @@ class _Rewritten:
         commits = self._commits.get(key, ())
         return bool(commits) and all(self._is_gone(oid) for oid in commits)
 
-    def amended(self, commit: Commit, request: Request, asked: Container[Request]) -> Request | None:
+    def amended(
+        self, commit: Commit, request: TrailerRequest, asked: Container[TrailerRequest]
+    ) -> TrailerRequest | None:
         """What a commit asked to remember before it was amended; None where that is not one thing.
 
         Args:
@@ -351,7 +355,7 @@ class _Rewritten:
             asked: all that new commits ask for: what one of them still says was not amended away.
         """
         who = commit.author
-        earlier: dict[Request, None] = {}
+        earlier: dict[TrailerRequest, None] = {}
         for row in self._newest:
             key, _, oid = row.partition(" ")
             with suppress(MissingObject):
@@ -397,7 +401,9 @@ class _Work:
     def mine(self) -> _Mine:
         return _Mine(self.workspace)
 
-    def do(self, commit: Commit, request: Request, number: int, before: Request | None = None) -> None:
+    def do(
+        self, commit: Commit, request: TrailerRequest, number: int, before: TrailerRequest | None = None
+    ) -> None:
         """Does what a request asks for; `before` is what the commit asked to remember in its place."""
         said = _moment(commit.author)
         own = self.mine.has(commit, request)
@@ -411,11 +417,11 @@ class _Work:
     def _remember(
         self,
         commit: Commit,
-        request: Request,
+        request: TrailerRequest,
         number: int,
         said: datetime,
         own: bool,
-        before: Request | None,
+        before: TrailerRequest | None,
     ) -> None:
         by = "you" if own else f"{commit.author.name} <{commit.author.email}>"
         reason = f"{by} asked to remember it in the commit {commit.oid[:12]}"
@@ -440,7 +446,7 @@ class _Work:
             path = paths[0] if paths else f"{placed.agent}/{placed.file}"
             self.done.stored.append((placed.scope, path, written.commit))
 
-    def _forget(self, commit: Commit, request: Request, said: datetime, own: bool) -> None:
+    def _forget(self, commit: Commit, request: TrailerRequest, said: datetime, own: bool) -> None:
         found = named(request, known_at(self.workspace))
         if own and len(found) == 1:
             self._forget_memory(found[0], commit)
@@ -462,7 +468,7 @@ class _Work:
         found = find(self.workspace, name, whole=True)
         self._forget_at(found, f"{header.agent}/{header.file}", commit)
 
-    def _forget_words(self, request: Request, commit: Commit, said: datetime) -> None:
+    def _forget_words(self, request: TrailerRequest, commit: Commit, said: datetime) -> None:
         """Takes out the one claim that says just this; a memory that only says like it is asked about."""
         try:
             (one,) = find_claim(self.workspace, request.text, scope=request.scope)
@@ -490,7 +496,7 @@ class _Work:
             return
         self._forget_at(one, f"{one.agent}/{one.file}", commit)
 
-    def _forget_at(self, what: Found | Holding, path: str, commit: Commit) -> None:
+    def _forget_at(self, what: FoundMemory | Holding, path: str, commit: Commit) -> None:
         told = Provenance(writer="human", code_commit=commit.oid)
         written = forget(self.workspace, what, self.who, told, self.copies)
         if written is not None:
@@ -510,7 +516,7 @@ class _Mine:
         self._made = dict.fromkeys(_made_here(workspace))
         self._keys: frozenset[str] | None = None
 
-    def has(self, commit: Commit, request: Request) -> bool:
+    def has(self, commit: Commit, request: TrailerRequest) -> bool:
         """Whether the person asked for it, in this commit or in one that this was made from."""
         if not self._is_author(commit):
             return False
@@ -538,7 +544,7 @@ class _Mine:
 
 def _asking(
     workspace: Workspace, heads: Iterable[str], tips: Iterable[str]
-) -> list[tuple[Commit, tuple[Request, ...]]]:
+) -> list[tuple[Commit, tuple[TrailerRequest, ...]]]:
     """Commits with requests that are in the history of the heads and not of the tips, oldest first."""
     words = ["rev-list", "--reverse", "--topo-order", f"--max-count={MOST_COMMITS}", "--ignore-missing"]
     words += ["--regexp-ignore-case", "--extended-regexp", r"--grep=^(remember|forget)[ (:]"]
@@ -552,7 +558,7 @@ def _asking(
     return found
 
 
-def _requests_of(commit: Commit, ignore: Ignore) -> tuple[Request, ...]:
+def _requests_of(commit: Commit, ignore: Ignore) -> tuple[TrailerRequest, ...]:
     message = without_private([commit.message])[0]
     return () if ignore.matches(message) else requests(message)
 
@@ -598,7 +604,7 @@ def _moment(who: Signature) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-def _read(workspace: Workspace) -> Progress | None:
+def _read(workspace: Workspace) -> TrailerProgress | None:
     value = read_json(workspace.state / FILE, _BYTES)
     try:
         if value is None or value["version"] != 1:
@@ -607,12 +613,12 @@ def _read(workspace: Workspace) -> Progress | None:
         handled = tuple(key for key in value["handled"] if _KEY.fullmatch(key))
         # What an earlier version wrote has none.
         asked = tuple(row for row in value.get("asked", ()) if _ASKED.fullmatch(row))
-        return Progress(begun, tips, handled, asked)
+        return TrailerProgress(begun, tips, handled, asked)
     except (KeyError, TypeError):
         return None
 
 
-def _write(workspace: Workspace, progress: Progress) -> None:
+def _write(workspace: Workspace, progress: TrailerProgress) -> None:
     value = {"version": 1} | {key: list(words) for key, words in vars(progress).items()}
     write_atomically(workspace.state / FILE, (json.dumps(value) + "\n").encode("ascii"))
 

@@ -27,7 +27,7 @@ from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.promotions import OfferedPromotion
 from gitmem.flows.review import pick, queue
 from gitmem.flows.review_dream import tell_landed
-from gitmem.flows.review_items import Item
+from gitmem.flows.review_items import ReviewItem
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot
 from gitmem.flows.suggestions import TurnedDown, accept_suggestions, bury, reject_suggestions
@@ -45,8 +45,8 @@ from gitmem.ledger.inbox import ACCEPTED, Inbox
 from gitmem.ledger.land import Written
 from gitmem.ledger.push_plan import right_place
 from gitmem.ledger.remotes import find_remote
-from gitmem.ledger.share import Held, agree_to
-from gitmem.ledger.snapshot_intake import How, Standing
+from gitmem.ledger.share import HeldBack, agree_to
+from gitmem.ledger.snapshot_intake import How, SnapshotState
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
@@ -78,7 +78,7 @@ DIFFERENT = "They are different things."
 
 
 @dataclass(frozen=True)
-class Choice:
+class ItemChoice:
     """What a person says about one item.
 
     Attributes:
@@ -108,11 +108,11 @@ class Batch:
     """
 
     line: str
-    done: tuple[tuple[Choice, Item, Decided], ...]
+    done: tuple[tuple[ItemChoice, ReviewItem, Decided], ...]
     failed: tuple[tuple[str, GitmemError], ...]
     undo: tuple[str, ...]
 
-    def as_value(self, left: Iterable[Item] = ()) -> dict[str, Any]:
+    def as_value(self, left: Iterable[ReviewItem] = ()) -> dict[str, Any]:
         """The JSON form.
 
         Args:
@@ -146,7 +146,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Session:
+class DecidingSession:
     """What a person decides with.
 
     Attributes:
@@ -165,15 +165,15 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ItemDecision:
     """One choice to be carried out.
 
     Attributes:
         job: what is undone together; empty for none.
     """
 
-    session: Session
-    choice: Choice
+    session: DecidingSession
+    choice: ItemChoice
     job: str = ""
 
     @property
@@ -187,7 +187,7 @@ class Asked:
         return self.session.workspace.author(self.session.edges.now)
 
 
-Decision = Callable[[Any, Asked], Decided]
+Decision = Callable[[Any, ItemDecision], Decided]
 """What a kind does with one of its things."""
 
 
@@ -211,15 +211,15 @@ class Kind:
     undone_together: bool = False
 
 
-def united(choices: Iterable[Choice]) -> tuple[Choice, ...]:
+def united(choices: Iterable[ItemChoice]) -> tuple[ItemChoice, ...]:
     """Choices as they are carried out: what is said alike of parts of one item is said once, in order."""
-    numbers: dict[Choice, set[int]] = {}
+    numbers: dict[ItemChoice, set[int]] = {}
     for one in choices:
         numbers.setdefault(replace(one, numbers=()), set()).update(one.numbers)
     return tuple(replace(one, numbers=tuple(sorted(some))) for one, some in numbers.items())
 
 
-def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -> Batch:
+def decide(session: DecidingSession, items: Iterable[ReviewItem], choices: Sequence[ItemChoice]) -> Batch:
     """Decides on items, one undo for all; one that cannot be decided holds up no other.
 
     Suggestions of one scope are landed together, the rest in the order given. Changes of a dream land
@@ -231,7 +231,7 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
     items = list(items)
     job = _job(choices, session.edges.now) if len(choices) > 1 else ""
     failed: list[tuple[str, GitmemError]] = []
-    found: list[tuple[Choice, Item]] = []
+    found: list[tuple[ItemChoice, ReviewItem]] = []
     for choice in dict.fromkeys(choices):
         try:
             item = pick(items, choice.id)
@@ -254,14 +254,14 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
         number += 1
         try:
             part = f"{job}.{item.kind}{number}" if job else ""
-            done.append((choice, item, verb(item.subject, Asked(session, choice, part))))
+            done.append((choice, item, verb(item.subject, ItemDecision(session, choice, part))))
         except CheckFailed as error:
             # Elsewhere than in a dream a number means another thing once some are decided.
             if item.kind != "dream" or isinstance(error, Declined):
                 failed.append((choice.id, error))
                 continue
             job = job or _job(choices, session.edges.now)
-            landed, left = _each(verb, item, Asked(session, choice, f"{job}.{item.kind}{number}"))
+            landed, left = _each(verb, item, ItemDecision(session, choice, f"{job}.{item.kind}{number}"))
             done += landed
             failed += left if landed else [(choice.id, error)]
         except GitmemError as error:
@@ -272,10 +272,10 @@ def decide(session: Session, items: Iterable[Item], choices: Sequence[Choice]) -
 
 
 def _each(
-    verb: Decision, item: Item, asked: Asked
-) -> tuple[list[tuple[Choice, Item, Decided]], list[tuple[str, GitmemError]]]:
+    verb: Decision, item: ReviewItem, asked: ItemDecision
+) -> tuple[list[tuple[ItemChoice, ReviewItem, Decided]], list[tuple[str, GitmemError]]]:
     """Decides on parts of an item one by one: what lands, and what does not."""
-    done: list[tuple[Choice, Item, Decided]] = []
+    done: list[tuple[ItemChoice, ReviewItem, Decided]] = []
     failed: list[tuple[str, GitmemError]] = []
     for n in asked.choice.numbers if len(asked.choice.numbers) > 1 else ():
         one = replace(asked.choice, numbers=(n,))
@@ -286,7 +286,7 @@ def _each(
     return done, failed
 
 
-def decide_one(session: Session, choice: Choice) -> Decided:
+def decide_one(session: DecidingSession, choice: ItemChoice) -> Decided:
     """Decides on one item, or on some of its changes.
 
     Raises:
@@ -298,12 +298,14 @@ def decide_one(session: Session, choice: Choice) -> Decided:
     return batch.done[0][2]
 
 
-def bulk(items: Iterable[Item], kind: str = "", who: str = "") -> tuple[list[Item], list[Item]]:
+def bulk(
+    items: Iterable[ReviewItem], kind: str = "", who: str = ""
+) -> tuple[list[ReviewItem], list[ReviewItem]]:
     """What of a queue may be decided without being named, and what of it is to be named.
 
     Args:
         kind: empty for all that may be decided so.
-        who: one of `Item.by`, in full, or up to its first colon, or the first 8 or more of its letters.
+        who: one of `ReviewItem.by`, in full, up to its first colon, or by the first 8 or more letters.
     """
     wanted = [
         item
@@ -319,19 +321,19 @@ def _is(who: str, one: str) -> bool:
     return given in (known, known.partition(":")[0]) or (len(given) >= 8 and known.startswith(given))
 
 
-def _job(choices: Sequence[Choice], now: float) -> str:
+def _job(choices: Sequence[ItemChoice], now: float) -> str:
     said = "\0".join(f"{one.verdict} {one.id} {one.numbers}" for one in choices)
     return f"{BATCH_JOB}{hashlib.sha256(said.encode('utf-8', 'replace')).hexdigest()[:8]}-{int(now)}"
 
 
 def _decide_suggestions(
-    session: Session,
-    found: Sequence[tuple[Choice, Item]],
+    session: DecidingSession,
+    found: Sequence[tuple[ItemChoice, ReviewItem]],
     failed: list[tuple[str, GitmemError]],
     job: str,
-) -> list[tuple[Choice, Item, Decided]]:
+) -> list[tuple[ItemChoice, ReviewItem, Decided]]:
     workspace, edges = session.workspace, session.edges
-    done: list[tuple[Choice, Item, Decided]] = []
+    done: list[tuple[ItemChoice, ReviewItem, Decided]] = []
     mine = [each for each in found if isinstance(each[1].subject, Suggestion)]
     for (verdict, why), group in groupby(sorted(mine, key=_said), _said):
         by_id = {item.id: (choice, item) for choice, item in group}
@@ -354,11 +356,11 @@ def _decide_suggestions(
     return done
 
 
-def _said(pair: tuple[Choice, Item]) -> tuple[Verdict, str]:
+def _said(pair: tuple[ItemChoice, ReviewItem]) -> tuple[Verdict, str]:
     return pair[0].verdict, pair[0].why
 
 
-def _told(done: Sequence[tuple[Choice, Item, Decided]]) -> str:
+def _told(done: Sequence[tuple[ItemChoice, ReviewItem, Decided]]) -> str:
     """How many of each kind, in the order in which they were decided; of a dream, how many changes."""
     verbs = {"accept": "accepted", "reject": "rejected"}
     parts = []
@@ -377,7 +379,7 @@ def _told(done: Sequence[tuple[Choice, Item, Decided]]) -> str:
     return "; ".join(parts) or "nothing was decided"
 
 
-def _undo(done: Sequence[tuple[Choice, Item, Decided]]) -> tuple[str, ...]:
+def _undo(done: Sequence[tuple[ItemChoice, ReviewItem, Decided]]) -> tuple[str, ...]:
     together: list[str] = []
     alone: list[str] = []
     for _, item, made in done:
@@ -385,7 +387,7 @@ def _undo(done: Sequence[tuple[Choice, Item, Decided]]) -> tuple[str, ...]:
     return (*together[-1:], *reversed(alone))
 
 
-def _accept_dream(one: Dream, asked: Asked) -> Decided:
+def _accept_dream(one: Dream, asked: ItemDecision) -> Decided:
     workspace, edges = asked.place
     allow = workspace.allowed
     landed = dreams.accept(
@@ -409,7 +411,7 @@ def _accept_dream(one: Dream, asked: Asked) -> Decided:
     return _landed("accepted", landed)
 
 
-def _reject_dream(one: Dream, asked: Asked) -> Decided:
+def _reject_dream(one: Dream, asked: ItemDecision) -> Decided:
     (workspace, edges), choice = asked.place, asked.choice
     landed = dreams.reject(
         workspace,
@@ -438,17 +440,17 @@ def _landed(verb: str, landed: dreams.Landed) -> Decided:
     return Decided(f"{verb} {changes} of {landed.dream.id}{left}", _named(landed.written))
 
 
-def _accept_promotion(one: OfferedPromotion, asked: Asked) -> Decided:
+def _accept_promotion(one: OfferedPromotion, asked: ItemDecision) -> Decided:
     line = promotions.accept(*asked.place, one, asked.session.ask)
     return Decided(line, undo=(f"git mem demote {shlex.quote(one.at.address)}",))
 
 
-def _reject_promotion(one: OfferedPromotion, asked: Asked) -> Decided:
+def _reject_promotion(one: OfferedPromotion, asked: ItemDecision) -> Decided:
     written = promotions.reject(*asked.place, one, asked.choice.why, asked.job)
     return Decided(f"{one.at.address} stays a memory; it is not proposed again", _named(written))
 
 
-def _accept_dispute(one: Dispute, asked: Asked) -> Decided:
+def _accept_dispute(one: Dispute, asked: ItemDecision) -> Decided:
     if not asked.choice.numbers:
         raise UsageError(
             f"Say which claims of {one.id} stand (all of them, if each is true)",
@@ -457,48 +459,48 @@ def _accept_dispute(one: Dispute, asked: Asked) -> Decided:
     return _settled(one, asked.choice.numbers, asked)
 
 
-def _reject_dispute(one: Dispute, asked: Asked) -> Decided:
+def _reject_dispute(one: Dispute, asked: ItemDecision) -> Decided:
     if not asked.choice.numbers:
         raise UsageError(f"Say which claim of {one.id} is wrong", f"git mem review show {one.id}")
     keep = tuple(n for n in range(1, len(one.claims) + 1) if n not in asked.choice.numbers)
     return _settled(one, keep, asked)
 
 
-def _accept_snapshot(one: Standing, asked: Asked) -> Decided:
+def _accept_snapshot(one: SnapshotState, asked: ItemDecision) -> Decided:
     return Decided(settle_snapshot(*asked.place, one, asked.session.how))
 
 
-def _reject_snapshot(one: Standing, asked: Asked) -> Decided:
+def _reject_snapshot(one: SnapshotState, asked: ItemDecision) -> Decided:
     return Decided(settle_snapshot(*asked.place, one, "keep"))
 
 
-def _accept_leaving(one: Held, asked: Asked) -> Decided:
+def _accept_leaving(one: HeldBack, asked: ItemDecision) -> Decided:
     if not one.leaves:
         raise UsageError("What is about a person is never shared", right_place(one.personal))
     agree_to(asked.session.workspace, one)
     return Decided(f"{counted(len(one.leaves), 'memory')} may leave with the next git mem sync")
 
 
-def _reject_leaving(one: Held, _: Asked) -> Decided:
+def _reject_leaving(one: HeldBack, _: ItemDecision) -> Decided:
     name = (*one.leaves, *one.personal)[0].name
     raise UsageError(
         "What is to stay here belongs in another scope", f"Move it: git mem move {name} --to local"
     )
 
 
-def _accept_document(one: WaitingDocument, _: Asked) -> Decided:
+def _accept_document(one: WaitingDocument, _: ItemDecision) -> Decided:
     from gitmem.flows.document_branch import refuse_accept  # it compares texts: seldom
 
     raise refuse_accept(one)
 
 
-def _reject_document(one: WaitingDocument, asked: Asked) -> Decided:
+def _reject_document(one: WaitingDocument, asked: ItemDecision) -> Decided:
     from gitmem.flows.document_branch import reject  # as above
 
     return Decided(reject(*asked.place, one))
 
 
-def _accept_purge(one: ForeignPurge, asked: Asked) -> Decided:
+def _accept_purge(one: ForeignPurge, asked: ItemDecision) -> Decided:
     from gitmem.flows.purge import IN_PRIVATE, take_purge  # a purge is seldom
 
     taken, in_private = take_purge(*asked.place, _as_shown(one, asked.choice.id))
@@ -512,7 +514,7 @@ def _accept_purge(one: ForeignPurge, asked: Asked) -> Decided:
     return Decided(f"took the purge at {one.remote}", (), tuple(notes))
 
 
-def _reject_purge(one: ForeignPurge, asked: Asked) -> Decided:
+def _reject_purge(one: ForeignPurge, asked: ItemDecision) -> Decided:
     from gitmem.flows.purge import turn_down_purge  # a purge is seldom
 
     turn_down_purge(*asked.place, _as_shown(one, asked.choice.id))
@@ -525,7 +527,7 @@ def _as_shown(one: Shown, id: str) -> Shown:
     return one
 
 
-def _accept_inbox(one: Inbox, asked: Asked) -> Decided:
+def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
     (workspace, edges), numbers = asked.place, asked.choice.numbers
     short = short_name(_as_shown(one, asked.choice.id).branch)
     if one.closed:
@@ -574,7 +576,7 @@ def _ask_host(workspace: Workspace, edges: Edges, one: Inbox, why: str) -> list[
     return [f"{one.remote} protects {made.base} ({why})", f"{said}: {where}"]
 
 
-def _accept_import(one: Import, asked: Asked) -> Decided:
+def _accept_import(one: Import, asked: ItemDecision) -> Decided:
     (workspace, edges), numbers = asked.place, asked.choice.numbers
     hold = one.scope == "project" and not asked.session.allowed
     allow, copies = workspace.allowed, copies_of(workspace, edges)
@@ -586,7 +588,7 @@ def _accept_import(one: Import, asked: Asked) -> Decided:
     return Decided(f"accepted {what}" if written else f"known already: {what}", _named(written), notes)
 
 
-def _reject_import(one: Import, asked: Asked) -> Decided:
+def _reject_import(one: Import, asked: ItemDecision) -> Decided:
     rows, _ = imports.chosen(one, asked.choice.numbers)
     turned = [TurnedDown(one.id, row.name, row.agent, row.keys()) for row in rows]
     written = bury(*asked.place, one.scope, turned, asked.choice.why, asked.job, "imported memory")
@@ -599,7 +601,7 @@ def _first_words(text: str) -> str:
     return one_line(" ".join(text.split()), 100)
 
 
-def _reject_inbox(one: Inbox, asked: Asked) -> Decided:
+def _reject_inbox(one: Inbox, asked: ItemDecision) -> Decided:
     workspace, edges = asked.place
     short = short_name(one.branch)
     if asked.choice.numbers:
@@ -617,7 +619,7 @@ def _named(written: Written | None) -> tuple[str, ...]:
     return (written.commit,) if written else ()
 
 
-def _settled(one: Dispute, keep: tuple[int, ...], asked: Asked) -> Decided:
+def _settled(one: Dispute, keep: tuple[int, ...], asked: ItemDecision) -> Decided:
     written = settle(*asked.place, one, keep, asked.job)
     gone = [number for number in range(1, len(one.claims) + 1) if number not in keep]
     words = [

@@ -27,7 +27,7 @@ from gitmem.git.commit_signatures import signed_commit
 from gitmem.git.config import config_get, worktrees
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import Commit, Entry, Repository, Signature, short_name
+from gitmem.git.repository import Commit, Repository, Signature, TreeEntry, short_name
 from gitmem.git.trees import changed_files, write_tree
 from gitmem.ledger.land import safe_message
 from gitmem.ledger.remotes import SEPARATE
@@ -36,7 +36,7 @@ from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Stale
-    from gitmem.flows.pull_request import Request
+    from gitmem.flows.pull_request import PullRequest
 
 NAME = short_name(DOCS_REF)
 DOCUMENTS = "docs"
@@ -213,7 +213,7 @@ def build(workspace: Workspace, base: str, changes: Sequence[DocumentChange], wh
         message = safe_message(f"Keep {change.path} true", told, change.body)
         with repo.together():
             blob = repo.add_blob(change.data) if change.data is not None else change.after
-            tree = write_tree(repo, repo.commit(parent).tree, {change.path: Entry(change.mode, blob)})
+            tree = write_tree(repo, repo.commit(parent).tree, {change.path: TreeEntry(change.mode, blob)})
             if not signs:
                 parent = repo.add_commit(tree, (parent,), who, who, message)
         if signs:
@@ -504,7 +504,7 @@ def means_documents(workspace: Workspace, id: str) -> bool:
     return id == DOCUMENTS or id.startswith("m-") or (not id and only)
 
 
-def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool = False) -> Request:
+def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool = False) -> PullRequest:
     """Pushes the branch where the code goes, and opens a request for it, or updates the open one.
 
     Args:
@@ -515,7 +515,7 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
         CheckFailed: nothing waits, somebody else's commits are in the way, or more than this would leave.
         RepositoryError: there is no remote for the code, or it refuses.
     """
-    from gitmem.flows.pull_request import Request, opened  # a list of what waits asks nobody
+    from gitmem.flows.pull_request import PullRequest, opened  # a list of what waits asks nobody
 
     waits = waiting_documents(workspace)
     if not waits:
@@ -531,7 +531,9 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
             f"Send these first: git push {remote.name} {base}",
         )
     what = waits[0].change.path if len(waits) == 1 else counted(len(waits), "document")
-    made = Request(id or NAME, remote.name, NAME, base, f"Keep {one_line(what, 100)} true", _body(waits))
+    made = PullRequest(
+        id or NAME, remote.name, NAME, base, f"Keep {one_line(what, 100)} true", _body(waits)
+    )
     if dry_run:
         return made
     there = remote.listed(DOCS_REF).get(DOCS_REF)

@@ -25,7 +25,7 @@ from gitmem.flows.document_text import Doc, History, Statement, linked, parse
 from gitmem.git.command import GitCommand, layout
 from gitmem.search.code_files import CodeFiles, Places, is_aside, is_prose, module_name
 from gitmem.search.code_history import (
-    Fate,
+    PathFate,
     WordFate,
     defines,
     fates,
@@ -533,7 +533,7 @@ class _Code:
         doc: Doc,
         one: Statement,
         then: _Then,
-        moved: Mapping[str, Fate],
+        moved: Mapping[str, PathFate],
         words: Mapping[str, WordFate],
     ) -> _Outcome:
         if then.anchor:
@@ -552,7 +552,7 @@ class _Code:
         if not then.path:
             written = texts.command_written(one, then.runs)
             return _Outcome("moved", written, written) if written else _Outcome("gone")
-        fate = Fate("", 0, then.path, True) if self._now.places.has(then.path) else moved[then.path]
+        fate = PathFate("", 0, then.path, True) if self._now.places.has(then.path) else moved[then.path]
         if not fate.exists:
             return _Outcome("gone", fate.now, "", fate.commit, fate.time)
         if one.kind == "symbol":
@@ -578,7 +578,7 @@ class _Code:
             "moved", written, written if written != one.name else "", newest.commit, newest.time
         )
 
-    def _module(self, one: Statement, then: _Then, fate: Fate) -> _Outcome:
+    def _module(self, one: Statement, then: _Then, fate: PathFate) -> _Outcome:
         """Of a dotted name whose module moved."""
         old, new = module_name(then.path), module_name(fate.now)
         module = one.name.removesuffix(f".{then.rest}") if then.rest else one.name
@@ -589,14 +589,14 @@ class _Code:
             became = f"{became}.{then.rest}" if became and text and texts.mentions(text, then.rest) else ""
         return _Outcome("moved", became or fate.now, became, fate.commit, fate.time)
 
-    def _paths(self, paths: set[str], bases: Mapping[str, str]) -> dict[str, Fate]:
+    def _paths(self, paths: set[str], bases: Mapping[str, str]) -> dict[str, PathFate]:
         """What became of files and folders."""
-        found: dict[str, Fate] = {}
+        found: dict[str, PathFate] = {}
         past, _ = fates(self._files, self.commit, paths) if paths else ({}, True)
         for path in paths:
-            fate = past.get(path, Fate("", 0))
+            fate = past.get(path, PathFate("", 0))
             if not fate.now and (now := self._directly(bases[path], path)):
-                fate = Fate(fate.commit, fate.time, now, True)
+                fate = PathFate(fate.commit, fate.time, now, True)
             found[path] = fate
         return found
 

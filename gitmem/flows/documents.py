@@ -35,7 +35,7 @@ from gitmem.flows.document_text import MOST_BYTES, Doc, parse
 from gitmem.git.objects import object_name
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, EXECUTABLE, RefMoved, short_name
-from gitmem.ledger.job_record import Tally
+from gitmem.ledger.job_record import RunTally
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 from gitmem.rules.secrets import find_secrets
@@ -160,7 +160,7 @@ class Update:
         return "unchanged" if same and have == [(one.path, one.after) for one in wanted] else "proposed"
 
 
-def keep_documents(workspace: Workspace, edges: Edges, tally: Tally) -> None:
+def keep_documents(workspace: Workspace, edges: Edges, tally: RunTally) -> None:
     """Proposes changes to documents that new commits made untrue, and tells of it.
 
     What fails is tried again after the next commit: the job itself is done.

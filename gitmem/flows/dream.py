@@ -16,16 +16,16 @@ from gitmem.dream.review import Refreshed, find_dream, refresh
 from gitmem.dream.run import DreamPlan, carry_out, keep_apart, note_compared, note_nothing, plan_dream
 from gitmem.dream.schedule import (
     SESSIONS,
-    Asked,
     Gate,
+    GateInput,
     consolidation_lock,
     first_gate,
     logged_since,
     prior_of,
 )
-from gitmem.engines.engine import Engine, Step, Tell, untold
+from gitmem.engines.engine import DreamProgress, Engine, Tell, untold
 from gitmem.flows.context import Edges
-from gitmem.flows.dream_process import Record, Running, Stop, Stopped, running
+from gitmem.flows.dream_process import DreamNote, Running, Stop, Stopped, running
 from gitmem.flows.dream_sources import dream_sources, lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import leave_proposal
@@ -39,7 +39,7 @@ from gitmem.ledger.files import log
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.ledger.job_record import Tally
+    from gitmem.ledger.job_record import RunTally
 
 
 _QUOTED = re.compile(r"“.*(?:”|$)", re.DOTALL)
@@ -133,7 +133,7 @@ def dream(
 
 
 def maybe_dream(
-    workspace: Workspace, edges: Edges, present: Collection[str] = (), tally: Tally | None = None
+    workspace: Workspace, edges: Edges, present: Collection[str] = (), tally: RunTally | None = None
 ) -> tuple[DreamOutcome, ...]:
     """Consolidates every scope whose gates are open, the one that was dreamt of longest ago first.
 
@@ -194,9 +194,9 @@ def _dream(
     from gitmem.flows.save import save_all
 
     who = workspace.author(edges.now)
-    record = Record(place, engine.name)
+    record = DreamNote(place, engine.name)
 
-    def told(step: Step) -> None:
+    def told(step: DreamProgress) -> None:
         # What a handler raised may have been lost in a callback.
         stop.check()
         record.tell(step)
@@ -265,7 +265,7 @@ def _noted(place: Scope, now: float) -> Iterator[None]:
         raise
 
 
-def _note(one: DreamOutcome, tally: Tally) -> None:
+def _note(one: DreamOutcome, tally: RunTally) -> None:
     plan = one.plan
     if plan:
         tally.spent(plan.usage)
@@ -288,8 +288,8 @@ def _unquoted(scope: ScopeName, text: str) -> str:
 
 def _asked(
     workspace: Workspace, edges: Edges, place: Scope, force: bool, present: Collection[str], wanted: bool
-) -> Asked:
-    return Asked(
+) -> GateInput:
+    return GateInput(
         place,
         workspace.settings.flag("dream"),
         edges.now,

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.schedule import give_back, last_dream, taker
-from gitmem.engines.engine import Step
+from gitmem.engines.engine import DreamProgress
 from gitmem.flows.context import Edges
 from gitmem.git.locks import ProcessIdentity, is_alive, process_identity
 from gitmem.ledger import failures
@@ -65,14 +65,14 @@ class Running:
         return words(self.phase or "beginning", self.turn, self.turns, self.changed)
 
 
-class Record:
+class DreamNote:
     """Keeps the note of this process's own dream. Best effort: it only serves to be shown."""
 
     def __init__(self, scope: Scope, engine: str) -> None:
         self._scope = scope
         self._fixed = {"process": str(process_identity()), "engine": engine}
 
-    def tell(self, step: Step) -> None:
+    def tell(self, step: DreamProgress) -> None:
         """Notes how far it is."""
         fields = {
             **self._fixed,

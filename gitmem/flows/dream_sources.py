@@ -12,7 +12,7 @@ from functools import cache, cached_property
 
 from gitmem.core.account import path_of
 from gitmem.core.errors import RepositoryError
-from gitmem.core.references import Finding, Named, day, named, plain_path, statement, warnings
+from gitmem.core.references import Named, NameFate, day, named, plain_path, statement, warnings
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.gather import CodeFacts, Sources, nothing_known
 from gitmem.dream.schedule import lock_folder, prior_of
@@ -125,7 +125,7 @@ class _Comparison:
         self._workspace = workspace
         self._place = place
         self._until = time.monotonic() + seconds
-        self._found: dict[str, dict[str, Finding]] = {}
+        self._found: dict[str, dict[str, NameFate]] = {}
 
     def run(self, claims: Mapping[str, str]) -> Iterator[Observation]:
         asked = [(ref, one) for ref, text in claims.items() if (one := named(text)).paths or one.words]
@@ -189,7 +189,7 @@ class _Comparison:
     def _observations(self) -> Iterator[Observation]:
         """One a memory and fact, however many of its claims name the thing."""
         told: dict[tuple[str, str], list[str]] = {}
-        turned: dict[str, Finding] = {}
+        turned: dict[str, NameFate] = {}
         for ref, findings in self._found.items():
             for fact in warnings(list(findings.values())):
                 told.setdefault((path_of(ref), fact), []).append(ref)

@@ -37,7 +37,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.ledger.forget import Holding
-    from gitmem.ledger.lookup import Found
+    from gitmem.ledger.lookup import FoundMemory
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Edited:
+class EditOutcome:
     """What an edit did.
 
     Attributes:
@@ -120,7 +120,7 @@ def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, st
     return name, one_line(described) or _first_sentence(text), body
 
 
-def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
+def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
     """Stores one memory; the same name again updates it.
 
     Raises:
@@ -160,10 +160,10 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> Edited:
     copies = where_writable(copies_of(workspace, edges), unwritten)
     written = land(scope, plan, workspace.author(edges.now), copies, agent)
     doubts = tuple(seen) if written else ()
-    return Edited(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
+    return EditOutcome(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
 
 
-def _as_shown(scope: Scope, tip: Tip, found: Found) -> tuple[str, bytes]:
+def _as_shown(scope: Scope, tip: Tip, found: FoundMemory) -> tuple[str, bytes]:
     """Where a memory stands and what it holds, which is what a person was shown.
 
     Raises:
@@ -176,8 +176,8 @@ def _as_shown(scope: Scope, tip: Tip, found: Found) -> tuple[str, bytes]:
 
 
 def reword(
-    workspace: Workspace, edges: Edges, found: Found, data: bytes, *, allowed: bool = False
-) -> Edited:
+    workspace: Workspace, edges: Edges, found: FoundMemory, data: bytes, *, allowed: bool = False
+) -> EditOutcome:
     """Stores a person's own wording of a memory in its place.
 
     Args:
@@ -214,7 +214,7 @@ def reword(
     unwritten: list[str] = []
     copies = where_writable(copies_of(workspace, edges), unwritten)
     written = land(scope, plan, workspace.author(edges.now), copies, found.agent)
-    return Edited(scope, found.agent, memory, written, tuple(seen), unwritten[-1] if unwritten else "")
+    return EditOutcome(scope, found.agent, memory, written, tuple(seen), unwritten[-1] if unwritten else "")
 
 
 def where_writable(copies: Copies, unwritten: list[str]) -> Copies:
@@ -236,7 +236,7 @@ def where_writable(copies: Copies, unwritten: list[str]) -> Copies:
 
 
 def forget(
-    workspace: Workspace, edges: Edges, what: Found | Holding, told: Provenance | None = None
+    workspace: Workspace, edges: Edges, what: FoundMemory | Holding, told: Provenance | None = None
 ) -> Written | None:
     """Deletes a memory, or takes one claim out of it, and buries what it says.
 
@@ -253,7 +253,7 @@ def forget(
     return forget(workspace, what, who, told, copies_of(workspace, edges))
 
 
-def left_behind(workspace: Workspace, what: Found | Holding) -> tuple[Path, ...]:
+def left_behind(workspace: Workspace, what: FoundMemory | Holding) -> tuple[Path, ...]:
     """Files of a memory that was just forgotten and that agents can read all the same.
 
     Such a file was edited to something that may not be saved, so nothing but it holds that.
@@ -264,7 +264,9 @@ def left_behind(workspace: Workspace, what: Found | Holding) -> tuple[Path, ...]
     return tuple(path for path in dict.fromkeys(files) if path.is_file())
 
 
-def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: bool = False) -> Edited:
+def move(
+    workspace: Workspace, edges: Edges, found: FoundMemory, to: str, *, allowed: bool = False
+) -> EditOutcome:
     """Moves a memory to another scope: it is added there before it is taken out here.
 
     Args:
@@ -313,7 +315,7 @@ def move(workspace: Workspace, edges: Edges, found: Found, to: str, *, allowed: 
         copies(source, [found.agent], False)
         written = land(target, add, who, copies, found.agent)
         land(source, take, who, copies, found.agent)
-    return Edited(target, found.agent, found.memory, written, tuple(seen))
+    return EditOutcome(target, found.agent, found.memory, written, tuple(seen))
 
 
 def _human(workspace: Workspace, op: Op) -> Provenance:
@@ -429,7 +431,7 @@ def _joined(come: Iterable[Claim], before: Iterable[Claim]) -> str:
 
 
 def merge_memories(
-    workspace: Workspace, edges: Edges, first: Found, second: Found, *, dry_run: bool = False
+    workspace: Workspace, edges: Edges, first: FoundMemory, second: FoundMemory, *, dry_run: bool = False
 ) -> tuple[Memory, Written | None]:
     """Puts one memory into another of the same agent and scope, as one commit of the person's.
 

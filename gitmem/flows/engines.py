@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.engines.budget import Ceilings, Ledger, LedgerMeter, Meter
-from gitmem.engines.choice import Choice, Found, choose
+from gitmem.engines.choice import EngineChoice, Installed, choose
 from gitmem.engines.engine import Engine
 from gitmem.flows.context import Edges
 from gitmem.ledger.files import read_json
@@ -31,7 +31,7 @@ LEDGER = "spending"
 
 
 @dataclass(frozen=True)
-class Origin:
+class SettingOrigin:
     """Where a setting stands.
 
     Attributes:
@@ -70,10 +70,10 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
     return UnreadyEngine(chosen)
 
 
-def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> Choice:
+def choice_for(workspace: Workspace, edges: Edges, name: str = "") -> EngineChoice:
     """Which engine is in force here, why, and what it lacks."""
     return choose(
-        Found(
+        Installed(
             {**workspace.settings.values, "engine": name} if name else workspace.settings.values,
             edges.environ,
             sdk=find_spec("anthropic") is not None,
@@ -93,7 +93,7 @@ def _signed_in(edges: Edges) -> bool:
     return isinstance(value, dict) and bool(value.get("oauthAccount"))
 
 
-def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> ModelEngine:
+def _made(workspace: Workspace, edges: Edges, chosen: EngineChoice, meter: Meter) -> ModelEngine:
     """A chosen engine that lacks nothing and asks a model."""
     if chosen.engine == "anthropic":
         return api_engine(chosen, meter)
@@ -106,7 +106,7 @@ def _made(workspace: Workspace, edges: Edges, chosen: Choice, meter: Meter) -> M
     return ClaudeCodeEngine(settings, meter)
 
 
-def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
+def api_engine(chosen: EngineChoice, meter: Meter) -> AnthropicEngine:
     """Makes the engine that asks over the Messages API."""
     from gitmem.engines.anthropic import AnthropicEngine
 
@@ -117,7 +117,7 @@ def api_engine(chosen: Choice, meter: Meter) -> AnthropicEngine:
     return AnthropicEngine(settings, meter)
 
 
-def api_settings(chosen: Choice) -> ApiSettings:
+def api_settings(chosen: EngineChoice) -> ApiSettings:
     """Where requests to Anthropic's API go, and as whom."""
     from gitmem.engines.messages import ApiSettings
 
@@ -179,7 +179,7 @@ def find_program(names: Sequence[str], workspace: Workspace, environ: Mapping[st
     return ""
 
 
-def origins(workspace: Workspace) -> tuple[Origin, ...]:
+def origins(workspace: Workspace) -> tuple[SettingOrigin, ...]:
     """Where the settings stand that choose an engine, in the order in which git reads them."""
     words = ["config", "--includes", "--show-scope", "--show-origin", "-z", "--get-regexp", r"^gitmem\."]
     result = workspace.git.run(
@@ -192,5 +192,5 @@ def origins(workspace: Workspace) -> tuple[Origin, ...]:
         if key in ("engine", "model", "baseurl", "cafile", "patience", "protocol", "maxruns", "maxtokens"):
             counts = key not in PERSONAL or where in ("global", "system")
             file = origin.removeprefix("file:") if origin.startswith("file:") else ""
-            found.append(Origin(key, value, where, file, counts))
+            found.append(SettingOrigin(key, value, where, file, counts))
     return tuple(found)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
-from gitmem.git.remote import Patience, checked_address, without_credentials
+from gitmem.git.remote import PushPatience, checked_address, without_credentials
 from gitmem.ledger.consent import PurgeWaits
 from gitmem.ledger.erase import left_behind, old_tips
 from gitmem.ledger.push_plan import Leaving
@@ -62,7 +62,7 @@ def synchronise(
         for one in doubts:
             edges.say(doubt_told(one, "leaves"))
 
-    options = Options(ask, Patience(), edges.now, remote, pull, push, dry_run, allow, tell, warn or say)
+    options = Options(ask, PushPatience(), edges.now, remote, pull, push, dry_run, allow, tell, warn or say)
     if dry_run or workspace.sharing == "off":
         return sync(workspace, options)
     _settle(workspace, edges, ())
@@ -146,7 +146,7 @@ def back_up(workspace: Workspace, edges: Edges, url: str, recipients: tuple[str,
         backup.name_backup(workspace, url)
     save_all(workspace, edges, everywhere=True)
     try:
-        done = backup.back_up(workspace, url, workspace.allowed, Patience(), edges.now)
+        done = backup.back_up(workspace, url, workspace.allowed, PushPatience(), edges.now)
     except GitmemError:
         # What was taken in before it failed is memory already; why it failed is what the person must see.
         with suppress(GitmemError):
@@ -173,7 +173,7 @@ def start_from_backup(workspace: Workspace, edges: Edges, url: str, identity: Pa
     try:
         if identity is not None:
             backup.unlock(workspace, url, identity)
-        done = backup.back_up(workspace, url, workspace.allowed, Patience(), edges.now, send=False)
+        done = backup.back_up(workspace, url, workspace.allowed, PushPatience(), edges.now, send=False)
         if workspace.settings.get("backup") != url:
             backup.name_backup(workspace, url)
     except UsageError:

@@ -50,7 +50,7 @@ class Exported:
 
 
 @dataclass
-class Lost:
+class ExportLoss:
     """What a format cannot hold: what, to how many memories have it."""
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -135,7 +135,7 @@ def export(
 
 def rendered(format: str, contents: Contents, left_out: Mapping[str, str] | None = None) -> Export:
     """An export as a pure function of what it is made of; arguments as for `export`."""
-    lost = Lost()
+    lost = ExportLoss()
     render, single = FORMATS[format]
     files = render(contents, lost)
     return Export(files, single, len(contents.memories), dict(lost.kinds), left_out or {})
@@ -190,7 +190,7 @@ def _kept(files: Mapping[str, bytes], allow: frozenset[str]) -> tuple[dict[str, 
     return {path: data for path, data in kept.items() if path not in left}, left
 
 
-def _markdown(contents: Contents, _: Lost) -> dict[str, bytes]:
+def _markdown(contents: Contents, _: ExportLoss) -> dict[str, bytes]:
     files = {f"{one.agent}/{one.file}": one.data for one in contents.memories}
     files |= {f"{agent}/{INDEX}": data for agent, data in contents.indexes.items()}
     manifest = {
@@ -203,7 +203,7 @@ def _markdown(contents: Contents, _: Lost) -> dict[str, bytes]:
     return {**files, "gitmem.json": _dumped(manifest)}
 
 
-def _json(contents: Contents, _: Lost) -> dict[str, bytes]:
+def _json(contents: Contents, _: ExportLoss) -> dict[str, bytes]:
     made = {
         "format": "gitmem-json",
         "version": VERSION,
@@ -232,7 +232,7 @@ def _record(one: Exported) -> dict[str, object]:
     }
 
 
-def _mem0(contents: Contents, lost: Lost) -> dict[str, bytes]:
+def _mem0(contents: Contents, lost: ExportLoss) -> dict[str, bytes]:
     _no_indexes(contents, lost)
     rows = []
     for one in _memories(contents, lost):
@@ -259,7 +259,7 @@ def _mem0(contents: Contents, lost: Lost) -> dict[str, bytes]:
     return {"memories.json": _dumped({"results": rows})}
 
 
-def _basic_memory(contents: Contents, lost: Lost) -> dict[str, bytes]:
+def _basic_memory(contents: Contents, lost: ExportLoss) -> dict[str, bytes]:
     _no_indexes(contents, lost)
     files = {}
     for one in _memories(contents, lost):
@@ -276,7 +276,7 @@ def _basic_memory(contents: Contents, lost: Lost) -> dict[str, bytes]:
     return files
 
 
-def _okf(contents: Contents, lost: Lost) -> dict[str, bytes]:
+def _okf(contents: Contents, lost: ExportLoss) -> dict[str, bytes]:
     _no_indexes(contents, lost)
     files: dict[str, bytes] = {}
     lines = []
@@ -305,7 +305,7 @@ def _okf(contents: Contents, lost: Lost) -> dict[str, bytes]:
     return {**files, "index.md": encode(head + "".join(lines))}
 
 
-def _memories(contents: Contents, lost: Lost) -> Iterable[Exported]:
+def _memories(contents: Contents, lost: ExportLoss) -> Iterable[Exported]:
     for one in contents.memories:
         if is_log(f"{one.agent}/{one.file}"):
             lost.note("daily logs")
@@ -313,7 +313,7 @@ def _memories(contents: Contents, lost: Lost) -> Iterable[Exported]:
             yield one
 
 
-def _no_indexes(contents: Contents, lost: Lost) -> None:
+def _no_indexes(contents: Contents, lost: ExportLoss) -> None:
     for data in contents.indexes.values():
         if any(unit.text.strip() and not index.targets(unit.text) for unit in index.parse(decode(data))):
             lost.note("what people wrote into an index")
@@ -336,7 +336,7 @@ def _dumped(value: object) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
-FORMATS: Mapping[str, tuple[Callable[[Contents, Lost], dict[str, bytes]], bool]] = {
+FORMATS: Mapping[str, tuple[Callable[[Contents, ExportLoss], dict[str, bytes]], bool]] = {
     "markdown": (_markdown, False),
     "json": (_json, True),
     "mem0": (_mem0, True),

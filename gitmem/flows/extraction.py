@@ -17,7 +17,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import CommitsLearned, learn_from_commits
 from gitmem.flows.context import Edges
 from gitmem.flows.extract.plan import judge, rules_of
-from gitmem.flows.extract.run import Context, Outcome, extract_sessions
+from gitmem.flows.extract.run import ExtractContext, ExtractOutcome, extract_sessions
 from gitmem.flows.extract.sessions import news
 from gitmem.flows.pause import intervals, said_in_pause, unheard
 from gitmem.flows.rule_text import spoken
@@ -38,7 +38,7 @@ RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 RULE_BYTES = 262_144
 
 
-def context_of(workspace: Workspace, edges: Edges, *, by_hand: bool = False) -> Context:
+def context_of(workspace: Workspace, edges: Edges, *, by_hand: bool = False) -> ExtractContext:
     """What an extraction here and now works in.
 
     Args:
@@ -50,7 +50,7 @@ def context_of(workspace: Workspace, edges: Edges, *, by_hand: bool = False) -> 
 
     allow = workspace.allowed
     rules = rules_of(workspace, rule_texts(workspace, edges), allow, by_hand=by_hand)
-    return Context(workspace, edges.now, rules, copies_of(workspace, edges), out, by_hand)
+    return ExtractContext(workspace, edges.now, rules, copies_of(workspace, edges), out, by_hand)
 
 
 def commits_learned(workspace: Workspace, edges: Edges) -> CommitsLearned:
@@ -148,7 +148,7 @@ def unread(
 
 
 def look_back(
-    context: Context,
+    context: ExtractContext,
     files: Sequence[SessionFile],
     tell: Callable[[str], None],
     clock: Callable[[], float],
@@ -166,7 +166,7 @@ def look_back(
         Locked: another extraction is under way.
     """
     end = clock() + PATIENCE
-    done: list[Outcome] = []
+    done: list[ExtractOutcome] = []
     looked = 0
     try:
         for file in files:

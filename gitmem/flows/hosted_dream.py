@@ -21,8 +21,8 @@ from gitmem.core.names import FORMAT_FILE
 from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts
-from gitmem.engines.consolidation import Unaccounted, consolidated
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
+from gitmem.engines.consolidation import UnaccountedError, consolidated
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.engines.fates import REWORDED, entries, objects, share
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.stores import ENDED, NOTHING_LOST, HostedDream, StoreClient, digest, is_id
@@ -183,7 +183,7 @@ class HostedEngine(OfflineEngine):
         Raises:
             DetectorUnavailable: nothing can be said about credentials.
         """
-        tell(Step("consolidate"))
+        tell(DreamProgress("consolidate"))
         dreamt = self._dreamt
         made = proposed(given, dreamt.before, dreamt.after, dreamt.account, self.name)
         passed = tuple(f"left: {path!a} of the dream {why}" for path, why in sorted(dreamt.passed.items()))
@@ -220,7 +220,7 @@ def proposed(
         part |= {path: merged[path] for path in paths if path in merged}
         try:
             made = consolidated(_after(given, changes), part, _answer(paths, told), engine)
-        except Unaccounted as left:
+        except UnaccountedError as left:
             why = f" (and {len(left.problems) - 1} more)" if len(left.problems) > 1 else ""
             notes.append(f"left: {', '.join(paths[:3])}: {_plain(left.problems[0])}{why}")
             continue

@@ -23,7 +23,7 @@ from gitmem.search.words import words
 if TYPE_CHECKING:
     from gitmem.flows.context import Edges
     from gitmem.ledger.workspace import Scope, Workspace
-    from gitmem.rules.findable import Recalled
+    from gitmem.rules.findable import RecallWitness
     from gitmem.search.recall import Recall, RecallItem
 
 NAME = "recalls-"
@@ -86,7 +86,7 @@ def last_shown(scope: Scope, most: int) -> tuple[tuple[str, tuple[str, ...]], ..
     return tuple((query, tuple(places)) for query, places in islice(_rows(record_of(scope)), most))
 
 
-def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Recalled, ...]:
+def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[RecallWitness, ...]:
     """Lists the last recalls that showed memories of a scope, the newest first.
 
     What looks like a credential is left out; without a detector, which no dream can do without, all is.
@@ -95,7 +95,7 @@ def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Rec
         allow: fingerprints of secrets that the person accepted.
     """
     from gitmem.core.errors import RepositoryError
-    from gitmem.rules.findable import Recalled
+    from gitmem.rules.findable import RecallWitness
     from gitmem.rules.secrets import scan
 
     rows = list(_rows(record_of(scope)))
@@ -105,7 +105,7 @@ def asked_before(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Rec
         return ()
     return tuple(
         dict.fromkeys(
-            Recalled(query, place)
+            RecallWitness(query, place)
             for (query, places), findings in zip(rows, secret, strict=True)
             for place in places
             if not findings

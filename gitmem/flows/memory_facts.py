@@ -18,7 +18,7 @@ from gitmem.git.command import GitCommand, peek
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
-from gitmem.search.query import Candidate, Source
+from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import About
 
 MOST_COMMITS = 8
@@ -40,7 +40,7 @@ VERSION = 1
 _FAMILIES = ("refs/remotes", "refs/heads/gitmem", "refs/gitmem", "refs/heads/dream")
 
 
-def about_memories(workspace: Workspace, sources: Sequence[Source]) -> About:
+def about_memories(workspace: Workspace, sources: Sequence[RecallSource]) -> About:
     """Who knows facts on memories of some sources."""
 
     def about(shown: Sequence[Candidate]) -> Sequence[Sequence[str]]:
@@ -59,7 +59,7 @@ def about_memories(workspace: Workspace, sources: Sequence[Source]) -> About:
 
 
 def _facts(
-    workspace: Workspace, source: Source, scope: Scope, shown: Sequence[Candidate]
+    workspace: Workspace, source: RecallSource, scope: Scope, shown: Sequence[Candidate]
 ) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {one.path: [] for one in shown}
     with suppress(GitmemError, OSError, ValueError):
@@ -79,7 +79,7 @@ def _facts(
 
 
 def _others(
-    workspace: Workspace, source: Source, ref: str, shown: Sequence[Candidate]
+    workspace: Workspace, source: RecallSource, ref: str, shown: Sequence[Candidate]
 ) -> list[tuple[str, str]]:
     """Who taught a memory of the team: what is proved, or whom its commit names, where that is another."""
     from gitmem.core.trailers import parse

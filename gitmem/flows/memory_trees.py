@@ -65,7 +65,7 @@ class MemoryTree:
 
 
 @dataclass(frozen=True)
-class Known:
+class WorkTreeNote:
     """What gitmem noted about one of them.
 
     Attributes:
@@ -80,7 +80,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Stale:
+class StaleTree:
     """A work tree that does not show the newest memory because it has changes of its own."""
 
     tree: MemoryTree
@@ -123,9 +123,9 @@ def _settled(
     workspace: Workspace,
     edges: Edges,
     trees: Sequence[MemoryTree],
-    known: Mapping[str, Known],
+    known: Mapping[str, WorkTreeNote],
     lines: list[str],
-) -> Iterator[tuple[str, Known]]:
+) -> Iterator[tuple[str, WorkTreeNote]]:
     for tree in trees:
         key = str(tree.git_dir)
         now = known.get(key)
@@ -138,7 +138,7 @@ def _settled(
             yield key, now
 
 
-def stale_trees(workspace: Workspace) -> tuple[Stale, ...]:
+def stale_trees(workspace: Workspace) -> tuple[StaleTree, ...]:
     """Work trees that were left behind, as last noted; nothing is written and no process started."""
     found = []
     for state, trees in _by_state(workspace).items():
@@ -147,7 +147,7 @@ def stale_trees(workspace: Workspace) -> tuple[Stale, ...]:
             noted = known.get(str(tree.git_dir))
             # Of a tip that moved since, nothing is known yet: a commit made there moves it, too.
             if noted and noted.base != noted.tip == tree.scope.repo.ref(tree.scope.ref):
-                found.append(Stale(tree, noted.base))
+                found.append(StaleTree(tree, noted.base))
     return tuple(found)
 
 
@@ -215,7 +215,9 @@ def _line(path: Path) -> str:
 class _Look:
     """One look at one work tree."""
 
-    def __init__(self, workspace: Workspace, edges: Edges, tree: MemoryTree, known: Known | None) -> None:
+    def __init__(
+        self, workspace: Workspace, edges: Edges, tree: MemoryTree, known: WorkTreeNote | None
+    ) -> None:
         self.workspace = workspace
         self.edges = edges
         self.tree = tree
@@ -223,14 +225,14 @@ class _Look:
         self.repo: Repository = tree.scope.repo
         self.lines: list[str] = []
 
-    def settle(self) -> tuple[Known | None, tuple[str, ...]]:
+    def settle(self) -> tuple[WorkTreeNote | None, tuple[str, ...]]:
         """Does what there is to do; returns what to note, and what to say."""
         tip = self.repo.ref(self.tree.scope.ref)
         if tip is None:
             return None, ()
         log = _log(self.tree.git_dir)
         mark = log[-1] if log else ""
-        if self.known == Known(tip, mark, tip):
+        if self.known == WorkTreeNote(tip, mark, tip):
             return self.known, ()
         own = [move for move in _moves(log) if not move.message.startswith("gitmem ")]
         last = own[-1].new if own else tip
@@ -241,8 +243,8 @@ class _Look:
         if self._brought_to(tip, (tip, last, base)):
             base = base if self._stashed() else tip
         elif base != tip and (self.known is None or self.known.tip != tip):
-            self.lines.append(str(Stale(self.tree, base)))
-        return Known(base, mark, tip), tuple(self.lines)
+            self.lines.append(str(StaleTree(self.tree, base)))
+        return WorkTreeNote(base, mark, tip), tuple(self.lines)
 
     def _commits(self, log: list[str], base: str, tip: str) -> list[tuple[str, str]]:
         """Commits that were made in the work tree since the last look: (where HEAD was, the commit)."""
@@ -364,17 +366,17 @@ def _log(git_dir: Path) -> list[str]:
     return os.fsdecode(found[0]).splitlines() if found else []
 
 
-def _read(state: Path) -> dict[str, Known]:
+def _read(state: Path) -> dict[str, WorkTreeNote]:
     try:
         data = json.loads((state / FILE).read_bytes())
         return {
-            str(key): Known(str(row["base"]), str(row["mark"]), str(row["tip"]))
+            str(key): WorkTreeNote(str(row["base"]), str(row["mark"]), str(row["tip"]))
             for key, row in data.items()
         }
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def _write(state: Path, known: Mapping[str, Known]) -> None:
+def _write(state: Path, known: Mapping[str, WorkTreeNote]) -> None:
     rows = {key: asdict(one) for key, one in sorted(known.items())}
     write_atomically(state / FILE, (json.dumps(rows, indent=1) + "\n").encode())

@@ -26,7 +26,7 @@ from gitmem.flows.resume import Resume, resume_of
 from gitmem.flows.sessions import meant_id, sessions_here, without_secrets
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
-from gitmem.ledger.job_record import Tally
+from gitmem.ledger.job_record import RunTally
 from gitmem.ledger.knowledge import known_before
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.session_notes import SessionNotes, all_notes, is_plain, keep, notes_of, ref_of
@@ -158,7 +158,7 @@ def take_notes(
     engine: Engine,
     files: Sequence[SessionFile],
     named: Mapping[str, bool],
-    tally: Tally,
+    tally: RunTally,
 ) -> int:
     """Takes notes of the sessions of which they are due.
 
@@ -192,7 +192,7 @@ def take_notes(
 class _Taker:
     """One run over some sessions."""
 
-    def __init__(self, workspace: Workspace, edges: Edges, engine: Engine, tally: Tally) -> None:
+    def __init__(self, workspace: Workspace, edges: Edges, engine: Engine, tally: RunTally) -> None:
         self.workspace, self.edges, self.engine, self.tally = workspace, edges, engine, tally
         self.failures: list[EngineError] = []
         self._looks = _looks(workspace)

@@ -31,7 +31,7 @@ from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
-from gitmem.ledger.lookup import Found
+from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.rule_record import RECORD, HeadRule, RuleState, UncommittedRule, changing, read_state
 from gitmem.ledger.workspace import Workspace
@@ -93,7 +93,7 @@ class PromotionResult:
     notes: tuple[str, ...] = ()
 
 
-def plan(workspace: Workspace, edges: Edges, found: Found | MemoryPlace, to: str | None) -> Promotion:
+def plan(workspace: Workspace, edges: Edges, found: FoundMemory | MemoryPlace, to: str | None) -> Promotion:
     """Works out what promoting a memory would write; nothing is written.
 
     Raises:
@@ -156,7 +156,9 @@ def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Promotion
     return PromotionResult(at, file, command, str(path or ""), None, edited, moved)
 
 
-def demote(workspace: Workspace, edges: Edges, found: Found, *, dry_run: bool = False) -> PromotionResult:
+def demote(
+    workspace: Workspace, edges: Edges, found: FoundMemory, *, dry_run: bool = False
+) -> PromotionResult:
     """Takes a rule out of the work tree's file, and brings the memory back at once.
 
     Raises:

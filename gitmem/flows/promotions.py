@@ -44,7 +44,7 @@ from gitmem.ledger.suggestions import settle
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.rules.findable import Recalled
+    from gitmem.rules.findable import RecallWitness
 
 VERSION = 1
 PREFIX = "p-"
@@ -111,7 +111,12 @@ class OfferedPromotion:
 
 
 def propose(
-    workspace: Workspace, edges: Edges, scope: Scope, asked: Iterable[Recalled], *, dry_run: bool = False
+    workspace: Workspace,
+    edges: Edges,
+    scope: Scope,
+    asked: Iterable[RecallWitness],
+    *,
+    dry_run: bool = False,
 ) -> tuple[str, ...]:
     """Proposes the memories of a scope that were recalled most, as far as there is room.
 
@@ -257,7 +262,7 @@ def _is_buried(scope: Scope, one: PromotionProposal) -> bool:
 
 
 def _often(
-    workspace: Workspace, scope: Scope, asked: Iterable[Recalled]
+    workspace: Workspace, scope: Scope, asked: Iterable[RecallWitness]
 ) -> Iterator[tuple[MemoryPlace, int]]:
     """Memories that were shown for many questions and may become rules, the most asked-for first."""
     counts = Counter(hot_path(one.path) or one.path for one in dict.fromkeys(asked))

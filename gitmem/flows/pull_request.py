@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, urlencode, urlsplit
 
-from gitmem.core.account import Proposal, is_memory
+from gitmem.core.account import BranchChange, is_memory
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.dream import review as dreams
@@ -92,7 +92,7 @@ Outcome = Literal["created", "updated", "link", "branches", "planned"]
 
 
 @dataclass(frozen=True)
-class Request:
+class PullRequest:
     """A request, and what became of it.
 
     Attributes:
@@ -114,7 +114,7 @@ class Request:
 
 def open_request(
     workspace: Workspace, edges: Edges, id: str, ask: Ask, *, dry_run: bool = False
-) -> Request:
+) -> PullRequest:
     """Pushes what waits for a decision by others, and opens a request for it or updates the open one.
 
     Args:
@@ -142,7 +142,7 @@ def open_request(
     return made if dry_run else opened(workspace, edges, remote, made)
 
 
-def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> Request:
+def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> PullRequest:
     """Opens a request for a teammate's inbox as it stands at the remote, or updates the open one."""
     remote = find_remote(workspace.git, workspace.top)
     cards = inbox_cards(workspace.code, one.base, one.tip, one.proposals)
@@ -188,7 +188,7 @@ def _exchange(workspace: Workspace, edges: Edges, ask: Ask, dry_run: bool) -> No
         raise CheckFailed(f"Held back: {held}", "Look at them, and say yes: git mem review --open -y")
 
 
-def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
+def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> PullRequest:
     repo, branch = workspace.code, writer_branch(workspace)
     published = repo.ref(remote.tracking(SHARED_REF))
     tip = repo.ref(remote.tracking(branch))
@@ -213,7 +213,7 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> Request:
 
 def _of_dream(
     workspace: Workspace, edges: Edges, remote: Remote, id: str, ask: Ask, dry_run: bool
-) -> Request:
+) -> PullRequest:
     repo, allow = workspace.code, workspace.allowed
     dream = dreams.find_dream(workspace, id)
     questions = sum(
@@ -310,14 +310,14 @@ def _refuse_unpublished(changed: set[str], dream: dreams.Dream) -> None:
 
 def _request(
     remote: Remote, id: str, branch: str, title: str, cards: Sequence[Card], intro: str
-) -> Request:
+) -> PullRequest:
     base = short_name(SHARED_REF)
     short = short_name(branch)
     body = request_body(intro, cards, id)
-    return Request(id, remote.name, short, base, line(title, _TITLE), body)
+    return PullRequest(id, remote.name, short, base, line(title, _TITLE), body)
 
 
-def opened(workspace: Workspace, edges: Edges, remote: Remote, made: Request) -> Request:
+def opened(workspace: Workspace, edges: Edges, remote: Remote, made: PullRequest) -> PullRequest:
     """Opens a request for what was pushed, or finds the page on which a person does."""
     host = _host(workspace, remote)
     if host is None:
@@ -389,7 +389,7 @@ def markdown(card: Card) -> str:
     return "\n".join([*lines, f"{fence}diff", *block, fence, ""])
 
 
-def inbox_cards(repo: Repository, base: str, tip: str, wanted: Iterable[Proposal]) -> tuple[Card, ...]:
+def inbox_cards(repo: Repository, base: str, tip: str, wanted: Iterable[BranchChange]) -> tuple[Card, ...]:
     """What an inbox branch asks for, a card a memory, numbered as they are accepted.
 
     Args:
@@ -413,8 +413,8 @@ def inbox_cards(repo: Repository, base: str, tip: str, wanted: Iterable[Proposal
 
 
 def _taught(
-    repo: Repository, at: str, claims: dict[Proposal, tuple[str, str]]
-) -> dict[Proposal, tuple[str, ...]]:
+    repo: Repository, at: str, claims: dict[BranchChange, tuple[str, str]]
+) -> dict[BranchChange, tuple[str, ...]]:
     """Who taught some claims, each a path and a claim's id, that a commit has; those that are known."""
     wanted: dict[str, set[str]] = {}
     for path, id in claims.values():

@@ -17,7 +17,7 @@ from gitmem.flows.memory_trees import keep_up
 from gitmem.flows.rule_files import propose
 from gitmem.flows.save import save_all
 from gitmem.git.locks import writer_lock
-from gitmem.git.remote import Patience, Remote
+from gitmem.git.remote import PushPatience, Remote
 from gitmem.ledger import backup
 from gitmem.ledger.arrival import Arrival, take_in
 from gitmem.ledger.backup import named_backup
@@ -113,7 +113,7 @@ def carry_out(
             save_all(workspace, edges, everywhere=True)
         named = named_backup(workspace) if push and wanted.concerns(private=True) else ""
         failed = _backed_up(workspace, edges, named, allow, send=False) if named else ""
-        purging = Purging(workspace, wanted, secrets.token_hex(4), who, push, allow, Patience())
+        purging = Purging(workspace, wanted, secrets.token_hex(4), who, push, allow, PushPatience())
         tell("rewriting history")
         purging.rewrite()
         tell("cleaning live directories")
@@ -249,7 +249,7 @@ def _is_name(workspace: Workspace, what: str) -> bool:
 def _backed_up(workspace: Workspace, edges: Edges, url: str, allow: frozenset[str], *, send: bool) -> str:
     """Brings the backup along; returns why that failed, empty where it did not."""
     try:
-        backup.back_up(workspace, url, allow, Patience(), edges.now, send=send)
+        backup.back_up(workspace, url, allow, PushPatience(), edges.now, send=send)
     except GitmemError as error:
         return error.message
     return ""

@@ -13,7 +13,7 @@ from gitmem.flows.context import Edges
 from gitmem.ledger.settings import CHOICES
 from gitmem.search.gate import PROMPT, Selection, select
 from gitmem.search.index import Catalog
-from gitmem.search.query import Candidate, Source, gather
+from gitmem.search.query import Candidate, RecallSource, gather
 
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
@@ -87,7 +87,7 @@ def ask(
     Raises:
         UsageError: an unknown scope, type or engine, or `at` means nothing.
     """
-    from gitmem.flows.recall_answer import Question, answered, divided
+    from gitmem.flows.recall_answer import RecallQuestion, answered, divided
 
     name, note = (checked(engine), "") if engine else configured(workspace)
     notes = [note] if note else []
@@ -118,7 +118,7 @@ def ask(
         _look_up_signers(workspace, selection)
         answer = answered(
             workspace, edges, sources, scopes, candidates, selection,
-            Question(query, shown, limit, agents, patience=patience, amended=not type),
+            RecallQuestion(query, shown, limit, agents, patience=patience, amended=not type),
         )  # fmt: skip
     return replace(answer, engine=name, notes=tuple(notes))
 
@@ -163,11 +163,11 @@ def prompted(
             chosen = _before(first, {ref: one for one in sources for ref in one.scopes}, shown, chosen)
         if not chosen.chosen:
             return None
-        from gitmem.flows.recall_answer import Question, answered
+        from gitmem.flows.recall_answer import RecallQuestion, answered
 
         return answered(
             workspace, edges, sources, scopes, candidates, chosen,
-            Question(prompt, shown, tools=tools, asked=False),
+            RecallQuestion(prompt, shown, tools=tools, asked=False),
         )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def choose_ahead(
 @contextmanager
 def opened_sources(
     workspace: Workspace, scope: str | None = None, at: str | None = None, now: float = 0.0
-) -> Iterator[tuple[list[Source], dict[str, str]]]:
+) -> Iterator[tuple[list[RecallSource], dict[str, str]]]:
     """The repositories to ask, with their catalogs, and full ref name to scope.
 
     Args:
@@ -224,14 +224,14 @@ def opened_sources(
         from gitmem.ledger.moments import resolve_all
 
         past = resolve_all(workspace, scopes, at, now)
-    sources: list[Source] = []
+    sources: list[RecallSource] = []
     try:
         for repo in dict.fromkeys(each.repo for each in scopes):
             mine = [each for each in scopes if each.repo is repo and (past is None or each.ref in past)]
             if mine:
                 names = {each.ref: str(each.name) for each in mine}
                 then = {ref: commit for ref, commit in (past or {}).items() if ref in names}
-                sources.append(Source(repo, Catalog.open(mine[0].state), names, then))
+                sources.append(RecallSource(repo, Catalog.open(mine[0].state), names, then))
         yield sources, {each.ref: str(each.name) for each in scopes}
     finally:
         for source in sources:
@@ -239,7 +239,7 @@ def opened_sources(
 
 
 def _told(
-    found: Sequence[Candidate], sources: Sequence[Source], agents: Set[str] | None, shown: Set[str]
+    found: Sequence[Candidate], sources: Sequence[RecallSource], agents: Set[str] | None, shown: Set[str]
 ) -> list[Candidate]:
     """What a model is told of: nothing that this session has seen."""
     from gitmem.flows.choice import told_of
@@ -255,7 +255,7 @@ def _leading(selection: Selection, agent: str) -> Selection:
 
 
 def _before(
-    first: Sequence[Candidate], held: Mapping[str, Source], shown: Set[str], then: Selection
+    first: Sequence[Candidate], held: Mapping[str, RecallSource], shown: Set[str], then: Selection
 ) -> Selection:
     """A choice with what was chosen earlier before it: what this session has not seen and still stands."""
     standing = tuple(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.limits import PROMPT_SECONDS, RECALLED
 from gitmem.flows.context import Edges
 from gitmem.search.gate import REFERENCE, Selection, explains, said_by, warns
-from gitmem.search.query import Candidate, Source
+from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import (
     Later,
     NotShown,
@@ -25,7 +25,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
-    from gitmem.core.references import Finding, Named
+    from gitmem.core.references import Named, NameFate
     from gitmem.flows.rule_files import InHead
     from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import Workspace
@@ -35,7 +35,7 @@ RULE = b"**Rule in:** ["
 
 
 @dataclass(frozen=True)
-class Question:
+class RecallQuestion:
     """What an answer is made for.
 
     Attributes:
@@ -61,11 +61,11 @@ class Question:
 def answered(
     workspace: Workspace,
     edges: Edges,
-    sources: Sequence[Source],
+    sources: Sequence[RecallSource],
     scopes: Mapping[str, str],
     candidates: Sequence[Candidate],
     chosen: Selection,
-    question: Question,
+    question: RecallQuestion,
 ) -> Recall:
     """Opens what was chosen among candidates, and what amends it."""
     held = {ref: source for source in sources for ref in source.scopes}
@@ -96,7 +96,7 @@ _Notes = Mapping[tuple[str, str], str]
 
 def divided(
     workspace: Workspace,
-    held: Mapping[str, Source],
+    held: Mapping[str, RecallSource],
     selection: Selection,
     shown: Set[str],
     patience: float,
@@ -113,7 +113,7 @@ def divided(
     return divide(workspace, held, selection, shown, patience)
 
 
-def _merged(workspace: Workspace, held: Mapping[str, Source], later: Later, patience: float) -> Later:
+def _merged(workspace: Workspace, held: Mapping[str, RecallSource], later: Later, patience: float) -> Later:
     """The same, without what was taught on code that is not here: it amends nothing here."""
 
     def here(one: Candidate, text: str) -> Sequence[Candidate]:
@@ -129,12 +129,12 @@ class _Known:
     """Asks git about what is shown; loaded only where something is."""
 
     def __init__(
-        self, workspace: Workspace, sources: Sequence[Source], patience: float, notes: _Notes
+        self, workspace: Workspace, sources: Sequence[RecallSource], patience: float, notes: _Notes
     ) -> None:
         self._workspace, self._sources, self._patience = workspace, sources, patience
         self._notes = notes
 
-    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
+    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[NameFate]]:
         """See `references.Code`."""
         if not any(one.paths or one.words for one in asked):
             return [()] * len(asked)
@@ -164,7 +164,7 @@ class _Reader:
     def __init__(
         self,
         workspace: Workspace,
-        held: Mapping[str, Source],
+        held: Mapping[str, RecallSource],
         tools: Callable[[], Set[str]],
         *,
         asked: bool,

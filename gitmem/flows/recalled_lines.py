@@ -14,13 +14,13 @@ from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import told
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.index import Catalog
-from gitmem.search.query import Candidate, Source
+from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import NotShown, Opened
 
 BROUGHT_SECONDS = 0.3
 
 
-def opened(workspace: Workspace, source: Source, one: Candidate) -> Opened:
+def opened(workspace: Workspace, source: RecallSource, one: Candidate) -> Opened:
     """A line as it may be shown.
 
     Raises:

@@ -24,7 +24,7 @@ _FULL_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True)
-class Ground:
+class CheckRepository:
     """The repository in which a check runs; `init` need not have run, and there may be no work tree."""
 
     git: GitCommand
@@ -46,7 +46,7 @@ class Ground:
         return (self.layout.common_dir / "shallow").is_file()
 
 
-def find_head(ground: Ground, ref: str) -> str | None:
+def find_head(ground: CheckRepository, ref: str) -> str | None:
     """The commit that is judged; None on a branch without a commit.
 
     Args:
@@ -60,7 +60,7 @@ def find_head(ground: Ground, ref: str) -> str | None:
     return _found(ground, ref)
 
 
-def find_bases(ground: Ground, base: str, *, memory: bool) -> tuple[str, ...]:
+def find_bases(ground: CheckRepository, base: str, *, memory: bool) -> tuple[str, ...]:
     """What a request may be asked to be merged into.
 
     Args:
@@ -79,7 +79,7 @@ def find_bases(ground: Ground, base: str, *, memory: bool) -> tuple[str, ...]:
     return _memory_bases(ground) if memory else _code_bases(ground)
 
 
-def meeting_point(ground: Ground, base: str, head: str) -> str | None:
+def meeting_point(ground: CheckRepository, base: str, head: str) -> str | None:
     """The commit at which a request left its base; None where they share no history.
 
     Deepens a shallow history until they meet and each commit of the request has its parents.
@@ -98,7 +98,7 @@ def meeting_point(ground: Ground, base: str, head: str) -> str | None:
     return _met(ground, base, head)
 
 
-def reach_back(ground: Ground, base: str, head: str, since: float) -> bool:
+def reach_back(ground: CheckRepository, base: str, head: str, since: float) -> bool:
     """Deepens a shallow history until all that is younger than a time is here.
 
     Args:
@@ -118,14 +118,14 @@ def reach_back(ground: Ground, base: str, head: str, since: float) -> bool:
     return _ends_before(ground, since)
 
 
-def _ends_before(ground: Ground, since: float) -> bool:
+def _ends_before(ground: CheckRepository, since: float) -> bool:
     if not ground.shallow:
         return True
     ends = (ground.layout.common_dir / "shallow").read_text(encoding="ascii").split()
     return all(ground.repo.commit(oid).committer.time < since for oid in ends)
 
 
-def _met(ground: Ground, base: str, head: str) -> str | None:
+def _met(ground: CheckRepository, base: str, head: str) -> str | None:
     try:
         bases = ground.repo.merge_bases(base, head)
     except MissingObject:
@@ -133,7 +133,7 @@ def _met(ground: Ground, base: str, head: str) -> str | None:
     return bases[0] if bases else None
 
 
-def _cut_off(ground: Ground, met: str, head: str) -> bool:
+def _cut_off(ground: CheckRepository, met: str, head: str) -> bool:
     """Whether history ends in one of the commits that the request consists of."""
     if not ground.shallow:
         return False
@@ -142,7 +142,7 @@ def _cut_off(ground: Ground, met: str, head: str) -> bool:
     return not ends.isdisjoint(ground.git.run(words, git_dir=ground.layout.git_dir).text.split())
 
 
-def _deepen(ground: Ground, base: str, head: str, step: int | None) -> None:
+def _deepen(ground: CheckRepository, base: str, head: str, step: int | None) -> None:
     remote = ground.remote
     if remote is None:
         raise RepositoryError("History is cut off here, and there is no remote to fetch more from")
@@ -153,7 +153,7 @@ def _deepen(ground: Ground, base: str, head: str, step: int | None) -> None:
     _fetch(ground, remote, [depth], [names.get(oid, oid) for oid in dict.fromkeys((head, base))])
 
 
-def _fetch(ground: Ground, remote: Remote, options: Sequence[str], wanted: Sequence[str]) -> None:
+def _fetch(ground: CheckRepository, remote: Remote, options: Sequence[str], wanted: Sequence[str]) -> None:
     words = [
         "fetch",
         "--quiet",
@@ -172,7 +172,7 @@ def _fetch(ground: Ground, remote: Remote, options: Sequence[str], wanted: Seque
         )
 
 
-def _found(ground: Ground, name: str) -> str:
+def _found(ground: CheckRepository, name: str) -> str:
     """The commit that a name given by a person stands for."""
     remote = ground.remote
     branch = short_name(name)
@@ -188,7 +188,7 @@ def _found(ground: Ground, name: str) -> str:
     raise UsageError(f"{name!r} names no commit here, nor a branch of the remote")
 
 
-def _fetched(ground: Ground, remote: Remote, *names: str) -> str | None:
+def _fetched(ground: CheckRepository, remote: Remote, *names: str) -> str | None:
     """Fetches the first of these that the remote has; without its history where that is cut here anyway."""
     there = remote.listed()
     wanted = next((name for name in names if name in there or _FULL_NAME.fullmatch(name)), None)
@@ -198,7 +198,7 @@ def _fetched(ground: Ground, remote: Remote, *names: str) -> str | None:
     return ground.repo.resolve(there.get(wanted, wanted))
 
 
-def _memory_bases(ground: Ground) -> tuple[str, ...]:
+def _memory_bases(ground: CheckRepository) -> tuple[str, ...]:
     """The memory branch, as the remote had it and as it is here; fetched where it is neither."""
     remote = ground.remote
     refs = [remote.tracking(SHARED_REF)] if remote is not None else []
@@ -208,7 +208,7 @@ def _memory_bases(ground: Ground) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known))
 
 
-def _code_bases(ground: Ground) -> tuple[str, ...]:
+def _code_bases(ground: CheckRepository) -> tuple[str, ...]:
     remote = ground.remote
     if remote is None:
         return ()

@@ -20,8 +20,8 @@ from gitmem.ledger.proposals import dream_branches
 from gitmem.ledger.workspace import DOCS_REF, WAITING, Workspace
 
 if TYPE_CHECKING:
-    from gitmem.flows.review_dream import Told
-    from gitmem.flows.review_items import Item
+    from gitmem.flows.review_dream import DreamText
+    from gitmem.flows.review_items import ReviewItem
     from gitmem.ledger.working_copy import Saved
 
 SNAPSHOTS_BYTES = 65_536
@@ -33,7 +33,7 @@ def queue(
     live: tuple[Saved, ...] | None = None,
     places: Mapping[str, Mapping[str, str]] | None = None,
     aside: Mapping[str, Mapping[str, str]] | None = None,
-) -> tuple[Item, ...]:
+) -> tuple[ReviewItem, ...]:
     """Everything that waits, in the order a person would take it.
 
     Args:
@@ -51,7 +51,7 @@ def queue(
     return (*decidable(workspace, places), *_leaving(workspace), *snapshots, *held, *apart)
 
 
-def _leaving(workspace: Workspace) -> list[Item]:
+def _leaving(workspace: Workspace) -> list[ReviewItem]:
     if workspace.sharing == "off":
         return []
     from gitmem.flows.review_items import leaving_item
@@ -74,7 +74,9 @@ def _aside(workspace: Workspace) -> dict[str, Mapping[str, str]]:
     return found
 
 
-def decidable(workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None) -> list[Item]:
+def decidable(
+    workspace: Workspace, places: Mapping[str, Mapping[str, str]] | None = None
+) -> list[ReviewItem]:
     """What waits in refs alone: no folder is looked at and no snapshot; argument as for `disputes`."""
     from gitmem.flows.review_items import ITEMS
 
@@ -149,7 +151,7 @@ def _may_dream(workspace: Workspace) -> bool:
     return False
 
 
-def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
+def find_item(workspace: Workspace, edges: Edges, id: str) -> ReviewItem:
     """The item of an id, or of the beginning of one.
 
     Raises:
@@ -158,7 +160,7 @@ def find_item(workspace: Workspace, edges: Edges, id: str) -> Item:
     return pick(queue(workspace, edges), id)
 
 
-def pick(queued: Iterable[Item], id: str) -> Item:
+def pick(queued: Iterable[ReviewItem], id: str) -> ReviewItem:
     """The item of an id, or of the beginning of one, of those that wait; errors as for `find_item`."""
     items = [item for item in queued if item.id]
     matches = [item for item in items if item.id == id] or [i for i in items if i.id.startswith(id)]
@@ -177,7 +179,7 @@ def pick(queued: Iterable[Item], id: str) -> Item:
     raise UsageError(f"In review {what} with {id!r}", f"Waiting: {listed}.")
 
 
-def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = False) -> Told:
+def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = False) -> DreamText:
     """All that there is to know of one item: of a dream, also who taught its claims and what it proves.
 
     Args:
@@ -188,7 +190,7 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
         UsageError: none or several begin so.
     """
     from gitmem.flows.document_branch import WaitingDocument
-    from gitmem.flows.review_dream import Told, find_rejected, tell, tell_rejected
+    from gitmem.flows.review_dream import DreamText, find_rejected, tell, tell_rejected
     from gitmem.flows.review_items import ITEMS, import_told
     from gitmem.ledger.dreams import Dream, open_dreams
     from gitmem.ledger.imports import Import
@@ -198,17 +200,17 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
         if rejected is not None:
             item = ITEMS["dream"](rejected.dream)
             told = tell_rejected(rejected, whole=whole)
-            return Told(told.lines, item.as_value() | told.value)
+            return DreamText(told.lines, item.as_value() | told.value)
     item = find_item(workspace, edges, id)
     if isinstance(item.subject, WaitingDocument):
         from gitmem.flows.document_branch import tell as tell_document
 
         lines, value = tell_document(workspace, item.subject)
-        return Told(lines, item.as_value() | value)
+        return DreamText(lines, item.as_value() | value)
     if isinstance(item.subject, Import):
         lines, value = import_told(item.subject)
-        return Told(lines, item.as_value() | value)
+        return DreamText(lines, item.as_value() | value)
     if not isinstance(item.subject, Dream):
-        return Told(item.lines, item.as_value())
+        return DreamText(item.lines, item.as_value())
     told = tell(workspace, edges, item.subject, whole=whole)
-    return Told(told.lines, item.as_value() | told.value)
+    return DreamText(told.lines, item.as_value() | told.value)

@@ -35,7 +35,7 @@ from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import NAME_CHARS, leave_improved, withdraw_proposal
 from gitmem.flows.values import sound
 from gitmem.git.repository import short_name
-from gitmem.ledger.blame import Origin
+from gitmem.ledger.blame import ClaimOrigin
 from gitmem.ledger.decide import Rejected, close_landed, rejected_dreams
 from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.ledger.inbox import remember
@@ -47,7 +47,7 @@ from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
-class Told:
+class DreamText:
     """A dream as it is told.
 
     Attributes:
@@ -59,7 +59,7 @@ class Told:
     value: dict[str, Any]
 
 
-def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = False) -> Told:
+def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = False) -> DreamText:
     """Tells a dream that waits, with the proof of its branch as it is now.
 
     Args:
@@ -70,7 +70,7 @@ def tell(workspace: Workspace, edges: Edges, dream: Dream, *, whole: bool = Fals
     lines = tuple(show(dream, origins, failures, whole=whole))
     cards = [card_value(card) for card in cards_of(dream.changes, origins, failures)]
     value = _value(dream, origins) | {"cards": cards, "proof": proof_value(failures), "rejected": None}
-    return Told(lines, value)
+    return DreamText(lines, value)
 
 
 def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card, ...]:
@@ -99,7 +99,7 @@ def find_rejected(workspace: Workspace, id: str) -> Rejected | None:
     return exact[0] if exact else None
 
 
-def tell_rejected(one: Rejected, *, whole: bool = False) -> Told:
+def tell_rejected(one: Rejected, *, whole: bool = False) -> DreamText:
     """Tells a dream that was turned down: what it would have done, and why it did not."""
     origins = claim_origins(one.dream)
     said = f"rejected by {one.by} on {_day(one.time)}" if one.by else "rejected"
@@ -108,7 +108,7 @@ def tell_rejected(one: Rejected, *, whole: bool = False) -> Told:
     why = f"{said}: {one.why}" if one.why else said
     lines = (*show(one.dream, origins, whole=whole, rejected=True), "", *why.splitlines())
     value = {"by": sound(one.by), "time": iso(one.time) if one.time else None, "why": sound(one.why)}
-    return Told(lines, _value(one.dream, origins) | {"proof": None, "rejected": value})
+    return DreamText(lines, _value(one.dream, origins) | {"proof": None, "rejected": value})
 
 
 def proof_value(failures: tuple[Finding, ...]) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _change_value(change: DreamCommit, origins: Origins) -> dict[str, Any]:
     }
 
 
-def _origin_value(origin: Origin) -> dict[str, Any]:
+def _origin_value(origin: ClaimOrigin) -> dict[str, Any]:
     told = origin.told[0] if origin.told else None
     return {
         "commit": origin.commit,

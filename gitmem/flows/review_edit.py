@@ -23,7 +23,7 @@ from gitmem.flows.dream_sources import lookup
 from gitmem.flows.last_recalls import asked_before
 from gitmem.git.command import SAFE_VARIABLES
 from gitmem.git.repository import short_name
-from gitmem.ledger.decide import ByHand, Lost, edit, laid_out, lost
+from gitmem.ledger.decide import ByHand, LostClaim, edit, laid_out, lost
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.files import read_regular
 from gitmem.ledger.proposals import dreams_in
@@ -36,7 +36,7 @@ from gitmem.values import dataclass
 MOST_FILES = 500
 """Files of one editor call: more is no edit, and too long a command line somewhere."""
 
-AskWhy = Callable[[tuple[Lost, ...]], str]
+AskWhy = Callable[[tuple[LostClaim, ...]], str]
 """Asks the person why claims go; empty where there is no answer, or nobody to ask."""
 
 
@@ -56,7 +56,7 @@ class HandEdit:
 
 
 @dataclass(frozen=True)
-class Given:
+class EditedFile:
     """One file that comes from standard input instead of an editor."""
 
     path: str
@@ -71,7 +71,7 @@ def edit_dream(
     *,
     why: str = "",
     ask_why: AskWhy = lambda _: "",
-    given: Given | None = None,
+    given: EditedFile | None = None,
 ) -> HandEdit:
     """Lets a person change what a dream proposes; the commit on its branch is theirs.
 

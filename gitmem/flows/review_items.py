@@ -13,7 +13,7 @@ from gitmem.rules.screen import doubtful
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.core.account import Proposal
+    from gitmem.core.account import BranchChange
     from gitmem.core.change import Change
     from gitmem.core.claim import Claim
     from gitmem.flows.disputes import Dispute
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from gitmem.flows.promotions import OfferedPromotion
     from gitmem.ledger.consent import ForeignPurge
     from gitmem.ledger.dreams import Dream
-    from gitmem.ledger.imports import Import, Row
+    from gitmem.ledger.imports import Import, ImportRow
     from gitmem.ledger.inbox import Inbox
     from gitmem.ledger.push_plan import Leaving
-    from gitmem.ledger.share import Held
-    from gitmem.ledger.snapshot_intake import Standing
+    from gitmem.ledger.share import HeldBack
+    from gitmem.ledger.snapshot_intake import SnapshotState
     from gitmem.ledger.suggestions import Suggestion
     from gitmem.ledger.working_copy import Saved
 
     Subject = (
         Dream
         | Inbox
-        | Held
+        | HeldBack
         | Suggestion
         | Dispute
-        | Standing
+        | SnapshotState
         | WaitingDocument
         | OfferedPromotion
         | ForeignPurge
@@ -51,7 +51,7 @@ line that reads as another item, or as another field of this one."""
 
 
 @dataclass(frozen=True)
-class Item:
+class ReviewItem:
     """One thing that waits.
 
     Attributes:
@@ -81,14 +81,14 @@ class Item:
         return {"id": self.id or None, "kind": self.kind, "title": self.title} | self.value
 
 
-def aside_items(found: Mapping[str, Mapping[str, str]]) -> list[Item]:
+def aside_items(found: Mapping[str, Mapping[str, str]]) -> list[ReviewItem]:
     """Files that stay in a memory tree alone, since nobody can or should lay them out.
 
     Args:
         found: scope to path to the reason.
     """
     return [
-        Item(
+        ReviewItem(
             "",
             "set-aside",
             f"{scope}/{one_line(path, FIELD)}: {why}",
@@ -100,7 +100,7 @@ def aside_items(found: Mapping[str, Mapping[str, str]]) -> list[Item]:
     ]
 
 
-def suggestion_item(one: Suggestion) -> Item:
+def suggestion_item(one: Suggestion) -> ReviewItem:
     """What an extraction suggested."""
     change, gone = one.change, _taken_out(one.change)
     session, first = (
@@ -134,10 +134,10 @@ def suggestion_item(one: Suggestion) -> Item:
     if change.op == "delete":
         title = f"forget {change.name}: {change.description}"
     by = tuple(word for word in (one.engine, change.origin.session) if word)
-    return Item(one.id, "suggestion", one_line(title, TITLE), tuple(lines), value, one, by)
+    return ReviewItem(one.id, "suggestion", one_line(title, TITLE), tuple(lines), value, one, by)
 
 
-def told_lines(item: Item) -> tuple[str, ...]:
+def told_lines(item: ReviewItem) -> tuple[str, ...]:
     """An item as claims that go (`   - `) and come (`   + `), where it is a suggestion; else as it is."""
     from gitmem.ledger.edits import said_anew, taken_out
     from gitmem.ledger.imports import Import
@@ -168,7 +168,7 @@ def _taken_out(change: Change) -> tuple[Claim, ...]:
     return taken_out(change)
 
 
-def dispute_item(one: Dispute) -> Item:
+def dispute_item(one: Dispute) -> ReviewItem:
     """A claim that stands in several versions."""
     said = [claim.removeprefix(f"{one.key}: ") if one.key else claim for claim in one.claims]
     numbered = [
@@ -179,10 +179,10 @@ def dispute_item(one: Dispute) -> Item:
     of = f"its {one.key}" if one.key else "one claim"
     title = f"{one.scope}/{one_line(one.path, FIELD)}: {counted(len(said), 'version')} of {of}"
     value = {"scope": one.scope, "path": one.path, "claims": list(one.claims), "key": one.key}
-    return Item(one.id, "dispute", title, (title, *numbered), value, one)
+    return ReviewItem(one.id, "dispute", title, (title, *numbered), value, one)
 
 
-def dream_item(one: Dream) -> Item:
+def dream_item(one: Dream) -> ReviewItem:
     """A dream, without its proof and who taught its claims: those are asked for one by one."""
     from gitmem.dream.cards import show  # most lists of what waits have no dream
 
@@ -200,10 +200,10 @@ def dream_item(one: Dream) -> Item:
             {"n": c.n, "commit": c.commit, "subject": c.subject, "reason": c.reason} for c in one.changes
         ],
     }
-    return Item(one.id, "dream", title, lines, value, one, (one.remote,) if one.remote else ())
+    return ReviewItem(one.id, "dream", title, lines, value, one, (one.remote,) if one.remote else ())
 
 
-def purge_item(one: ForeignPurge) -> Item:
+def purge_item(one: ForeignPurge) -> ReviewItem:
     """Somebody else's purge, by what it would take from here; what was purged is not shown."""
     gone, changed = counted(len(one.gone), "memory"), counted(len(one.changed), "memory")
     title = f"somebody purged memory at {one.remote}: {gone} would go from here, {changed} change"
@@ -235,10 +235,10 @@ def purge_item(one: ForeignPurge) -> Item:
         "gone": list(one.gone),
         "changed": list(one.changed),
     }
-    return Item(one.id, "purge", one_line(title, TITLE), tuple(lines), value, one)
+    return ReviewItem(one.id, "purge", one_line(title, TITLE), tuple(lines), value, one)
 
 
-def inbox_item(one: Inbox) -> Item:
+def inbox_item(one: Inbox) -> ReviewItem:
     """What a writer asks the team to take in."""
     short = short_name(one.branch)
     claims = counted(len(one.proposals), "claim")
@@ -263,10 +263,12 @@ def inbox_item(one: Inbox) -> Item:
         "closed": one.closed,
         "claims": [_proposal_value(one, proposal) for proposal in one.proposals],
     }
-    return Item(one.id, "inbox", one_line(title, TITLE), tuple(lines), value, one, (one.remote, short))
+    return ReviewItem(
+        one.id, "inbox", one_line(title, TITLE), tuple(lines), value, one, (one.remote, short)
+    )
 
 
-def _proposal_lines(one: Proposal) -> list[str]:
+def _proposal_lines(one: BranchChange) -> list[str]:
     source = f" from {one_line(one.source, FIELD)}" if one.source else ""
     lines = [f"   {one.kind}{source}"]
     if one.old is not None and one.kind != "moved":
@@ -276,7 +278,7 @@ def _proposal_lines(one: Proposal) -> list[str]:
     return lines
 
 
-def _proposal_value(inbox: Inbox, one: Proposal) -> dict[str, Any]:
+def _proposal_value(inbox: Inbox, one: BranchChange) -> dict[str, Any]:
     return {
         "n": inbox.memories.index(one.path) + 1,
         "kind": one.kind,
@@ -286,7 +288,7 @@ def _proposal_value(inbox: Inbox, one: Proposal) -> dict[str, Any]:
     }
 
 
-def leaving_item(one: Held) -> Item:
+def leaving_item(one: HeldBack) -> ReviewItem:
     """Memories that would leave this machine for the first time, and those that never do."""
     from gitmem.ledger.push_plan import right_place  # nothing leaves where nothing is shared
 
@@ -313,22 +315,24 @@ def leaving_item(one: Held) -> Item:
         "memories": [_told(memory) for memory in one.leaves],
         "held": [_told(memory) for memory in one.personal],
     }
-    return Item(one.id, "leaving", one_line(title, TITLE), tuple(lines), value, one)
+    return ReviewItem(one.id, "leaving", one_line(title, TITLE), tuple(lines), value, one)
 
 
 def _told(memory: Leaving) -> dict[str, str]:
     return {"agent": memory.agent, "name": memory.name, "path": memory.path}
 
 
-def snapshot_item(one: Standing) -> Item:
+def snapshot_item(one: SnapshotState) -> ReviewItem:
     """A newer snapshot of the team's."""
     of = one_line(one.updated_at, 40)
     title = f"{one_line(one.agent, 80)}: team knowledge of {of} is newer than what was taken in"
     lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
-    return Item(one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one)
+    return ReviewItem(
+        one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one
+    )
 
 
-def held_items(live: tuple[Saved, ...]) -> list[Item]:
+def held_items(live: tuple[Saved, ...]) -> list[ReviewItem]:
     """What was held back, or refused, in live directories."""
     found = []
     for saved in live:
@@ -349,18 +353,18 @@ def held_items(live: tuple[Saved, ...]) -> list[Item]:
     return found
 
 
-def document_item(one: WaitingDocument) -> Item:
+def document_item(one: WaitingDocument) -> ReviewItem:
     """A change to a living document, without its text: that is read where it is asked for."""
     from gitmem.flows.document_branch import title, value  # a list of what waits shows no difference
 
     told = one_line(title(one), TITLE)
-    return Item(one.id, "document", told, (told,), value(one), one)
+    return ReviewItem(one.id, "document", told, (told,), value(one), one)
 
 
-def import_item(one: Import) -> Item:
+def import_item(one: Import) -> ReviewItem:
     """An import without its memories, which may be ten thousand: they are read where they are asked for."""
     title = f"{one.scope}: {one.title}"
-    return Item(one.id, "import", one_line(title, TITLE), (title,), {"scope": one.scope}, one)
+    return ReviewItem(one.id, "import", one_line(title, TITLE), (title,), {"scope": one.scope}, one)
 
 
 def import_told(one: Import) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -381,7 +385,7 @@ def import_told(one: Import) -> tuple[tuple[str, ...], dict[str, Any]]:
     return tuple(lines), {"memories": [_imported(n, row) for n, row in enumerate(one.rows, 1)]}
 
 
-def _imported(number: int, row: Row) -> dict[str, Any]:
+def _imported(number: int, row: ImportRow) -> dict[str, Any]:
     memory = row.memory
     return {
         "n": number,
@@ -394,7 +398,7 @@ def _imported(number: int, row: Row) -> dict[str, Any]:
     }
 
 
-def promotion_item(one: OfferedPromotion) -> Item:
+def promotion_item(one: OfferedPromotion) -> ReviewItem:
     """A memory that a dream would have as a rule."""
     from gitmem.flows.rule_text import rule_text  # a count of what waits shows no text
 
@@ -416,14 +420,14 @@ def promotion_item(one: OfferedPromotion) -> Item:
         "recalls": one.proposal.recalls,
         "rule": rule,
     }
-    return Item(one.proposal.id, "promotion", one_line(title, TITLE), lines, value, one)
+    return ReviewItem(one.proposal.id, "promotion", one_line(title, TITLE), lines, value, one)
 
 
-def _plain(kind: str, title: str, path: Any) -> Item:
-    return Item("", kind, title, (title,), {"path": str(path)})
+def _plain(kind: str, title: str, path: Any) -> ReviewItem:
+    return ReviewItem("", kind, title, (title,), {"path": str(path)})
 
 
-ITEMS: Mapping[str, Callable[[Any], Item]] = {
+ITEMS: Mapping[str, Callable[[Any], ReviewItem]] = {
     "purge": purge_item,
     "dream": dream_item,
     "inbox": inbox_item,

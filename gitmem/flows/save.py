@@ -29,9 +29,9 @@ from gitmem.git.repository import TREE, MissingObject, Signature
 from gitmem.git.trees import list_files
 from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
-from gitmem.ledger.layout import Record, blob_name, read_record, records
+from gitmem.ledger.layout import LayoutRecord, blob_name, read_record, records
 from gitmem.ledger.paging import known_ages, page
-from gitmem.ledger.save_plan import Part, Plan, Request, Split
+from gitmem.ledger.save_plan import Plan, SaveRequest, Split, WriterPart
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.working_copy import Saved, follow_move, in_history, look, save, scan
 from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, LiveDirectory, Scope, Workspace
@@ -143,7 +143,7 @@ def adopt_folder(workspace: Workspace, edges: Edges, live: LiveDirectory) -> Sav
     return _joined(saved, made, save(request_for(workspace, live, edges, hold=hold))) if made else saved
 
 
-def _committed(workspace: Workspace, request: Request, files: Mapping[str, bytes]) -> dict[str, float]:
+def _committed(workspace: Workspace, request: SaveRequest, files: Mapping[str, bytes]) -> dict[str, float]:
     """When files that the code tracks were last committed: a clone has them all of one moment.
 
     Args:
@@ -170,11 +170,11 @@ def _committed(workspace: Workspace, request: Request, files: Mapping[str, bytes
 
 
 def by_time(
-    request: Request,
+    request: SaveRequest,
     touched: Mapping[str, float],
     edits: Mapping[str, bytes | None],
     _before: Mapping[str, bytes],
-) -> list[Part]:
+) -> list[WriterPart]:
     """Cuts what is adopted into days, the first of them first; what has no time in the past comes last."""
     times = {path: touched.get(path.removeprefix(f"{request.live.agent}/"), 0.0) for path in edits}
     moments = _moments(times.values(), request.now)
@@ -183,7 +183,7 @@ def by_time(
         at = bisect_left(moments, time) if time > 0 else len(moments)
         found.setdefault(moments[at] if at < len(moments) else math.inf, set()).add(path)
     return [
-        Part(
+        WriterPart(
             frozenset(paths),
             request.provenance,
             replace(request.author, time=int(moment)) if moment < math.inf else None,
@@ -310,7 +310,7 @@ def request_for(
     adopt: bool = False,
     hold: bool = True,
     who: Signature | None = None,
-) -> Request:
+) -> SaveRequest:
     """What is to be saved of one directory, with all that the core must not look up itself.
 
     Args:
@@ -318,7 +318,7 @@ def request_for(
         who: named in the commit; the person where None, which needs an identity.
     """
     head, files = _code_state(workspace, live) if live.tracked else ("", {})
-    return Request(
+    return SaveRequest(
         live,
         edges.now,
         who or workspace.author(edges.now),
@@ -350,7 +350,7 @@ def _by_writer(writers: Callable[[], Writers], live: LiveDirectory) -> Split:
     return lambda edits, before: writers().parts(live, edits, before)
 
 
-def _saved(edges: Edges, request: Request) -> Saved:
+def _saved(edges: Edges, request: SaveRequest) -> Saved:
     """Saves one directory; says so where its ref had lost what stood there."""
     saved = save(request)
     if saved.lost:
@@ -451,7 +451,7 @@ def settle_old_places(workspace: Workspace, edges: Edges) -> None:
             save(replace(request_for(workspace, live, edges), lay_out=False))
 
 
-def _owner(workspace: Workspace, record: Record) -> Scope | None:
+def _owner(workspace: Workspace, record: LayoutRecord) -> Scope | None:
     """The local scope in whose history a record's base is, the present project's first."""
     repo, local = workspace.private, workspace.scope("local")
     for ref, tip in sorted(repo.refs("refs/heads/local/").items(), key=lambda item: item[0] != local.ref):
@@ -485,7 +485,7 @@ class Writers:
 
     def parts(
         self, live: LiveDirectory, edits: Mapping[str, bytes | None], before: Mapping[str, bytes]
-    ) -> tuple[Part, ...]:
+    ) -> tuple[WriterPart, ...]:
         """Cuts the edits of one directory into what each writer made, the first to write first.
 
         Args:
@@ -514,11 +514,11 @@ class Writers:
             told = sorted((call.time, call.message) for call, _ in found)
             messages = told[0][1], told[-1][1]
             told_by = Provenance("", "agent", session, messages, code_commit=self._code)
-            parts.append(Part(frozenset(path for _, hot in found for path in files[hot]), told_by))
+            parts.append(WriterPart(frozenset(path for _, hot in found for path in files[hot]), told_by))
         left = frozenset(edits).difference(*(part.paths for part in parts))
         if not parts or any(path in left for group in files.values() for path in group):
-            return (*parts, Part(left, Provenance(writer="human", code_commit=self._code)))
-        return (*parts[:-1], Part(parts[-1].paths | left, parts[-1].provenance))
+            return (*parts, WriterPart(left, Provenance(writer="human", code_commit=self._code)))
+        return (*parts[:-1], WriterPart(parts[-1].paths | left, parts[-1].provenance))
 
     @cached_property
     def _code(self) -> str:

@@ -38,7 +38,7 @@ PRESENT = "CLAUDE_CODE_SESSION_ID"
 
 
 @dataclass(frozen=True)
-class Hit:
+class SessionHit:
     """One place.
 
     Attributes:
@@ -55,7 +55,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Told:
+class ListedSession:
     """One session as a list shows it.
 
     Attributes:
@@ -84,7 +84,7 @@ def whole(workspace: Workspace, path: Path) -> Session:
     return discover.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
 
 
-def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[Told, ...], int]:
+def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[ListedSession, ...], int]:
     """The sessions written to last, newest first, and how many there are in all."""
     files = sessions_here(workspace, edges)
     short = short_ids(files)
@@ -93,12 +93,12 @@ def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[Told, .
         try:
             session = whole(workspace, file.path)
         except GitmemError:
-            found.append(Told(file, short[file.id], None))
+            found.append(ListedSession(file, short[file.id], None))
             continue
         said = [one for one in session.messages if one.role == "person"]
         first = next((one for one in said if one.source == "prompt"), said[0] if said else None)
         shown = without_secrets(workspace, [first])[0] if first else None
-        found.append(Told(file, short[file.id], replace(session, messages=()), len(said), shown))
+        found.append(ListedSession(file, short[file.id], replace(session, messages=()), len(said), shown))
     return tuple(found), len(files)
 
 
@@ -137,7 +137,7 @@ def told(workspace: Workspace, file: SessionFile) -> Session:
 
 def search(
     workspace: Workspace, files: Sequence[SessionFile], terms: Sequence[str], most: int
-) -> Iterator[tuple[SessionFile, Hit]]:
+) -> Iterator[tuple[SessionFile, SessionHit]]:
     """Finds terms in sessions, those written to last first; secrets are redacted before.
 
     Args:
@@ -200,7 +200,7 @@ def short_ids(files: Sequence[SessionFile]) -> dict[str, str]:
     return short
 
 
-def find(messages: Sequence[Message], terms: Sequence[str], around: int = AROUND) -> Iterator[Hit]:
+def find(messages: Sequence[Message], terms: Sequence[str], around: int = AROUND) -> Iterator[SessionHit]:
     """Yields the lines that hold every term, oldest first; of two that are near one another, the first.
 
     Args:
@@ -221,7 +221,7 @@ def find(messages: Sequence[Message], terms: Sequence[str], around: int = AROUND
             first, last = max(shown_to + 1, at - around), min(len(lines), at + around + 1)
             shown_to = last - 1
             near = tuple(_cut(one, wanted) for one in lines[first:last])
-            yield Hit(number, message, near, at - first)
+            yield SessionHit(number, message, near, at - first)
 
 
 def _cut(line: str, wanted: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
 from gitmem.git.repository import MissingObject
 from gitmem.git.trees import changed_files, read_paths
-from gitmem.ledger.lookup import Found, Listed, age, find
+from gitmem.ledger.lookup import FoundMemory, ListedMemory, age, find
 from gitmem.ledger.workspace import Scope, Workspace
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownMemory:
     """A memory or daily log without what of it came with a secret.
 
     Attributes:
@@ -35,7 +35,7 @@ class Shown:
         proof: what is proved of who wrote it; None where signatures count for nothing.
     """
 
-    found: Found
+    found: FoundMemory
     taught: int
     hidden: bool
     became: PromotedMemory | None = None
@@ -59,7 +59,7 @@ def show(
     at: str | None = None,
     *,
     to_agent: bool = False,
-) -> Shown:
+) -> ShownMemory:
     """Finds one memory or log, now or as of then; arguments and errors as those of `lookup.find`.
 
     Args:
@@ -73,7 +73,7 @@ def show(
     if not found.is_log and not at and BEGINNING in found.memory.render():
         became = became_rule(workspace, found)
     if found.scope != "project":
-        return Shown(found, taught, False, became)
+        return ShownMemory(found, taught, False, became)
     from gitmem.core.memory import parse
     from gitmem.ledger.signatures import trusts
     from gitmem.ledger.taint import told, without_secrets
@@ -85,11 +85,11 @@ def show(
     except MissingObject:
         kept = b""
     if kept == whole:
-        return Shown(found, taught, False, became, proof)
-    return Shown(replace(found, memory=parse(found.file, kept)), taught, True, became, proof)
+        return ShownMemory(found, taught, False, became, proof)
+    return ShownMemory(replace(found, memory=parse(found.file, kept)), taught, True, became, proof)
 
 
-def _proof(workspace: Workspace, found: Found) -> MemoryProof:
+def _proof(workspace: Workspace, found: FoundMemory) -> MemoryProof:
     """What is proved of who wrote it; somebody waits for the answer, so that it is worked out now."""
     from gitmem.ledger.signatures import follow, proofs
 
@@ -97,7 +97,7 @@ def _proof(workspace: Workspace, found: Found) -> MemoryProof:
     return proofs(workspace, [found.blob])[found.blob]
 
 
-def became_rule(workspace: Workspace, found: Found) -> PromotedMemory | None:
+def became_rule(workspace: Workspace, found: FoundMemory) -> PromotedMemory | None:
     """What became of a memory that points to a rule; None for one that does not."""
     from gitmem.flows.rule_files import became  # few memories were promoted
 
@@ -115,7 +115,7 @@ def rule_value(one: PromotedMemory) -> dict[str, object]:
     }
 
 
-def as_value(shown: Shown) -> dict[str, object]:
+def as_value(shown: ShownMemory) -> dict[str, object]:
     """Its parts, and `content`, the whole file as text; a log has no type."""
     found, memory = shown.found, shown.found.memory
     return {
@@ -138,7 +138,7 @@ def as_value(shown: Shown) -> dict[str, object]:
     }
 
 
-def listed_value(header: Listed, rule: HeadRule | None = None, branch: str = "") -> dict[str, object]:
+def listed_value(header: ListedMemory, rule: HeadRule | None = None, branch: str = "") -> dict[str, object]:
     """One memory of a list as a value for programs; `taught` is null where unknown.
 
     Args:
@@ -161,7 +161,7 @@ def listed_value(header: Listed, rule: HeadRule | None = None, branch: str = "")
     }
 
 
-def _last_said(found: Found) -> int:
+def _last_said(found: FoundMemory) -> int:
     from gitmem.core.daily_log import facts
 
     told = facts(found.path, found.memory.render())

@@ -13,7 +13,7 @@ from gitmem.ledger.files import SNAPSHOTS, write_atomically
 from gitmem.ledger.snapshot_intake import (
     How,
     Made,
-    Standing,
+    SnapshotState,
     make,
     pending,
     project_tip,
@@ -34,7 +34,7 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
     allow = workspace.allowed
     found, problems = standings(workspace, allow)
     lines = [f"snapshot {folder} is not used: {why}" for folder, why in sorted(problems.items())]
-    taken: tuple[Standing, ...] = ()
+    taken: tuple[SnapshotState, ...] = ()
     if any(one.state == "initialize" and one.trusted for one in found):
         taken = take_trusted(workspace, workspace.author(edges.now), allow, copies_of(workspace, edges))
     for one in taken:
@@ -48,7 +48,7 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
     return lines, bool(taken)
 
 
-def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
+def pending_snapshots(workspace: Workspace) -> tuple[SnapshotState, ...]:
     """Snapshots that wait for a person; none while the memory they belong to cannot be read."""
     with suppress(RepositoryError):
         found = pending(workspace, workspace.allowed)
@@ -57,7 +57,7 @@ def pending_snapshots(workspace: Workspace) -> tuple[Standing, ...]:
     return ()
 
 
-def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
+def _note(workspace: Workspace, found: Iterable[SnapshotState]) -> None:
     """Notes for the start of the next session what waits; of a stranger's branch, it is told nothing."""
     waiting = [one for one in found if one.waits and one.trusted]
     rows = [{"agent": one.agent, "updatedAt": one.updated_at} for one in waiting]
@@ -69,7 +69,7 @@ def _note(workspace: Workspace, found: Iterable[Standing]) -> None:
             write_atomically(path, (json.dumps(rows) + "\n").encode())
 
 
-def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How) -> str:
+def settle_snapshot(workspace: Workspace, edges: Edges, one: SnapshotState, how: How) -> str:
     """Settles one of them; returns what was done, in one line."""
     settle(workspace, one, how, workspace.author(edges.now), copies_of(workspace, edges))
     pending_snapshots(workspace)
@@ -77,7 +77,7 @@ def settle_snapshot(workspace: Workspace, edges: Edges, one: Standing, how: How)
     return f"{words} the snapshot of {one.agent}"
 
 
-def snapshot_standings(workspace: Workspace) -> tuple[tuple[Standing, ...], dict[str, str]]:
+def snapshot_standings(workspace: Workspace) -> tuple[tuple[SnapshotState, ...], dict[str, str]]:
     """How every snapshot stands, and folders that cannot be used, with the reason."""
     return standings(workspace, workspace.allowed)
 

@@ -28,7 +28,7 @@ from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
-class Settled:
+class SettledSuggestion:
     """What became of one suggestion.
 
     Attributes:
@@ -49,7 +49,7 @@ def accept_suggestions(
     allowed: bool = False,
     job: str = "",
     edited: Mapping[str, Change] | None = None,
-) -> list[Settled]:
+) -> list[SettledSuggestion]:
     """Stores what was suggested, with the messages it stems from, and takes it off the queue.
 
     Args:
@@ -60,7 +60,7 @@ def accept_suggestions(
     Returns:
         What became of each. One that holds a secret, or may hold one and goes to the project scope, failed.
     """
-    done: list[Settled] = []
+    done: list[SettledSuggestion] = []
     numbers = count(1)
     with together(copies_of(workspace, edges)) as copies:
         try:
@@ -69,7 +69,7 @@ def accept_suggestions(
                 try:
                     copies(scope, [agent], False)
                 except GitmemError as error:
-                    done += [Settled(one, error=error) for one in waiting]
+                    done += [SettledSuggestion(one, error=error) for one in waiting]
                     continue
                 base = scope.repo.ref(scope.ref) or ""
                 for one in waiting:
@@ -78,9 +78,9 @@ def accept_suggestions(
                     try:
                         written = _store(workspace, edges, one, change, told, base, copies, allowed=allowed)
                     except GitmemError as error:
-                        done.append(Settled(one, error=error))
+                        done.append(SettledSuggestion(one, error=error))
                         continue
-                    done.append(Settled(one, written))
+                    done.append(SettledSuggestion(one, written))
                     base = written.commit if written else base
         finally:
             # Who interrupts a batch finds what was stored by then off the queue.
@@ -90,21 +90,21 @@ def accept_suggestions(
 
 def reject_suggestions(
     workspace: Workspace, edges: Edges, many: Sequence[Suggestion], why: str, *, job: str = ""
-) -> list[Settled]:
+) -> list[SettledSuggestion]:
     """Takes suggestions off the queue, and buries them so that no extraction proposes them again.
 
     Those of one scope are one commit; arguments and result as for `accept_suggestions`.
     """
-    done: list[Settled] = []
+    done: list[SettledSuggestion] = []
     for name, grouped in groupby(sorted(many, key=lambda one: one.scope), lambda one: one.scope):
         group = list(grouped)
         try:
             rows = [TurnedDown(c.id, c.change.name, c.change.agent, claim_keys(c.change)) for c in group]
             written = bury(workspace, edges, name, rows, why, f"{job}.{name}" if job else "")
         except GitmemError as error:
-            done += [Settled(one, error=error) for one in group]
+            done += [SettledSuggestion(one, error=error) for one in group]
         else:
-            done += [Settled(one, written) for one in group]
+            done += [SettledSuggestion(one, written) for one in group]
     _take_off(workspace, "rejected", done)
     return done
 
@@ -206,7 +206,7 @@ def _store(
     )
 
 
-def _take_off(workspace: Workspace, why: str, done: Sequence[Settled]) -> None:
+def _take_off(workspace: Workspace, why: str, done: Sequence[SettledSuggestion]) -> None:
     settle(workspace, [each.one.id for each in done if each.error is None], why)
 
 

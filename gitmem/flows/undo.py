@@ -297,7 +297,7 @@ def forget_decided(state: Path, command: str) -> None:
 
 
 @dataclass(frozen=True)
-class Past:
+class RestorePlan:
     """What is to come back.
 
     Attributes:
@@ -346,7 +346,7 @@ def choose(
     at: str | None = None,
     scope: str | None = None,
     agent: str | None = None,
-) -> Past:
+) -> RestorePlan:
     """Finds what a person wants back.
 
     Args:
@@ -362,7 +362,7 @@ def choose(
         else:
             found = last_known(workspace, name, scope, agent, logs=True)
         state = (workspace.scope(found.scope), found.commit)
-        return Past((state,), frozenset({found.path}), folder, found.memory.name, at or "")
+        return RestorePlan((state,), frozenset({found.path}), folder, found.memory.name, at or "")
     scopes = chosen_scopes(workspace, scope)
     commits = resolve_all(workspace, scopes, at or "", edges.now)
     states = tuple(
@@ -372,10 +372,12 @@ def choose(
     )
     if not states:
         raise UsageError(f"Nothing was stored as of {at}", "See what there was: git mem log")
-    return Past(states, None, folder, "everything" if not agent else f"all of {agent}", at or "")
+    return RestorePlan(states, None, folder, "everything" if not agent else f"all of {agent}", at or "")
 
 
-def restore(workspace: Workspace, edges: Edges, past: Past, *, dry_run: bool = False) -> tuple[Back, ...]:
+def restore(
+    workspace: Workspace, edges: Edges, past: RestorePlan, *, dry_run: bool = False
+) -> tuple[Back, ...]:
     """Brings it back, a commit in each scope that changes; what is not saved yet is saved first."""
     subject = f"Restore {past.what} as of {past.at}" if past.at else f"Restore {past.what}"
     done = []
@@ -396,7 +398,7 @@ def restore(workspace: Workspace, edges: Edges, past: Past, *, dry_run: bool = F
     return tuple(done)
 
 
-def files_of(past: Past) -> dict[str, bytes]:
+def files_of(past: RestorePlan) -> dict[str, bytes]:
     """What is to come back as files: a single one by its own name, others below their scope."""
     files: dict[str, bytes] = {}
     for where, then in past.states:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gitmem.ledger.log import LogEntry
-    from gitmem.ledger.lookup import Found
+    from gitmem.ledger.lookup import FoundMemory
     from gitmem.ledger.signatures import SignatureVerdict
 
 
@@ -23,7 +23,7 @@ def aside_hint(why: str) -> str:
     return "To rename it: git mem show it, remember it under another name, and git mem forget it"
 
 
-def place_value(found: Found) -> dict[str, object]:
+def place_value(found: FoundMemory) -> dict[str, object]:
     """Which memory it is, for what tells of a change to one."""
     return {
         "scope": found.scope,

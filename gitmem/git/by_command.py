@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git import objects
-from gitmem.git.command import GitCommand, Layout, Result, failure
+from gitmem.git.command import GitCommand, GitResult, Layout, failure
 from gitmem.git.objects import Kinds
 from gitmem.git.repository import (
     Commit,
-    Entry,
+    CommitDiff,
     MissingObject,
     RawStep,
     ReflogEntry,
     Signature,
-    Step,
     Touch,
+    TreeEntry,
 )
 
 # A prompt's hook looks at refs alone, and loads nothing that reads objects or walks history.
@@ -65,7 +65,7 @@ class GitRepository:
         # nine before; blobs may hold what a purge takes out, and are not kept.
         self._kept: dict[str, tuple[str, bytes]] = {}
         self._kept_bytes = 0
-        self._relations: dict[tuple[str, str, str], Result] = {}
+        self._relations: dict[tuple[str, str, str], GitResult] = {}
         self._sizes: dict[str, int] = {}
 
     @cached_property
@@ -93,7 +93,7 @@ class GitRepository:
     def hex_length(self) -> int:
         return self._hex_length
 
-    def _run(self, *words: str, input: bytes | None = None, check: bool = True) -> Result:
+    def _run(self, *words: str, input: bytes | None = None, check: bool = True) -> GitResult:
         return self._git.run(words, git_dir=self._where.git_dir, input=input, check=check)
 
     def ref(self, name: str) -> str | None:
@@ -159,12 +159,12 @@ class GitRepository:
     def commit(self, oid: str) -> Commit:
         return objects.parse_commit(self._read(oid, "commit"), oid)
 
-    def tree(self, oid: str) -> dict[str, Entry]:
+    def tree(self, oid: str) -> dict[str, TreeEntry]:
         entries = objects.parse_tree(self._read(oid, "tree"), self._hex_length, oid)
         self._kinds.saw_tree(entries)
         return entries
 
-    def entry(self, tree: str, path: str) -> Entry | None:
+    def entry(self, tree: str, path: str) -> TreeEntry | None:
         return objects.entry_at(lambda oid: self._read(oid, "tree"), tree, path, self._hex_length)
 
     def files(self, tree: str) -> dict[str, str]:
@@ -250,7 +250,7 @@ class GitRepository:
     def add_blob(self, data: bytes) -> str:
         return self._add("blob", data)
 
-    def add_tree(self, entries: Mapping[str, Entry]) -> str:
+    def add_tree(self, entries: Mapping[str, TreeEntry]) -> str:
         data = objects.encode_tree(entries, self._hex_length)
         self._kinds.expect_entries(entries)
         return self._add("tree", data)
@@ -270,7 +270,9 @@ class GitRepository:
     def touching(self, tip: str, paths: Sequence[str] = ()) -> Iterator[Touch]:
         return self._walks.touching(tip, paths)
 
-    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+    def steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[CommitDiff]:
         self._read(tip, "commit")
         return self._walks.steps(tip, paths, without)
 
@@ -292,7 +294,7 @@ class GitRepository:
             return True
         return self._related("--is-ancestor", ancestor, descendant).returncode == 0
 
-    def _related(self, question: str, one: str, other: str) -> Result:
+    def _related(self, question: str, one: str, other: str) -> GitResult:
         for oid in (one, other):
             objects.check_oid(oid, self._hex_length)
         asked = (question, one, other)

@@ -68,7 +68,7 @@ while its question is still being written."""
 
 
 @dataclass(frozen=True)
-class Result:
+class GitResult:
     """What a git command gave back; `stderr` is decoded with replacement."""
 
     returncode: int
@@ -111,7 +111,7 @@ class GitCommand:
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
         keep: Sequence[int] = (),
-    ) -> Result:
+    ) -> GitResult:
         """Runs one git command to its end.
 
         Args:
@@ -142,7 +142,7 @@ class GitCommand:
             raise RepositoryError(f"git {args[0]} took longer than {timeout:g} seconds") from None
         except (OSError, ValueError) as error:
             raise self._unstartable(error, cwd or git_dir) from error
-        result = Result(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
+        result = GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", "replace"))
         if check and result.returncode:
             raise failure(result, cwd or git_dir)
         return result
@@ -179,7 +179,7 @@ class GitCommand:
         return RepositoryError(f"git cannot be run: {error}")
 
 
-def failure(result: Result, path: Path | None = None) -> RepositoryError:
+def failure(result: GitResult, path: Path | None = None) -> RepositoryError:
     """Makes the error that tells a person why a git command failed."""
     said = result.stderr
     if not said.strip() and result.returncode < 0:

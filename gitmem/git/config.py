@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, Result, Scope, failure
+from gitmem.git.command import GitCommand, GitResult, Scope, failure
 from gitmem.git.errors import IDENTITY_HINT
 from gitmem.git.locks import FOLDER, moving
 from gitmem.git.repository import Signature
@@ -135,7 +135,7 @@ def config_unset(
         raise failure(result, cwd or git_dir)
 
 
-def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: Path | None) -> Result:
+def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: Path | None) -> GitResult:
     if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
         return git.run(words, cwd=cwd, git_dir=git_dir, check=False)
     with moving(git_dir, ("config",), "*", "config") as turn:

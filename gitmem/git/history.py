@@ -21,14 +21,14 @@ from gitmem.git.repository import (
     BLOB,
     EXECUTABLE,
     Commit,
+    CommitDiff,
     Difference,
-    Entry,
     MissingObject,
     RawDifference,
     RawStep,
     Repository,
-    Step,
     Touch,
+    TreeEntry,
 )
 from gitmem.git.trees import changed_files, tree_or_none
 from gitmem.values import dataclass
@@ -80,11 +80,13 @@ class Walks:
                 yield Touch(commit, tuple(found))
             commit, found = piece.removeprefix(_MARK), []
 
-    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+    def steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[CommitDiff]:
         """See `Repository.steps`."""
         for raw in self.raw_steps(tip, paths, without):
             before = tuple(tuple(_differences(rows)) for rows in raw.before)
-            yield Step(raw.commit, before)
+            yield CommitDiff(raw.commit, before)
 
     def raw_steps(
         self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
@@ -146,8 +148,8 @@ class Walks:
             raise MissingObject(f"The history of {tip} is damaged", MISSING_HINT)
 
 
-def _entry(mode: str, oid: str) -> Entry | None:
-    return Entry(int(mode, 8), oid) if int(mode, 8) else None
+def _entry(mode: str, oid: str) -> TreeEntry | None:
+    return TreeEntry(int(mode, 8), oid) if int(mode, 8) else None
 
 
 def _differences(rows: Iterable[RawDifference]) -> Iterator[Difference]:
@@ -158,7 +160,7 @@ def _differences(rows: Iterable[RawDifference]) -> Iterator[Difference]:
             yield path, gone, come
 
 
-def _regular(entry: Entry | None) -> str | None:
+def _regular(entry: TreeEntry | None) -> str | None:
     return entry.oid if entry is not None and entry.mode in (BLOB, EXECUTABLE) else None
 
 

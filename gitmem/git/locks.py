@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, Result
+from gitmem.git.command import GitCommand, GitResult
 from gitmem.values import dataclass
 
 # How far two readings of one process's start may differ: Linux gives boot time in whole seconds.
@@ -182,7 +182,7 @@ class Turn:
         self._git_dir = git_dir
         self._handle = handle
 
-    def run(self, git: GitCommand, words: list[str], **more: Any) -> Result:
+    def run(self, git: GitCommand, words: list[str], **more: Any) -> GitResult:
         """Runs git in this turn: while it lives nobody else has that, and its lock files end with it.
 
         Args:

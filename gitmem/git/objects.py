@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.repository import SUBMODULE, TREE, Commit, Entry, MissingObject, ReflogEntry, Signature
+from gitmem.git.repository import SUBMODULE, TREE, Commit, MissingObject, ReflogEntry, Signature, TreeEntry
 
 LATEST = 253402300799 - 86_400
 """A day before the end of year 9999: the last moment that Python can show in every time zone."""
@@ -147,7 +147,7 @@ def encode_name(name: str) -> bytes:
         raise RepositoryError(f"Not a file name: {name!r}") from None
 
 
-def encode_tree(entries: Mapping[str, Entry], hex_length: int) -> bytes:
+def encode_tree(entries: Mapping[str, TreeEntry], hex_length: int) -> bytes:
     """Writes one level of a tree in git's order: by bytes, a directory as if its name ended in a slash.
 
     Raises:
@@ -163,7 +163,7 @@ def encode_tree(entries: Mapping[str, Entry], hex_length: int) -> bytes:
     return b"".join([row for _, row in rows])
 
 
-def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
+def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, TreeEntry]:
     """Reads one level of a tree.
 
     Raises:
@@ -171,7 +171,8 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
     """
     rows = _TREE_ROWS[hex_length].findall(data)
     found = {
-        name.decode("utf-8", "surrogateescape"): Entry(int(mode, 8), raw.hex()) for mode, name, raw in rows
+        name.decode("utf-8", "surrogateescape"): TreeEntry(int(mode, 8), raw.hex())
+        for mode, name, raw in rows
     }
     # The search passes over what is no row: then the rows are shorter than the whole.
     size = sum([len(mode) + len(name) for mode, name, _ in rows]) + len(rows) * (hex_length // 2 + 2)
@@ -180,7 +181,7 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, Entry]:
     return found
 
 
-def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> Entry | None:
+def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> TreeEntry | None:
     """Reads one line of a tree, passing over the others; None where the name is not there.
 
     Raises:
@@ -193,20 +194,20 @@ def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> Entry | Non
     at = 0
     while match := row.match(data, at):
         if match[2] == raw:
-            return Entry(int(match[1], 8), match[3].hex())
+            return TreeEntry(int(match[1], 8), match[3].hex())
         at = match.end()
     if at != len(data):
         raise damaged(oid)
     return None
 
 
-def entry_at(read: Callable[[str], bytes], tree: str, path: str, hex_length: int) -> Entry | None:
+def entry_at(read: Callable[[str], bytes], tree: str, path: str, hex_length: int) -> TreeEntry | None:
     """Follows a path from a tree down, one level after the other.
 
     Args:
         read: content of a tree by its name.
     """
-    found: Entry | None = Entry(TREE, tree)
+    found: TreeEntry | None = TreeEntry(TREE, tree)
     for name in path.split("/"):
         if found is None or found.mode != TREE:
             return None
@@ -305,7 +306,7 @@ class Kinds:
         """Notes one object."""
         self._known[oid] = kind
 
-    def saw_tree(self, entries: Mapping[str, Entry]) -> None:
+    def saw_tree(self, entries: Mapping[str, TreeEntry]) -> None:
         """Notes all that a tree names."""
         self._known.update((entry.oid, kind_of(entry.mode)) for entry in entries.values())
 
@@ -314,7 +315,7 @@ class Kinds:
         if self._known.get(oid) != wanted:
             self._read(oid, wanted)
 
-    def expect_entries(self, entries: Mapping[str, Entry]) -> None:
+    def expect_entries(self, entries: Mapping[str, TreeEntry]) -> None:
         """The same for what a new tree names; submodules are commits of another repository."""
         for entry in entries.values():
             kind = kind_of(entry.mode)

@@ -22,7 +22,7 @@ LOOSE_OBJECTS = 100
 _ROWS = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % (size // 2), re.DOTALL) for size in (40, 64)}
 
 
-class Row(NamedTuple):
+class RawEntry(NamedTuple):
     """One line of a tree, as its bytes are.
 
     Attributes:
@@ -44,7 +44,7 @@ class Row(NamedTuple):
         return self.mode.startswith(b"100")
 
 
-class Looked(NamedTuple):
+class PackLook(NamedTuple):
     """What a look through objects found.
 
     Attributes:
@@ -79,16 +79,16 @@ class RawObjects:
         """Reads an object: (kind, content). Raises MissingObject."""
         return self._fresh.get(oid) or self._reader.read(oid)
 
-    def rows(self, tree: str) -> list[Row]:
+    def rows(self, tree: str) -> list[RawEntry]:
         """Lines of a tree, in its order. Raises MissingObject."""
         kind, data = self.read(tree)
         if kind != "tree":
             raise objects.unfit(tree, kind, "tree")
         return self.parse(data)
 
-    def parse(self, data: bytes) -> list[Row]:
+    def parse(self, data: bytes) -> list[RawEntry]:
         """Lines of a tree's content."""
-        return [Row(*found) for found in _ROWS[self.hex_length].findall(data)]
+        return [RawEntry(*found) for found in _ROWS[self.hex_length].findall(data)]
 
     def add(self, kind: str, data: bytes) -> str:
         """Adds an object; returns its name."""
@@ -100,7 +100,7 @@ class RawObjects:
                 self.flush()
         return oid
 
-    def add_rows(self, rows: Iterable[Row]) -> str:
+    def add_rows(self, rows: Iterable[RawEntry]) -> str:
         """Adds a tree; the rows are brought into git's order."""
         ordered = sorted(rows, key=lambda row: row.name + b"/" if row.is_tree else row.name)
         return self.add("tree", b"".join(b"%s %s\0%s" % row for row in ordered))
@@ -171,7 +171,7 @@ def objects_with(
     holds: Callable[[bytes], bool],
     oids: Iterable[str] | None = None,
     flag: bytes = b"",
-) -> Looked:
+) -> PackLook:
     """Finds objects that hold something; of trees the names count, not what they name.
 
     Args:
@@ -191,4 +191,4 @@ def objects_with(
             found[oid] = kind
         if flag and kind == "blob" and flag in data:
             flagged.add(oid)
-    return Looked(count, found, frozenset(flagged))
+    return PackLook(count, found, frozenset(flagged))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git import objects
-from gitmem.git.command import Result, failure
+from gitmem.git.command import GitResult, failure
 from gitmem.git.locks import Turn, moving
 from gitmem.git.repository import MissingObject, RefMoved, Repository
 
@@ -96,7 +96,7 @@ def _run(
     message: str,
     waits: int,
     turn: Turn,
-) -> Result:
+) -> GitResult:
     orders = []
     for name, (old, new) in moves.items():
         if new is None:
@@ -119,7 +119,7 @@ def _locked_for(repo: Repository, name: str) -> tuple[str, ...]:
     return (name,)
 
 
-def _failed(repo: Repository, done: Result) -> RepositoryError:
+def _failed(repo: Repository, done: GitResult) -> RepositoryError:
     if "nonexistent object" in done.stderr or "non-commit object" in done.stderr:
         return MissingObject(failure(done).message, objects.MISSING_HINT)
     return failure(done, repo.git_dir)

@@ -20,7 +20,7 @@ from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.git.command import GitCommand, Result, failure, layout
+from gitmem.git.command import GitCommand, GitResult, failure, layout
 from gitmem.git.errors import explain
 from gitmem.git.locks import moving
 from gitmem.git.refs import move_ref
@@ -323,15 +323,15 @@ class Remote:
     def _address(self) -> str:
         return self.address or self.name
 
-    def _run(self, words: list[str], timeout: float | None = None) -> Result:
+    def _run(self, words: list[str], timeout: float | None = None) -> GitResult:
         return self.git.run(words, cwd=self.cwd, git_dir=self.git_dir, check=False, timeout=timeout)
 
-    def _move(self, words: list[str]) -> Result:
+    def _move(self, words: list[str]) -> GitResult:
         """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
         with moving(self._common, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
             return turn.run(self.git, words, cwd=self.cwd, git_dir=self.git_dir)
 
-    def _unreachable(self, done: Result) -> RepositoryError:
+    def _unreachable(self, done: GitResult) -> RepositoryError:
         message, hint = explain_remote(done.stderr, self.name)
         if not done.stderr.strip():
             message = failure(done, self.cwd).message
@@ -479,7 +479,7 @@ LONGEST_PAUSE = 3.0
 """Seconds; a remote takes about four pushes a second (interop.md)."""
 
 
-class Patience:
+class PushPatience:
     """Pauses that grow with every lost race, and shrink again for whoever has waited long."""
 
     def __init__(self) -> None:

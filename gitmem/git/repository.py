@@ -29,7 +29,7 @@ def short_name(ref: str) -> str:
     return ref.removeprefix("refs/heads/")
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """One line of a tree; there may be very many.
 
     Attributes:
@@ -103,7 +103,7 @@ Difference = tuple[str, str | None, str | None]
 
 
 @dataclass(frozen=True)
-class Step:
+class CommitDiff:
     """A commit, and all in which it differs from each of its parents.
 
     Attributes:
@@ -115,7 +115,7 @@ class Step:
     before: tuple[tuple[Difference, ...], ...]
 
 
-RawDifference = tuple[str, Entry | None, Entry | None]
+RawDifference = tuple[str, TreeEntry | None, TreeEntry | None]
 """A path, and the line of a tree there before and after, whatever it is."""
 
 
@@ -191,10 +191,10 @@ class Repository(Protocol):
     def commit(self, oid: str) -> Commit:
         """Reads a commit. Raises MissingObject."""
 
-    def tree(self, oid: str) -> dict[str, Entry]:
+    def tree(self, oid: str) -> dict[str, TreeEntry]:
         """Reads one level of a tree: name to entry. Raises MissingObject."""
 
-    def entry(self, tree: str, path: str) -> Entry | None:
+    def entry(self, tree: str, path: str) -> TreeEntry | None:
         """Reads the one line that a path has in a tree, at any depth; None where there is none.
 
         Raises:
@@ -229,7 +229,7 @@ class Repository(Protocol):
     def add_blob(self, data: bytes) -> str:
         """Stores a blob and returns its name."""
 
-    def add_tree(self, entries: Mapping[str, Entry]) -> str:
+    def add_tree(self, entries: Mapping[str, TreeEntry]) -> str:
         """Stores one level of a tree and returns its name."""
 
     def add_commit(
@@ -255,7 +255,9 @@ class Repository(Protocol):
             MissingObject: history is damaged; it may have given some commits before.
         """
 
-    def steps(self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()) -> Iterator[Step]:
+    def steps(
+        self, tip: str, paths: Sequence[str] = (), without: Sequence[str] = ()
+    ) -> Iterator[CommitDiff]:
         """Commits with what they changed, parents before children: one process, and no tree is read here.
 
         Args:

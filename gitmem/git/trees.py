@@ -10,7 +10,7 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.names import ARCHIVE, LOGS
 from gitmem.git.objects import is_entry_name
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository, TreeEntry
 
 DEEPEST = 320
 """Folders in one another that are gone into: memory has five at most, and code rarely twenty."""
@@ -22,15 +22,15 @@ Edits = Mapping[str, bytes | None]
 class Objects(Protocol):
     """What of a repository trees are made of (see `repository.Repository`)."""
 
-    def tree(self, oid: str) -> dict[str, Entry]: ...
-    def entry(self, tree: str, path: str) -> Entry | None: ...
+    def tree(self, oid: str) -> dict[str, TreeEntry]: ...
+    def entry(self, tree: str, path: str) -> TreeEntry | None: ...
     def blob(self, oid: str) -> bytes: ...
     def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]: ...
     def add_blob(self, data: bytes) -> str: ...
-    def add_tree(self, entries: Mapping[str, Entry]) -> str: ...
+    def add_tree(self, entries: Mapping[str, TreeEntry]) -> str: ...
 
 
-class Held:
+class CachedObjects:
     """A repository whose trees and blobs are read once each: for one job that comes back to the same ones.
 
     What it gave is shared by all who ask for it, and may not be changed.
@@ -38,19 +38,19 @@ class Held:
 
     def __init__(self, repo: Objects) -> None:
         self._repo = repo
-        self._trees: dict[str, dict[str, Entry]] = {}
+        self._trees: dict[str, dict[str, TreeEntry]] = {}
         self._blobs: dict[str, bytes] = {}
         self.add_blob, self.add_tree = repo.add_blob, repo.add_tree
 
-    def tree(self, oid: str) -> dict[str, Entry]:
+    def tree(self, oid: str) -> dict[str, TreeEntry]:
         """Reads one level of a tree."""
         if oid not in self._trees:
             self._trees[oid] = self._repo.tree(oid)
         return self._trees[oid]
 
-    def entry(self, tree: str, path: str) -> Entry | None:
+    def entry(self, tree: str, path: str) -> TreeEntry | None:
         """Reads the one line that a path has in a tree."""
-        found: Entry | None = Entry(TREE, tree)
+        found: TreeEntry | None = TreeEntry(TREE, tree)
         for name in path.split("/"):
             if found is None or found.mode != TREE:
                 return None
@@ -199,7 +199,7 @@ def find_paths(repo: Objects, tree: str, paths: Set[str]) -> dict[str, str]:
 def write_tree(
     repo: Objects,
     tree: str | None,
-    edits: Mapping[str, bytes | Entry | None],
+    edits: Mapping[str, bytes | TreeEntry | None],
     moves: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Stores a tree with edits applied; folders that no edit lies in are not opened.
@@ -213,8 +213,8 @@ def write_tree(
     Returns:
         Object name of the new tree.
     """
-    changes: dict[str, bytes | Entry | None] = dict(edits)
-    folders: dict[str, dict[str, Entry]] = {}
+    changes: dict[str, bytes | TreeEntry | None] = dict(edits)
+    folders: dict[str, dict[str, TreeEntry]] = {}
     for old, new in moves.items():
         folder, _, name = old.rpartition("/")
         if folder not in folders:
@@ -224,11 +224,11 @@ def write_tree(
     return _edited(repo, tree, changes) or repo.add_tree({})
 
 
-def _edited(repo: Objects, tree: str | None, edits: Mapping[str, bytes | Entry | None]) -> str | None:
+def _edited(repo: Objects, tree: str | None, edits: Mapping[str, bytes | TreeEntry | None]) -> str | None:
     entries = (
         {name: entry for name, entry in repo.tree(tree).items() if is_entry_name(name)} if tree else {}
     )
-    inner: dict[str, dict[str, bytes | Entry | None]] = {}
+    inner: dict[str, dict[str, bytes | TreeEntry | None]] = {}
     for path, data in edits.items():
         head, _, rest = path.partition("/")
         if rest:
@@ -236,12 +236,12 @@ def _edited(repo: Objects, tree: str | None, edits: Mapping[str, bytes | Entry |
         elif data is None:
             entries.pop(head, None)
         else:
-            entries[head] = data if isinstance(data, Entry) else Entry(BLOB, repo.add_blob(data))
+            entries[head] = data if isinstance(data, TreeEntry) else TreeEntry(BLOB, repo.add_blob(data))
     for head, deeper in inner.items():
         entry = entries.get(head)
         folder = _edited(repo, entry.oid if entry and entry.mode == TREE else None, deeper)
         if folder:
-            entries[head] = Entry(TREE, folder)
+            entries[head] = TreeEntry(TREE, folder)
         elif entry and entry.mode == TREE:
             del entries[head]
     return repo.add_tree(entries) if entries else None

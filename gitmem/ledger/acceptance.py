@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import field, replace
 
 from gitmem.core import attributes, tombstone
-from gitmem.core.account import Proposal, claims_at, is_memory, proposals, speaks
+from gitmem.core.account import BranchChange, claims_at, is_memory, proposals, speaks
 from gitmem.core.daily_log import is_log, line_keys, split, stones_of, with_every_line
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.merge import agent_folder, merge_trees
@@ -35,7 +35,7 @@ from gitmem.ledger.save_plan import describe
 from gitmem.ledger.side_branches import adds_nothing, merge_side
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 from gitmem.rules.profiles import judge
-from gitmem.rules.rule import PLAIN, Context, File, Revision, side_of
+from gitmem.rules.rule import PLAIN, File, Revision, RuleContext, side_of
 from gitmem.values import dataclass
 
 TRIES = 16
@@ -66,7 +66,7 @@ class Accepted:
     """
 
     commits: tuple[str, ...]
-    gone: tuple[Proposal, ...] = ()
+    gone: tuple[BranchChange, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     stones: int = 0
     whole: bool = True
@@ -200,7 +200,7 @@ class _Plan:
 
     def judge(self, allow: frozenset[str]) -> None:
         """Raises where a request would bring what nobody's acceptance lets in (see `BARRED`)."""
-        context = Context(allow, revisions=tuple(self._revisions()))
+        context = RuleContext(allow, revisions=tuple(self._revisions()))
         for found in judge("request", side_of(self.before), side_of(self.after), context):
             # An index may be over its limit: it is mended here, not there.
             large = found.rule == "limit" and is_memory(found.path)

@@ -59,7 +59,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedChange:
     """A change that is not kept.
 
     Attributes:
@@ -88,7 +88,7 @@ class Judged:
 
     stored: tuple[Placed, ...] = ()
     suggested: tuple[Placed, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedChange, ...] = ()
     known: tuple[Change, ...] = ()
 
 

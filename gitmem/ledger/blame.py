@@ -47,7 +47,7 @@ from gitmem.core.trailers import (
 )
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.history import lineage
-from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
+from gitmem.git.repository import Commit, CommitDiff, Difference, MissingObject, Repository
 from gitmem.git.trees import blob_or_none, changed_files
 from gitmem.ledger.push_plan import beside
 from gitmem.rules.source import says_again
@@ -88,7 +88,7 @@ class Former:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ClaimOrigin:
     """Where a claim came into being.
 
     Attributes:
@@ -130,7 +130,7 @@ class Blamed:
 
     claim: Claim
     description: bool
-    origins: tuple[Origin, ...]
+    origins: tuple[ClaimOrigin, ...]
     against: tuple[str, ...]
     key: str = ""
 
@@ -186,7 +186,7 @@ def blame_memory(
 
 def origins_of(
     repo: Repository, tip: str, wanted: Mapping[str, Collection[str]]
-) -> dict[tuple[str, str], tuple[Origin, ...]]:
+) -> dict[tuple[str, str], tuple[ClaimOrigin, ...]]:
     """Finds the origins of claims of many memories in one walk.
 
     Args:
@@ -222,7 +222,7 @@ class _Search:
         self._commit = lru_cache(maxsize=4096)(repo.commit)
         self._todo: dict[str, Sought] = {}
         self._walks = 0
-        self._found: dict[Slot, list[Origin]] = {}
+        self._found: dict[Slot, list[ClaimOrigin]] = {}
         self._held = lru_cache(maxsize=65_536)(self._read)
         # One commit may have brought a thousand memories, each of which asks what it changed besides.
         self._changes = lru_cache(maxsize=64)(self._replaced)
@@ -242,9 +242,9 @@ class _Search:
             for path, ids in sought.items():
                 self._walk(start, {path: ids})
 
-    def origins(self) -> dict[tuple[str, str], tuple[Origin, ...]]:
+    def origins(self) -> dict[tuple[str, str], tuple[ClaimOrigin, ...]]:
         """Where claims began: of each thing that one was made of the earliest, since both sides had it."""
-        firsts: dict[tuple[str, str], list[Origin]] = {}
+        firsts: dict[tuple[str, str], list[ClaimOrigin]] = {}
         for (asked, _), some in self._found.items():
             firsts.setdefault(asked, []).append(min(some, key=_age))
         found = {}
@@ -430,7 +430,7 @@ class _Search:
 
     def _origin(
         self, commit: Commit, path: str, claim: Claim, trail: Trail, former: tuple[Former, ...]
-    ) -> Origin:
+    ) -> ClaimOrigin:
         day = day_of(path) if is_log(path) else None
         line = read_line(f"- {claim.key}", day) if day else None
         entry = None if day else self._repo.entry(commit.tree, path)
@@ -442,7 +442,7 @@ class _Search:
             for one in fitting(tellings(commit.message), names)
         )
         time = min((one.time for one in told if one.time is not None), default=commit.author.time)
-        return Origin(
+        return ClaimOrigin(
             commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told, line, former
         )
 
@@ -514,7 +514,7 @@ def _add(sought: Sought, path: str, id: str, slots: set[Slot]) -> None:
     sought.setdefault(path, {}).setdefault(id, set()).update(slots)
 
 
-def _age(origin: Origin) -> tuple[int, str, str]:
+def _age(origin: ClaimOrigin) -> tuple[int, str, str]:
     return origin.time, origin.commit, origin.claim
 
 
@@ -566,7 +566,7 @@ def introductions(
     return found
 
 
-def _versions(step: Step, wanted: Mapping[str, str]) -> Iterator[tuple[str, Version | None]]:
+def _versions(step: CommitDiff, wanted: Mapping[str, str]) -> Iterator[tuple[str, Version | None]]:
     """What a commit did to the files that are asked about; None where that is more than one thing."""
     rows: dict[str, list[tuple[str, str | None, str | None]]] = {}
     for differences in step.before:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.limits import SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
 from gitmem.core.names import ARCHIVE
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 from gitmem.git.trees import DEEPEST
 
 TREE_BYTES = 33_554_432
@@ -93,9 +93,9 @@ def check_room(repo: Repository, tree: str, edits: Mapping[str, bytes | None]) -
         raise CheckFailed(f"Not stored: {reason}", "Forget what is out of date: git mem list -a")
 
 
-def _folders(repo: Repository, tree: str, what: str) -> dict[str, dict[str, Entry]]:
+def _folders(repo: Repository, tree: str, what: str) -> dict[str, dict[str, TreeEntry]]:
     """Every different folder of a tree, level by level."""
-    found: dict[str, dict[str, Entry]] = {}
+    found: dict[str, dict[str, TreeEntry]] = {}
     level = {tree: ""}
     for _ in range(DEEPEST):
         for oid, size in repo.sizes(sorted(level)).items():
@@ -120,7 +120,7 @@ def _folders(repo: Repository, tree: str, what: str) -> dict[str, dict[str, Entr
 
 def _held(
     tree: str,
-    folders: dict[str, dict[str, Entry]],
+    folders: dict[str, dict[str, TreeEntry]],
     sizes: dict[str, int],
     known: dict[str, tuple[int, int, int]],
 ) -> tuple[int, int, int]:
@@ -150,7 +150,7 @@ def _about(repo: Repository, agent: str) -> int:
     return count + (held * len(fans) // len(some) if some else 0)
 
 
-def _is_file(entry: Entry) -> bool:
+def _is_file(entry: TreeEntry) -> bool:
     return entry.mode in (BLOB, EXECUTABLE)
 
 

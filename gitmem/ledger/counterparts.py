@@ -12,7 +12,7 @@ from contextlib import closing
 
 from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES, slugify
 from gitmem.core.purge import MARK, Purge, explain, unfit
-from gitmem.git.packs import RawObjects, Row
+from gitmem.git.packs import RawEntry, RawObjects
 from gitmem.git.repository import Repository
 from gitmem.values import dataclass
 
@@ -149,7 +149,7 @@ class _Matching:
             )
         return self._trees[key]
 
-    def _rows(self, one: dict[bytes, Row], other: dict[bytes, Row], prefix: str) -> _Seen | None:
+    def _rows(self, one: dict[bytes, RawEntry], other: dict[bytes, RawEntry], prefix: str) -> _Seen | None:
         seen = _NOTHING
         pairs = [(one[name], other[name]) for name in one.keys() & other.keys()]
         gone = {name: one[name] for name in one.keys() - other.keys()}
@@ -179,7 +179,7 @@ class _Matching:
             seen = _both_of(seen, inside)
         return seen
 
-    def _row(self, one: Row, other: Row, prefix: str) -> _Seen | None:
+    def _row(self, one: RawEntry, other: RawEntry, prefix: str) -> _Seen | None:
         path = prefix + one.name.decode("utf-8", "surrogateescape")
         if one.is_tree and other.is_tree:
             return self._tree(one.oid.hex(), other.oid.hex(), f"{path}/")
@@ -193,7 +193,7 @@ class _Matching:
         both = self._blobs[key]
         return None if both is None else (Purge(both[0]), Purge(both[1]))
 
-    def _files(self, row: Row, prefix: str) -> set[str]:
+    def _files(self, row: RawEntry, prefix: str) -> set[str]:
         path = prefix + row.name.decode("utf-8", "surrogateescape")
         if not row.is_tree:
             return {path}

@@ -54,7 +54,7 @@ _FORMER = 12
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostClaim:
     """A claim that an edit takes out, and that stands nowhere else."""
 
     claim: str
@@ -72,7 +72,7 @@ class ByHand:
     """
 
     written: Written | None
-    silent: tuple[Lost, ...] = ()
+    silent: tuple[LostClaim, ...] = ()
     warnings: tuple[Finding, ...] = ()
 
 
@@ -102,11 +102,11 @@ def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
     return found
 
 
-def lost(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[Lost, ...]:
+def lost(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[LostClaim, ...]:
     """Claims that an edit takes out: not those that it words otherwise, or moves."""
     reworded = {one.before for one in proposals(before, after) if one.kind == "changed"}
     gone = account(before, after, ()).unaccounted
-    return tuple(Lost(one.source, one.text) for one in gone if one.source not in reworded)
+    return tuple(LostClaim(one.source, one.text) for one in gone if one.source not in reworded)
 
 
 def edit(
@@ -140,7 +140,7 @@ def edit(
     _refuse_personal(dream, changed)
     ref = local_branch(dream)
     repo = dream.scope.repo
-    silent: list[Lost] = []
+    silent: list[LostClaim] = []
     warnings: list[Finding] = []
 
     def plan(tip: Tip) -> Write | None:
@@ -321,7 +321,7 @@ def _touched(changes: tuple[DreamCommit, ...] | list[DreamCommit]) -> set[str]:
 
 
 def _fates(
-    before: Mapping[str, bytes], after: Mapping[str, bytes], gone: tuple[Lost, ...], why: str, who: str
+    before: Mapping[str, bytes], after: Mapping[str, bytes], gone: tuple[LostClaim, ...], why: str, who: str
 ) -> tuple[Fate, ...]:
     """The account of an edit, complete or none: half of one would leave its other half unsaid."""
     reworded = [one for one in proposals(before, after) if one.kind == "changed" and one.old]

@@ -33,7 +33,7 @@ from gitmem.git.repository import BLOB, EXECUTABLE, Commit, MissingObject, RefMo
 from gitmem.git.trees import changed_files, list_files, read_file, read_paths, write_tree
 from gitmem.ledger.counterparts import match
 from gitmem.ledger.epochs import apart
-from gitmem.ledger.excerpt import Given, Said, portion, said
+from gitmem.ledger.excerpt import Excerpt, ExcerptQuery, portion, said
 from gitmem.ledger.land import land_commit, root_name
 from gitmem.ledger.merge import SUBJECT as MERGED
 from gitmem.ledger.merge import merge_of_trees
@@ -319,7 +319,7 @@ class _History:
         paths = {place for one in changed for place in (one, *self._into.get(one, ()))}
         for path in sorted(paths):
             public = read_file(repo, base, path) if base else None
-            given = Given(self._standing_at(path), public, self._became.get(path, frozenset()))
+            given = ExcerptQuery(self._standing_at(path), public, self._became.get(path, frozenset()))
             if (known := self._known(commit.tree, path, base)) is not None:
                 data: bytes | None = known
             else:
@@ -345,7 +345,7 @@ class _History:
         """Whether all that a commit brought and took is brought and taken by what is made of it."""
         paths = {place for one in self._changed(commit.oid) for place in (one, *self._into.get(one, ()))}
         old, new, before, after = (
-            said(read_paths(self.repo, one, paths).items()) if one else Said()
+            said(read_paths(self.repo, one, paths).items()) if one else Excerpt()
             for one in (first, commit.tree, base, tree)
         )
         return new.without(old).within(after) and old.without(new).within(before)

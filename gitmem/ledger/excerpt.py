@@ -20,7 +20,7 @@ from gitmem.values import dataclass
 
 
 @dataclass(frozen=True)
-class Given:
+class ExcerptQuery:
     """What a file in history is measured by.
 
     Attributes:
@@ -40,7 +40,7 @@ def _units(data: bytes) -> tuple[index.Unit, ...]:
     return index.parse(decode(data))
 
 
-def portion(path: str, given: Given, then: Mapping[str, bytes]) -> bytes | None:
+def portion(path: str, given: ExcerptQuery, then: Mapping[str, bytes]) -> bytes | None:
     """A file of one commit less what may not leave; None where nothing of it is left.
 
     Args:
@@ -77,7 +77,7 @@ def _index(known: list[bytes], then: bytes) -> bytes | None:
     return encode("".join(unit.text + unit.gap for unit in kept)) or None
 
 
-def _memory(path: str, given: Given, known: list[bytes], then: Mapping[str, bytes]) -> bytes | None:
+def _memory(path: str, given: ExcerptQuery, known: list[bytes], then: Mapping[str, bytes]) -> bytes | None:
     standing = [read_memory(path, data) for data in known]
     own = {claim.key for memory in standing for claim in memory.claims}
     described = {_key(memory.description): memory.description for memory in standing}
@@ -111,7 +111,7 @@ def _key(description: str) -> str:
 
 
 @dataclass(frozen=True)
-class Said:
+class Excerpt:
     """What files say, piece by piece.
 
     Attributes:
@@ -120,11 +120,11 @@ class Said:
 
     pieces: frozenset[tuple[str, str]] = field(default_factory=frozenset)
 
-    def without(self, other: Said) -> Said:
+    def without(self, other: Excerpt) -> Excerpt:
         """What the other does not say."""
-        return Said(self.pieces - other.pieces)
+        return Excerpt(self.pieces - other.pieces)
 
-    def within(self, other: Said) -> bool:
+    def within(self, other: Excerpt) -> bool:
         """Whether the other says all of it."""
         return self.pieces <= other.pieces
 
@@ -139,7 +139,7 @@ class Said:
         return frozenset(text for what, text in self.pieces if what in ("claim", "line"))
 
 
-def said(files: Iterable[tuple[str, bytes]]) -> Said:
+def said(files: Iterable[tuple[str, bytes]]) -> Excerpt:
     """What some files say."""
     found: set[tuple[str, str]] = set()
     for path, data in files:
@@ -153,4 +153,4 @@ def said(files: Iterable[tuple[str, bytes]]) -> Said:
         else:
             what = "line" if kind(path) == "log" else "other"
             found |= {(what, line) for line in decode(data).splitlines() if line.strip()}
-    return Said(frozenset(found))
+    return Excerpt(frozenset(found))

@@ -26,7 +26,7 @@ _WHY = 300
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long a kind of work rests.
 
     Attributes:
@@ -43,12 +43,12 @@ class Patience:
         return min(LONGEST_SECONDS, self.first * 2 ** (min(beyond, 20) - 1)) if beyond > 0 else 0.0
 
 
-PATIENCE: Mapping[Kind, Patience] = {
-    "session": Patience(1, 3_600.0),
-    "notes": Patience(1, 3_600.0),
-    "dream": Patience(0, 3_600.0),
+PATIENCE: Mapping[Kind, RetryPolicy] = {
+    "session": RetryPolicy(1, 3_600.0),
+    "notes": RetryPolicy(1, 3_600.0),
+    "dream": RetryPolicy(0, 3_600.0),
     # What git or the disk refuses is often mended within minutes.
-    "step": Patience(1, 300.0),
+    "step": RetryPolicy(1, 300.0),
 }
 
 

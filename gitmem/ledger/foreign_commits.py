@@ -45,7 +45,7 @@ from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import (
-    Held,
+    CachedObjects,
     changed_files,
     hot_files,
     list_files,
@@ -56,7 +56,7 @@ from gitmem.git.trees import (
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.indexes import Hot
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, root_name
-from gitmem.ledger.layout import Record
+from gitmem.ledger.layout import LayoutRecord
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import is_kept
 from gitmem.values import dataclass
@@ -186,7 +186,7 @@ class _Work:
     def __init__(self, repo: Repository, tip: Tip, merges: Sequence[Commit]) -> None:
         self.repo, self.tip, self.merges = repo, tip, merges
         # What sides and tip have is mostly the same: each object is read once.
-        self.objects = Held(repo)
+        self.objects = CachedObjects(repo)
         # That a claim stands twice in what others merged does not say that it should.
         self.untidy = frozenset(made.tree for made in merges)
         self.before: dict[str, bytes | None] = {}
@@ -569,7 +569,7 @@ def log_in_order(data: bytes) -> bytes:
     return encode(in_order(decode(data)))
 
 
-def is_lost(repo: Repository, record: Record | None, tip: str) -> bool:
+def is_lost(repo: Repository, record: LayoutRecord | None, tip: str) -> bool:
     """Whether a ref holds nothing of the history that a record's folder showed, beyond the common root.
 
     A ref that was merely moved back, or a commit that was amended, still shares a history with it.

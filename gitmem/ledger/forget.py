@@ -28,7 +28,7 @@ from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_file, read_paths
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
-from gitmem.ledger.lookup import Ambiguous, Found
+from gitmem.ledger.lookup import Ambiguous, FoundMemory
 from gitmem.ledger.paging import standing
 from gitmem.ledger.sayings import texts
 from gitmem.ledger.workspace import Scope, Workspace
@@ -136,7 +136,7 @@ _Gone = tuple[dict[str, bytes | None], Iterable[str], str, Op]
 
 
 def forget(
-    workspace: Workspace, what: Found | Holding, who: Signature, told: Provenance, copies: Copies
+    workspace: Workspace, what: FoundMemory | Holding, who: Signature, told: Provenance, copies: Copies
 ) -> Written | None:
     """Takes a memory out, or a claim of one, or a line of a log, and buries what it said.
 
@@ -155,7 +155,7 @@ def forget(
     stones = f"{what.agent}/{tombstone.FILE}"
 
     def plan(tip: Tip) -> Write | None:
-        if isinstance(what, Found):
+        if isinstance(what, FoundMemory):
             done = _without_memory(scope.repo, tip.tree, what)
         elif what.in_log:
             done = _without_line(scope.repo, tip.tree, what)
@@ -170,7 +170,7 @@ def forget(
     return land(scope, plan, who, copies, what.agent)
 
 
-def _without_memory(repo: Repository, tree: str, found: Found) -> _Gone | None:
+def _without_memory(repo: Repository, tree: str, found: FoundMemory) -> _Gone | None:
     stands = standing(repo, tree, found.agent, found.file)
     if stands is None:
         return None

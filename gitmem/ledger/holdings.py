@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.workspace import Head, Kept, MemoryCatalog, Scope, by_folder
+from gitmem.ledger.workspace import CatalogEntry, Head, MemoryCatalog, Scope, by_folder
 
 
 class Spot(NamedTuple):
@@ -119,14 +119,14 @@ def memories(
     archived: bool = True,
     checked: bool = False,
     missed: dict[str, str] | None = None,
-) -> dict[str, list[Kept]]:
+) -> dict[str, list[CatalogEntry]]:
     """The same with what their frontmatter says: agent's folder to memories by path.
 
     Args:
         checked: whether `Head.problems` is wanted.
     """
     repo = scope.repo
-    found: dict[str, list[Kept]] = {}
+    found: dict[str, list[CatalogEntry]] = {}
     with closing(scope.catalog()) as catalog:
         for name, folder in agent_trees(repo, commit, agent):
             try:
@@ -188,10 +188,10 @@ def index_as_loaded(scope: Scope, commit: str, agent: str, text: str) -> str:
 
 def _of_agent(
     catalog: MemoryCatalog, repo: Repository, tree: str, archived: bool, checked: bool
-) -> list[Kept]:
+) -> list[CatalogEntry]:
     files = list_files(repo, tree, without={ARCHIVE})
     archive = repo.entry(tree, ARCHIVE) if archived else None
-    below: dict[str, list[Kept]] = {}
+    below: dict[str, list[CatalogEntry]] = {}
     if archive and archive.mode == TREE:
         below = catalog.folders(repo, archive.oid, ARCHIVE, checked=checked)
         files |= {
@@ -201,5 +201,5 @@ def _of_agent(
         }
     files = {file: oid for file, oid in files.items() if kind(file) == "memory"}
     known = catalog.heads(repo, set(files.values()), checked=checked)
-    found = below | {file: [Kept(file, oid, known.get(oid))] for file, oid in files.items()}
+    found = below | {file: [CatalogEntry(file, oid, known.get(oid))] for file, oid in files.items()}
     return [kept for path in sorted(found, key=by_folder) for kept in found[path]]

@@ -24,7 +24,7 @@ from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import Commit, RefMoved, Repository, Signature, Step
+from gitmem.git.repository import Commit, CommitDiff, RefMoved, Repository, Signature
 from gitmem.git.trees import changed_files, read_paths, write_tree
 from gitmem.ledger import proposals
 from gitmem.ledger.indexes import with_indexes
@@ -39,7 +39,7 @@ ID_DIGITS = 8
 
 
 @dataclass(frozen=True)
-class Row:
+class ImportRow:
     """One memory that an import brings.
 
     Attributes:
@@ -121,7 +121,7 @@ class Import:
         return cast(ScopeName, self.id.split("-")[1])
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ImportRow, ...]:
         """What it brings, in the order in which it was proposed. Raises MissingObject."""
         repo = self.family.repo
         steps = [step for step in repo.steps(self.tip, without=[self.base]) if step.before[0]]
@@ -136,7 +136,7 @@ def title(number: int, source: str) -> str:
 
 
 def make(
-    workspace: Workspace, scope: ScopeName, source: str, rows: Sequence[Row], author: Signature
+    workspace: Workspace, scope: ScopeName, source: str, rows: Sequence[ImportRow], author: Signature
 ) -> Import | None:
     """Lets what an import brings wait for a person.
 
@@ -176,23 +176,23 @@ def _is_import(id: str) -> bool:
     return id.startswith(PREFIX) and len(words) == 3 and words[1] in SCOPES
 
 
-def sources(workspace: Workspace) -> dict[str, Known]:
+def sources(workspace: Workspace) -> dict[str, ImportedBefore]:
     """What was imported before: source, without its time, to where it came to, the latest of each."""
-    found: dict[str, Known] = {}
+    found: dict[str, ImportedBefore] = {}
     for one in waiting(workspace):
-        found |= {_source(row.source): Known(one.id) for row in one.rows}
+        found |= {_source(row.source): ImportedBefore(one.id) for row in one.rows}
     for scope in workspace.scopes:
         tip = scope.repo.ref(scope.ref)
         commits = scope.repo.history(tip) if tip else ()
         for commit in commits:
             if "Gitmem-Source:" in commit.message:
                 source = _source(parse_trailers(commit.message).source)
-                found.setdefault(source, Known("", scope.name, commit.oid))
+                found.setdefault(source, ImportedBefore("", scope.name, commit.oid))
     return found
 
 
 @dataclass(frozen=True)
-class Known:
+class ImportedBefore:
     """Where something came to that was imported before.
 
     Attributes:
@@ -276,7 +276,7 @@ def accept(
     return written, buried
 
 
-def turn_down(one: Import, numbers: Collection[int]) -> tuple[Row, ...]:
+def turn_down(one: Import, numbers: Collection[int]) -> tuple[ImportRow, ...]:
     """Takes an import, or some of it, off the queue; returns what was turned down, to be remembered.
 
     Raises:
@@ -287,7 +287,7 @@ def turn_down(one: Import, numbers: Collection[int]) -> tuple[Row, ...]:
     return rows
 
 
-def chosen(one: Import, numbers: Collection[int]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+def chosen(one: Import, numbers: Collection[int]) -> tuple[tuple[ImportRow, ...], tuple[ImportRow, ...]]:
     """The rows of some numbers, and the others; none of the latter where no number is given.
 
     Raises:
@@ -302,7 +302,7 @@ def chosen(one: Import, numbers: Collection[int]) -> tuple[tuple[Row, ...], tupl
     return rows, tuple(row for number, row in enumerate(one.rows, 1) if number not in wanted)
 
 
-def _settle(one: Import, rest: Sequence[Row], why: str) -> None:
+def _settle(one: Import, rest: Sequence[ImportRow], why: str) -> None:
     """Ends the wait of what was decided; what was not waits on under the same id."""
     family = one.family
     if not rest:
@@ -317,11 +317,11 @@ def _source(trailer: str) -> str:
     return trailer.partition(" ")[0]
 
 
-def _rows(step: Step, blobs: dict[str, bytes]) -> Iterator[Row]:
+def _rows(step: CommitDiff, blobs: dict[str, bytes]) -> Iterator[ImportRow]:
     told, who = parse_trailers(step.commit.message), step.commit.author
     for path, before, after in step.before[0]:
         if after is not None:
-            yield Row(
+            yield ImportRow(
                 path,
                 blobs[after],
                 blobs[before] if before else None,
@@ -332,7 +332,7 @@ def _rows(step: Step, blobs: dict[str, bytes]) -> Iterator[Row]:
             )
 
 
-def _chain(repo: Repository, line: str, rows: Sequence[Row], author: Signature) -> str:
+def _chain(repo: Repository, line: str, rows: Sequence[ImportRow], author: Signature) -> str:
     """Stores the commits of an import; no ref is moved, and the same rows make the same commits.
 
     One process of git makes them all: ten thousand cost 3.5 s of CPU so, and ten times that one by one.
@@ -360,7 +360,7 @@ _BRANCH = b"refs/gitmem/import"
 """What the stream calls its branch; it is taken back at the end of it, before any ref is written."""
 
 
-def _stream(base: str, rows: Iterable[Row], author: Signature) -> Iterator[bytes]:
+def _stream(base: str, rows: Iterable[ImportRow], author: Signature) -> Iterator[bytes]:
     for number, row in enumerate(rows, 1):
         said = author.time if row.time is None else min(row.time, author.time)
         told = Provenance(

@@ -19,7 +19,7 @@ from dataclasses import field
 from typing import Literal
 
 from gitmem.core import index
-from gitmem.core.account import Proposal, speaks
+from gitmem.core.account import BranchChange, speaks
 from gitmem.core.daily_log import is_log, line_keys
 from gitmem.core.errors import RepositoryError
 from gitmem.core.merge import agent_folder, kind, merge_trees
@@ -38,8 +38,8 @@ from gitmem.ledger.land import Copies, Ref, Tip, Write, Written, land, root_comm
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.side_branches import (
-    Asked,
     Landing,
+    PushedBranch,
     adds_nothing,
     asked,
     asked_for,
@@ -82,7 +82,7 @@ class Inbox:
     branch: str
     tip: str
     base: str
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[BranchChange, ...]
     closed: bool = False
 
     @property
@@ -217,7 +217,7 @@ def withdraw(
 
 
 def remember(
-    workspace: Workspace, left_out: Iterable[Proposal], author: Signature, why: str
+    workspace: Workspace, left_out: Iterable[BranchChange], author: Signature, why: str
 ) -> Written | None:
     """Buries claims that a reviewer left out, so that no extraction finds them again.
 
@@ -268,13 +268,13 @@ def _says_no_more(repo: Repository, one: Inbox, known: str) -> bool:
     return False
 
 
-def _is_more(repo: Repository, memory: str, known: str, wanted: Iterable[Proposal]) -> bool:
+def _is_more(repo: Repository, memory: str, known: str, wanted: Iterable[BranchChange]) -> bool:
     """Whether any of what is asked for was not asked for at a commit that was decided on."""
     before = {one.same for one in asked_for(repo, left(repo, memory, known), known)}
     return any(one.same not in before for one in wanted)
 
 
-def _own(repo: Repository, remote: Remote, closed: Asked) -> Inbox:
+def _own(repo: Repository, remote: Remote, closed: PushedBranch) -> Inbox:
     published = repo.ref(remote.tracking(SHARED_REF))
     ground = left(repo, closed.base or published or closed.tip, closed.tip)
     wanted = asked_for(repo, ground, closed.tip)
@@ -321,7 +321,7 @@ def close(repo: Repository, remote: Remote, landed: Iterable[tuple[str, Landing]
         forget_asked(repo, branch)
 
 
-def closed_at_host(repo: Repository, remote: Remote, branch: str) -> Asked | None:
+def closed_at_host(repo: Repository, remote: Remote, branch: str) -> PushedBranch | None:
     """The branch as it was pushed, where the host has it no more and never merged it.
 
     A sync that took the memory branch in before has ended the note of what was merged.
@@ -331,7 +331,7 @@ def closed_at_host(repo: Repository, remote: Remote, branch: str) -> Asked | Non
     return next((one for one in asked(repo) if one.branch == branch), None)
 
 
-def says_more(repo: Repository, closed: Asked, ours: str, published: str | None) -> bool:
+def says_more(repo: Repository, closed: PushedBranch, ours: str, published: str | None) -> bool:
     """Whether a commit asks for anything that a branch which a host closed did not ask for.
 
     Args:

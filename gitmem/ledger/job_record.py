@@ -43,7 +43,7 @@ _RUNS = Space("run", KEPT, ("jobs.jsonl",), _former)
 
 
 @dataclass
-class Tally:
+class RunTally:
     """What one run did, while it goes on.
 
     Attributes:
@@ -83,7 +83,7 @@ class Tally:
 
 
 @contextmanager
-def recorded(state: Path, tally: Tally, now: float, clock: Any) -> Iterator[None]:
+def recorded(state: Path, tally: RunTally, now: float, clock: Any) -> Iterator[None]:
     """Keeps a run when it ends, with the error that ended it.
 
     Args:

@@ -25,7 +25,7 @@ from gitmem.ledger.workspace import SCOPES, Workspace
 
 
 @dataclass(frozen=True)
-class Place:
+class ClaimPlace:
     """Where a claim stands: scope, agent's folder, file inside it."""
 
     scope: str
@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownMemory:
     """The state that changes are planned on.
 
     Attributes:
@@ -63,13 +63,13 @@ class Known:
         found = self._memories()
         return {f"{at.scope}/{at.agent}/{at.file}": data for at, data in found if at.agent == agent}
 
-    def of(self, agent: str) -> Known:
+    def of(self, agent: str) -> KnownMemory:
         """The same, as far as it is one agent's."""
         mine = {
             scope: {path: data for path, data in files.items() if path.startswith(f"{agent}/")}
             for scope, files in self.files.items()
         }
-        return Known(mine, tuple(one for one in self.suggestions if one.change.agent == agent))
+        return KnownMemory(mine, tuple(one for one in self.suggestions if one.change.agent == agent))
 
     def names(self, scope: str, agent: str) -> frozenset[str]:
         """Files of an agent in a scope, relative to its folder."""
@@ -82,7 +82,7 @@ class Known:
         """Whether a person forgot or rejected this, in whichever scope."""
         return tombstone.matches(self._stones(agent), key)
 
-    def find(self, agent: str, key: str) -> Place | None:
+    def find(self, agent: str, key: str) -> ClaimPlace | None:
         """Where an agent's memory holds a claim with this normal form."""
         # Parsing is dear, and a file without one of the claim's words cannot hold it.
         word = max(key.split(), key=len, default="")
@@ -113,10 +113,10 @@ class Known:
         return None
 
     @cached_property
-    def _parsed(self) -> dict[Place, frozenset[str]]:
+    def _parsed(self) -> dict[ClaimPlace, frozenset[str]]:
         return {}
 
-    def _keys(self, place: Place, data: bytes) -> frozenset[str]:
+    def _keys(self, place: ClaimPlace, data: bytes) -> frozenset[str]:
         if place not in self._parsed:
             claims = parse(place.file, data).parsed.claims
             self._parsed[place] = frozenset(claim.key for claim in claims)
@@ -127,22 +127,22 @@ class Known:
         texts = [decode(files[path]) for files in self.files.values() if path in files]
         return frozenset(stone for text in texts for stone in tombstone.parse(text))
 
-    def _memories(self) -> Iterator[tuple[Place, bytes]]:
+    def _memories(self) -> Iterator[tuple[ClaimPlace, bytes]]:
         for scope, files in self.files.items():
             for path, data in sorted(files.items()):
                 agent, _, file = path.partition("/")
                 if file and kind(path) == "memory" and is_agent_folder(agent):
-                    yield Place(scope, agent, file), data
+                    yield ClaimPlace(scope, agent, file), data
 
 
-def known_at(workspace: Workspace) -> Known:
+def known_at(workspace: Workspace) -> KnownMemory:
     """Memories of all scopes as their refs hold them, and what waits in review; writes nothing."""
     files: dict[str, dict[str, bytes]] = {}
     for name in SCOPES:
         scope = workspace.scope(name)
         tip = scope.repo.ref(scope.ref)
         files[name] = read_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}
-    return Known(files, open_suggestions(workspace))
+    return KnownMemory(files, open_suggestions(workspace))
 
 
 def known_before(workspace: Workspace, agent: str, began: datetime | None) -> tuple[Header, ...]:
@@ -156,4 +156,4 @@ def known_before(workspace: Workspace, agent: str, began: datetime | None) -> tu
         with suppress(RepositoryError):
             then = stood_at(scope.repo, scope.ref, began.timestamp())
             files[name] = read_files(scope.repo, scope.repo.commit(then).tree, agent) if then else {}
-    return Known(files).of(agent).manifest
+    return KnownMemory(files).of(agent).manifest

@@ -34,7 +34,7 @@ class Unwritable(RepositoryError):
 
 
 @dataclass(frozen=True)
-class Replaced:
+class Replacement:
     """How a replacement went.
 
     Attributes:
@@ -71,7 +71,7 @@ def replace_file(
     label: str,
     mtime: float | None = None,
     top: Path | None = None,
-) -> Replaced:
+) -> Replacement:
     """Puts new content at a path, keeping what was there.
 
     The new file is written beside it, the old one renamed away, the new one linked exclusively: a file
@@ -106,7 +106,7 @@ def replace_file(
             unknown = displaced.parent.with_name(f"{token}.none")
             displaced.parent.rename(unknown)
             displaced = unknown / displaced.name
-        return Replaced(done, displaced.read_bytes() if displaced else None)
+        return Replacement(done, displaced.read_bytes() if displaced else None)
     except OSError as error:
         raise Unwritable(f"{path} cannot be written: {error.strerror}", _hint(error)) from error
     finally:
@@ -297,7 +297,7 @@ RECORD_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Record:
+class LayoutRecord:
     """What a live directory looked like when gitmem last touched it.
 
     Attributes:
@@ -338,14 +338,14 @@ def record_path(state: Path, key: str) -> Path:
     return state / "live" / f"{key}.json"
 
 
-def read_record(state: Path, key: str) -> Record | None:
+def read_record(state: Path, key: str) -> LayoutRecord | None:
     """Reads a record; None where there is none, or none that can be read."""
     try:
         with record_path(state, key).open("rb") as file:
             data, written = json.loads(file.read()), os.fstat(file.fileno()).st_mtime
         if data["version"] != RECORD_VERSION:
             return None
-        return Record(
+        return LayoutRecord(
             path=str(data["path"]),
             base=str(data["base"]),
             files=_strings(data["files"]),
@@ -361,7 +361,7 @@ def read_record(state: Path, key: str) -> Record | None:
         return None
 
 
-def records(state: Path) -> Iterator[tuple[str, Record]]:
+def records(state: Path) -> Iterator[tuple[str, LayoutRecord]]:
     """All records of one repository's state folder, each with its key, in a fixed order."""
     for file in sorted((state / "live").glob("*.json")):
         record = read_record(state, file.stem)
@@ -369,7 +369,7 @@ def records(state: Path) -> Iterator[tuple[str, Record]]:
             yield file.stem, record
 
 
-def write_record(state: Path, key: str, record: Record) -> None:
+def write_record(state: Path, key: str, record: LayoutRecord) -> None:
     """Writes a record whole or not at all."""
     path = record_path(state, key)
     data = {

@@ -33,7 +33,7 @@ from gitmem.git.history import touching
 from gitmem.git.repository import Commit, MissingObject, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.holdings import Spot, chosen_agent
-from gitmem.ledger.lookup import Ambiguous, Found, find, opened, readings
+from gitmem.ledger.lookup import Ambiguous, FoundMemory, find, opened, readings
 from gitmem.ledger.moments import commits_at, is_root
 from gitmem.ledger.push_plan import beside
 from gitmem.ledger.workspace import Scope, Workspace
@@ -217,7 +217,7 @@ def last_known(
     agent: str | None = None,
     *,
     logs: bool = False,
-) -> Found:
+) -> FoundMemory:
     """Finds a memory that is there, else one that is gone as it last was.
 
     The beginning of a name is no name. Arguments as for `lookup.find`.

@@ -15,7 +15,7 @@ from gitmem.git.trees import list_files
 from gitmem.ledger.holdings import Spot, agent_trees, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import read_tainted
-from gitmem.ledger.workspace import SCOPES, Kept, Scope, Workspace
+from gitmem.ledger.workspace import SCOPES, CatalogEntry, Scope, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Ambiguous(UsageError):
     kind = "ambiguous"
 
 
-class Listed(NamedTuple):
+class ListedMemory(NamedTuple):
     """What a list says of a memory; there may be very many.
 
     Attributes:
@@ -66,14 +66,14 @@ class _Held(NamedTuple):
     scope: Scope
     commit: str
     agent: str
-    memories: list[Kept]
+    memories: list[CatalogEntry]
 
-    def spot(self, memory: Kept) -> Spot:
+    def spot(self, memory: CatalogEntry) -> Spot:
         return Spot(self.scope.name, self.agent, memory.file, memory.blob, self.commit)
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundMemory:
     """One memory, or daily log, where it stands, opened; attributes as those of a `Spot`."""
 
     scope: str
@@ -128,7 +128,7 @@ def find(
     *,
     whole: bool = False,
     logs: bool = False,
-) -> Found:
+) -> FoundMemory:
     """Finds one memory by its name, its file, or the beginning of either that no other has.
 
     Args:
@@ -179,7 +179,7 @@ def find(
 
 def find_all(
     workspace: Workspace, name: str, scope: str | None = None, agent: str | None = None
-) -> tuple[Found, ...]:
+) -> tuple[FoundMemory, ...]:
     """All memories of a name, in all scopes and agents, also archived ones; arguments as for `find`.
 
     Raises:
@@ -192,12 +192,12 @@ def find_all(
     return (find(workspace, name, scope, agent, whole=True),)
 
 
-def opened(workspace: Workspace, spot: Spot) -> Found:
+def opened(workspace: Workspace, spot: Spot) -> FoundMemory:
     """A memory or log that stands there, with what it says."""
     from gitmem.core.memory import parse
 
     memory = parse(spot.file, workspace.scope(spot.scope).repo.blob(spot.blob))
-    return Found(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
+    return FoundMemory(spot.scope, spot.agent, spot.file, memory, spot.blob, spot.commit)
 
 
 def find_index(
@@ -240,7 +240,7 @@ def headers(
     archived: bool = False,
     now: float | None = None,
     missed: dict[str, str] | None = None,
-) -> tuple[Listed, ...]:
+) -> tuple[ListedMemory, ...]:
     """One line about each memory, by scope, agent and file; arguments as for `find`.
 
     Args:
@@ -250,7 +250,7 @@ def headers(
     Raises:
         RepositoryError: a scope or folder cannot be read, without `missed`.
     """
-    found: list[Listed] = []
+    found: list[ListedMemory] = []
     for one in _held(workspace, scope, agent, at, now, archived=archived, missed=missed):
         where, commit, name, some = one
         prefix = f"{name}/"
@@ -259,7 +259,7 @@ def headers(
             lessons = catalog.lessons(where.repo, where.ref, commit, files)
         known = {file: lessons.get(prefix + file, (0, "")) for file, _, _ in some}
         listed = [
-            Listed(
+            ListedMemory(
                 where.name,
                 name,
                 file,
@@ -285,8 +285,8 @@ def _otherwise(repo: Repository, blob: str) -> tuple[str, ...]:
 
 
 def _without_secrets(
-    workspace: Workspace, scope: Scope, listed: list[Listed], blobs: Mapping[str, str]
-) -> list[Listed]:
+    workspace: Workspace, scope: Scope, listed: list[ListedMemory], blobs: Mapping[str, str]
+) -> list[ListedMemory]:
     """The same, of what came with a secret only that it did."""
     tainted = read_tainted(scope.state)
     if not tainted.blobs:
@@ -301,7 +301,7 @@ def _without_secrets(
 
 
 def bare_indexes(
-    workspace: Workspace, found: Sequence[Listed], scope: str | None = None, agent: str | None = None
+    workspace: Workspace, found: Sequence[ListedMemory], scope: str | None = None, agent: str | None = None
 ) -> tuple[str, ...]:
     """Agents that have an index and nothing else: what stands there is memory, too.
 
@@ -404,7 +404,7 @@ def daily_logs(
 
 
 def _logs_named(
-    workspace: Workspace, meanings: Sequence[Reading], at: str | None, now: float | None
+    workspace: Workspace, meanings: Sequence[NameReading], at: str | None, now: float | None
 ) -> list[Spot]:
     """The daily logs that a name means, by their date or by their path; the hot one where a day has two."""
     found: dict[str, Spot] = {}
@@ -416,7 +416,7 @@ def _logs_named(
     return list(found.values())
 
 
-class Reading(NamedTuple):
+class NameReading(NamedTuple):
     """What a name may mean: a memory's name or path, of an agent and scope as far as these are said.
 
     Attributes:
@@ -431,23 +431,23 @@ class Reading(NamedTuple):
     address: bool = False
 
 
-def readings(name: str, scope: str | None, agent: str | None) -> list[Reading]:
+def readings(name: str, scope: str | None, agent: str | None) -> list[NameReading]:
     """What a name may mean, the likeliest first; a scope and agent given besides hold for each."""
     parts = name.strip().split("/")
     led = parts[:1] if len(parts) > 1 and parts[0] in SCOPES else []
     if not all(parts) or (scope and led and led != [scope]):
         raise UsageError(f"{name!r} is no name of a memory{_where(scope, None, None)}", "See: git mem list")
     scope, rest = next(iter(led), scope), parts[len(led) :]
-    inside = Reading(scope, agent, "/".join(rest))
+    inside = NameReading(scope, agent, "/".join(rest))
     if len(rest) == 1:
         return [inside]
-    address = Reading(scope, rest[0], "/".join(rest[1:]), led=True, address=bool(led))
+    address = NameReading(scope, rest[0], "/".join(rest[1:]), led=True, address=bool(led))
     if agent:
         return [inside, address] if chosen_agent(agent) == chosen_agent(rest[0]) else [inside]
     return [address] if led else [address, inside]
 
 
-def _matching(known: Sequence[_Held], read: Reading, *, whole: bool) -> list[Spot]:
+def _matching(known: Sequence[_Held], read: NameReading, *, whole: bool) -> list[Spot]:
     sought = read.name.casefold()
     bare = sought.removesuffix(".md")
     named = [

@@ -14,9 +14,9 @@ from gitmem.core.names import INDEX, collision_key, is_agent_folder, is_memory_f
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.objects import is_entry_name
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository, TreeEntry
 from gitmem.git.trees import (
-    Held,
+    CachedObjects,
     Objects,
     changed_files,
     hot_files,
@@ -109,7 +109,7 @@ def _base_tree(repo: Repository, one: str, other: str, depth: int) -> str | None
 
 
 def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[MergedCommit, str]:
-    held = Held(repo)
+    held = CachedObjects(repo)
     paths = changed_files(held, base, one) | changed_files(held, base, other)
     aside = set_aside(repo, [tree for tree in (base, one, other) if tree], paths)
     paths -= aside.keys()
@@ -117,7 +117,7 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     given |= twins(paths)
     sides = [read_paths(held, tree, given) if tree else {} for tree in (base, one, other)]
     found, merged = landing(held, one, given, sides[1], merge_trees(*sides))
-    edits: dict[str, bytes | Entry | None] = dict(found)
+    edits: dict[str, bytes | TreeEntry | None] = dict(found)
     edits |= _passed_over(held, (base, one, other), aside)
     files = merged.files
     both = tuple(
@@ -165,7 +165,7 @@ def set_aside(repo: Repository, trees: Iterable[str], paths: Set[str]) -> dict[s
         trees: in which the paths are looked up.
         paths: the files that are asked about.
     """
-    trees, held = list(trees), Held(repo)
+    trees, held = list(trees), CachedObjects(repo)
     around = set(paths)
     if not all(map(str.isascii, paths)):  # one may read as another that nobody changed
         around |= {path for tree in trees for path in list_files(repo, tree)}
@@ -203,9 +203,9 @@ def standing_aside(repo: Repository, tree: str) -> dict[str, str]:
 
 def _passed_over(
     repo: Objects, trees: tuple[str | None, str, str], paths: Iterable[str]
-) -> dict[str, Entry | None]:
+) -> dict[str, TreeEntry | None]:
     """Entries of files that are set aside, merged as wholes: of two that differ one gets another name."""
-    found: dict[str, Entry | None] = {}
+    found: dict[str, TreeEntry | None] = {}
     for path in sorted(paths):
         before, ours, theirs = (_file_at(repo, tree, path) if tree else None for tree in trees)
         if not is_writable(path):
@@ -222,17 +222,19 @@ def _passed_over(
     return found
 
 
-def _file_at(repo: Objects, tree: str, path: str) -> Entry | None:
+def _file_at(repo: Objects, tree: str, path: str) -> TreeEntry | None:
     entry = repo.entry(tree, path)
     return entry if entry is not None and entry.mode in (BLOB, EXECUTABLE) else None
 
 
-def _beside(path: str, entry: Entry) -> str:
+def _beside(path: str, entry: TreeEntry) -> str:
     spot = PurePosixPath(path)
     return str(spot.with_name(f"{spot.stem}-{entry.oid[:SPLIT_DIGITS]}{spot.suffix}"))
 
 
-def _beside_folders(repo: Objects, tree: str, edits: dict[str, bytes | Entry | None]) -> tuple[str, ...]:
+def _beside_folders(
+    repo: Objects, tree: str, edits: dict[str, bytes | TreeEntry | None]
+) -> tuple[str, ...]:
     """Gives files another name that would stand where the other side has a folder.
 
     Args:
@@ -243,11 +245,11 @@ def _beside_folders(repo: Objects, tree: str, edits: dict[str, bytes | Entry | N
     """
     written = [path for path, data in sorted(edits.items()) if data is not None]
     folders = {"/".join(path.split("/")[:n]) for path in written for n in range(1, path.count("/") + 1)}
-    moved: dict[str, Entry] = {}
+    moved: dict[str, TreeEntry] = {}
     for path in written:
         if path in folders or _stays_folder(repo, tree, path, edits):
             file = edits.pop(path)
-            entry = Entry(BLOB, repo.add_blob(file)) if isinstance(file, bytes) else file
+            entry = TreeEntry(BLOB, repo.add_blob(file)) if isinstance(file, bytes) else file
             moved |= {_beside(path, entry): entry} if entry else {}
     for folder in sorted(folders - edits.keys()):
         if entry := _file_at(repo, tree, folder):

@@ -45,7 +45,7 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ProjectChoice:
     """The project that a code repository is taken for.
 
     Attributes:
@@ -59,7 +59,7 @@ class Choice:
     why: str = ""
 
 
-def choose_project(workspace: Workspace, wanted: str = "") -> Choice:
+def choose_project(workspace: Workspace, wanted: str = "") -> ProjectChoice:
     """Finds which project's private memory belongs to a code repository; nothing is written.
 
     Args:
@@ -74,25 +74,25 @@ def choose_project(workspace: Workspace, wanted: str = "") -> Choice:
             raise UsageError(
                 f"You keep no memory for a project {wanted!r}", f"There are: {', '.join(known) or 'none'}."
             )
-        return Choice(wanted)
+        return ProjectChoice(wanted)
     configured = workspace.settings.get("projectId")
     if workspace.initialised:
-        return Choice(configured)
+        return ProjectChoice(configured)
     usual = configured if PROJECT_ID.fullmatch(configured) else make_project_id(workspace)
     if not known:
-        return Choice(usual)
+        return ProjectChoice(usual)
     roots, url = workspace.roots, workspace.origin
     same = [one for one in known.values() if one.roots & roots]
     if usual in known and known[usual].roots and known[usual] not in same:
         apart = make_project_id(workspace, besides=min(roots, default=str(workspace.layout.common_dir)))
         why = "begins with another commit" if roots else "begins with a commit that is not here"
-        return Choice(apart, (usual,), f"the history that it was learned in {why}")
+        return ProjectChoice(apart, (usual,), f"the history that it was learned in {why}")
     if usual in known or not same:
-        return Choice(usual)
+        return ProjectChoice(usual)
     for one in same:
         if url in one.urls:
-            return Choice(one.id)
-    return Choice(usual, tuple(one.id for one in same), "its history begins with the same commit")
+            return ProjectChoice(one.id)
+    return ProjectChoice(usual, tuple(one.id for one in same), "its history begins with the same commit")
 
 
 def note_project(workspace: Workspace, author: Signature) -> None:

@@ -34,7 +34,7 @@ from gitmem.ledger.erase import (
     old_tips,
     sweep_unfinished,
 )
-from gitmem.ledger.lookup import Found
+from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.memory_refs import MemoryRefs, lines, logged, memory_refs
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.proposals import about
@@ -109,7 +109,7 @@ class PurgePlan:
 
 
 @dataclass(frozen=True)
-class Left:
+class LeftPlace:
     """Where it still is.
 
     Attributes:
@@ -144,13 +144,13 @@ class Purged:
     files: int = 0
     erased: int = 0
     scanned: int = 0
-    left: tuple[Left, ...] = ()
+    left: tuple[LeftPlace, ...] = ()
     pushed: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     unreachable: str = ""
 
 
-def memory_target(workspace: Workspace, found: Found) -> Target:
+def memory_target(workspace: Workspace, found: FoundMemory) -> Target:
     """What has to go for a memory to be gone."""
     scope = workspace.scope(found.scope)
     tip = scope.repo.ref(scope.ref)
@@ -265,7 +265,9 @@ class Purging:
         for repo, private in repositories(workspace):
             crossing = Crossing(ref, self.purge, self._commits.get(private, {}))
             files, kept = settle(workspace, repo, [crossing], private=private)
-            left = (Left(str(path), "the code branch tracks it, or it cannot be written") for path in kept)
+            left = (
+                LeftPlace(str(path), "the code branch tracks it, or it cannot be written") for path in kept
+            )
             self.done = replace(self.done, files=self.done.files + files, left=(*self.done.left, *left))
             if self.target.concerns(private):
                 note_clean(repo)
@@ -447,16 +449,16 @@ class Purging:
         return merge_commits(repo, tip, published).commit
 
 
-def look_at_files(workspace: Workspace, texts: Purge) -> list[Left]:
+def look_at_files(workspace: Workspace, texts: Purge) -> list[LeftPlace]:
     """Files of gitmem's state and of live directories that hold a text."""
     if not texts:
         return []
     places = (workspace.state, workspace.around.data, *(live.path for live in lives(workspace)))
     found = [path for place in places for path in files_with(place, texts, [workspace.private_path])]
-    return [Left(str(path), "it cannot be written") for path in dict.fromkeys(found)]
+    return [LeftPlace(str(path), "it cannot be written") for path in dict.fromkeys(found)]
 
 
-def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[Left]:
+def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[LeftPlace]:
     """Where objects that could not be erased are in history, and why."""
     found = dict.fromkeys(sorted(existing(repo, oids)), "")
     if not found:
@@ -466,7 +468,7 @@ def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[Left]:
     others = _listed(repo, "--reflog", "--indexed-objects") | refs
     documents = _listed(repo, DOCS_REF) if repo.ref(DOCS_REF) is not None else {}
     return [
-        Left(
+        LeftPlace(
             f"{others.get(oid) or documents.get(oid) or oid[:12]} in {name}",
             PROPOSED if oid in documents and oid not in refs else _why(repo.git_dir, oid),
         )

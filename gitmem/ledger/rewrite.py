@@ -18,7 +18,7 @@ from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES
 from gitmem.core.purge import Purge
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git import objects
-from gitmem.git.packs import RawObjects, Row, objects_with
+from gitmem.git.packs import RawEntry, RawObjects, objects_with
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.epochs import Epoch, after, epoch_of, with_epoch
 from gitmem.ledger.land import root_objects
@@ -66,7 +66,7 @@ class Rewriter:
         self._suspects = suspects
         self._root = list(root_objects(store.hex_length))[-1]
         self._trees: dict[tuple[str, str], str | None] = {}
-        self._rows: dict[str, dict[Row, Row | None]] = {}
+        self._rows: dict[str, dict[RawEntry, RawEntry | None]] = {}
         self._blobs: dict[tuple[str, str], str] = {}
         self._formats: dict[str, str] = {}
         self._short: dict[str, str] = {}
@@ -181,7 +181,7 @@ class Rewriter:
         self._trees[key] = made
         return made
 
-    def _row(self, row: Row, prefix: str) -> Row | None:
+    def _row(self, row: RawEntry, prefix: str) -> RawEntry | None:
         path = prefix + row.name.decode("utf-8", "surrogateescape")
         if path in self.purge.memories:
             self.paths.add(path)
@@ -198,7 +198,7 @@ class Rewriter:
         name = self.purge.clean_name(row.name)
         if name != row.name or (row.is_file and oid != row.oid.hex()):
             self.paths.add(path)
-        return Row(row.mode, name, bytes.fromhex(oid))
+        return RawEntry(row.mode, name, bytes.fromhex(oid))
 
     def _blob(self, oid: str, path: str) -> str:
         name = path.rpartition("/")[2]
@@ -225,7 +225,9 @@ class Rewriter:
             data = self.store.read(old.oid.hex())[1] if old else b""
             blob = self.store.add("blob", with_epoch(data, self.epoch))
             kept = [row for row in rows if row.name != name]
-            self._formats[given] = self.store.add_rows([*kept, Row(b"100644", name, bytes.fromhex(blob))])
+            self._formats[given] = self.store.add_rows(
+                [*kept, RawEntry(b"100644", name, bytes.fromhex(blob))]
+            )
         return self._formats[given]
 
     def _undoes(self, match: re.Match[bytes]) -> bytes:
@@ -259,7 +261,7 @@ def _headers(head: bytes) -> list[bytes]:
     return lines
 
 
-def _apart(rows: list[Row], before: Sequence[Row]) -> list[Row]:
+def _apart(rows: list[RawEntry], before: Sequence[RawEntry]) -> list[RawEntry]:
     """The rows with names that became one told apart by a number."""
     if len({row.name for row in rows}) == len(rows):
         return rows

@@ -28,7 +28,7 @@ from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, su
 from gitmem.ledger.caps import no_room
 from gitmem.ledger.foreign_commits import is_lost
 from gitmem.ledger.land import Tip
-from gitmem.ledger.layout import Displaced, Record, blob_name, is_laid_out
+from gitmem.ledger.layout import Displaced, LayoutRecord, blob_name, is_laid_out
 from gitmem.ledger.merge import misfits
 from gitmem.ledger.paging import archived
 from gitmem.ledger.workspace import LiveDirectory
@@ -51,7 +51,7 @@ VERSIONS = 8
 """Versions of a file before its last layouts that a writer may have read."""
 
 
-class Part(NamedTuple):
+class WriterPart(NamedTuple):
     """What one writer changed of a directory: paths in the tree, who it was, and when if not now."""
 
     paths: frozenset[str]
@@ -59,7 +59,7 @@ class Part(NamedTuple):
     author: Signature | None = None
 
 
-Split = Callable[[Mapping[str, bytes | None], Mapping[str, bytes]], Sequence[Part]]
+Split = Callable[[Mapping[str, bytes | None], Mapping[str, bytes]], Sequence[WriterPart]]
 """Cuts edits (and what they replace) into parts, each a commit of its own; every path is in one of them."""
 
 
@@ -89,7 +89,7 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Request:
+class SaveRequest:
     """What a save is to do.
 
     Attributes:
@@ -155,7 +155,11 @@ class Plan:
 
 
 def plan_save(
-    request: Request, record: Record | None, seen: Scan, displaced: tuple[Displaced, ...], tip: Tip
+    request: SaveRequest,
+    record: LayoutRecord | None,
+    seen: Scan,
+    displaced: tuple[Displaced, ...],
+    tip: Tip,
 ) -> Plan:
     """Decides what a save does.
 
@@ -174,7 +178,7 @@ def plan_save(
             # Neither side moved since the last save, which is so most of the time.
             return Plan({}, seen.files, seen.files, seen.files, settled=True)
     lost = is_lost(repo, record, tip.commit)
-    known = Record(str(live.path)) if record is None or lost else record
+    known = LayoutRecord(str(live.path)) if record is None or lost else record
     # Most of what is in the ref stands in the directory as it is: what was read once is not read again.
     read = {names[name]: data for name, data in seen.files.items()}
     base = _base(repo, live, known, read)
@@ -213,7 +217,7 @@ def plan_save(
 
 
 def in_part(
-    part: Part, edits: Mapping[str, bytes | None], before: Mapping[str, bytes]
+    part: WriterPart, edits: Mapping[str, bytes | None], before: Mapping[str, bytes]
 ) -> dict[str, bytes | None]:
     """The edits of one writer, with an index that has no line yet of what the others are still to add."""
     kept = {path: data for path, data in edits.items() if path in part.paths}
@@ -302,7 +306,7 @@ def _unrooted(agent: str, files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _base(
-    repo: Repository, live: LiveDirectory, record: Record, known: Mapping[str, bytes]
+    repo: Repository, live: LiveDirectory, record: LayoutRecord, known: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """What stood there at the last save; a blob that was collected is read from the base commit."""
     base: dict[str, bytes] = {}
@@ -327,7 +331,9 @@ def _files_then(repo: Repository, agent: str, base: str) -> dict[str, str]:
         return {}
 
 
-def _follow_code(request: Request, record: Record, base: dict[str, bytes], here: dict[str, bytes]) -> None:
+def _follow_code(
+    request: SaveRequest, record: LayoutRecord, base: dict[str, bytes], here: dict[str, bytes]
+) -> None:
     """In a tracked directory, what merely follows the code branch is no edit."""
     if not request.live.tracked or not record.base or request.code_head == record.code_head:
         return
@@ -341,7 +347,11 @@ def _follow_code(request: Request, record: Record, base: dict[str, bytes], here:
 
 
 def _hold_absent(
-    request: Request, record: Record, seen: Scan, base: Mapping[str, bytes], here: dict[str, bytes]
+    request: SaveRequest,
+    record: LayoutRecord,
+    seen: Scan,
+    base: Mapping[str, bytes],
+    here: dict[str, bytes],
 ) -> dict[str, str]:
     """Finds deletions that may be an accident, and takes them back."""
     absent = [name for name in base if name not in here]
@@ -416,7 +426,7 @@ def _hold_surplus(repo: Repository, tip: Tip, kept: dict[str, bytes], known: set
 def _paged_out(
     live: LiveDirectory,
     tip: Tip,
-    record: Record,
+    record: LayoutRecord,
     base: Mapping[str, bytes],
     here: dict[str, bytes],
     theirs: Mapping[str, bytes],
@@ -500,7 +510,7 @@ def _keep_lines(agent: str, base: Mapping[str, bytes], here: dict[str, bytes]) -
 
 
 def read_before(
-    repo: Repository, record: Record, seen: Scan, displaced: tuple[Displaced, ...]
+    repo: Repository, record: LayoutRecord, seen: Scan, displaced: tuple[Displaced, ...]
 ) -> dict[str, list[bytes]]:
     """What stood in files before the last layouts, newest first, where someone wrote soon after one."""
     recent = {name for name, time in seen.times.items() if time - record.laid_out < STALE_SECONDS}
@@ -514,7 +524,7 @@ def read_before(
     return older
 
 
-def made_afresh(record: Record, displaced: tuple[Displaced, ...]) -> frozenset[str]:
+def made_afresh(record: LayoutRecord, displaced: tuple[Displaced, ...]) -> frozenset[str]:
     """Files that may have been made while a layout, or one that died, had the old one moved away."""
     later = [entry.file for entry in displaced if entry.since >= record.written]
     return frozenset((*record.afresh, *later))
@@ -539,7 +549,7 @@ def on_base(
 
 def with_displaced(
     repo: Repository,
-    record: Record,
+    record: LayoutRecord,
     base: Mapping[str, bytes],
     here: dict[str, bytes],
     displaced: tuple[Displaced, ...],

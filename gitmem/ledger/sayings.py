@@ -131,7 +131,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Replaced:
+class ReplacedClaim:
     """A claim that memory does not say any more, and the commit that says why.
 
     Attributes:
@@ -166,7 +166,7 @@ def replaced(
     at: str | None = None,
     now: float | None = None,
     known: Collection[tuple[str, str, str]] = (),
-) -> tuple[Replaced, ...]:
+) -> tuple[ReplacedClaim, ...]:
     """Finds claims that said something until a dream took them out.
 
     Args:
@@ -179,7 +179,7 @@ def replaced(
     """
     sought = words_of(text)
     folder = chosen_agent(agent)
-    found: dict[tuple[str, str, str], Replaced] = {}
+    found: dict[tuple[str, str, str], ReplacedClaim] = {}
     for where, tip in commits_at(workspace, scope, at, now):
         for one in _accounts(where, tip, sought):
             at_agent = one.path.partition("/")[0]
@@ -191,7 +191,7 @@ def replaced(
     return tuple(sorted(fit, key=lambda one: (one.rank, -one.time)))
 
 
-def _accounts(scope: Scope, tip: str, sought: tuple[str, ...]) -> Iterator[Replaced]:
+def _accounts(scope: Scope, tip: str, sought: tuple[str, ...]) -> Iterator[ReplacedClaim]:
     repo = scope.repo
     claims = _Claims(repo)
     try:
@@ -205,7 +205,7 @@ def _accounts(scope: Scope, tip: str, sought: tuple[str, ...]) -> Iterator[Repla
 
 def _of_commit(
     scope: Scope, commit: Commit, told: Provenance, claims: _Claims, sought: tuple[str, ...]
-) -> Iterator[Replaced]:
+) -> Iterator[ReplacedClaim]:
     before = commit.parents[0]
     dream = told.reviewed.partition(" ")[0] if told.writer == "dream" else ""
     for fate in told.claims:
@@ -220,7 +220,9 @@ def _of_commit(
         into = claims.named(commit.oid, fate.target) if fate.target else None
         who = commit.author
         path = path_of(fate.source)
-        yield Replaced(scope, path, claim, commit.oid, before, fate, into, dream, who.name, who.time, rank)
+        yield ReplacedClaim(
+            scope, path, claim, commit.oid, before, fate, into, dream, who.name, who.time, rank
+        )
 
 
 class _Claims:

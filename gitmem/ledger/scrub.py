@@ -27,7 +27,7 @@ from gitmem.ledger.erase import leave_epoch, left_behind, note_clean, old_tips
 from gitmem.ledger.files import CATALOG, COMMITS, WARNINGS, delete_index, linked, write_atomically
 from gitmem.ledger.layout import (
     ASIDE,
-    Record,
+    LayoutRecord,
     blob_name,
     displaced_files,
     is_laid_out,
@@ -395,7 +395,7 @@ def _scrub_unknown(folder: Path, purge: Purge) -> None:
 def _write_mapped(
     state: Path,
     key: str,
-    record: Record,
+    record: LayoutRecord,
     agent: str,
     purge: Purge,
     commits: Mapping[str, str],

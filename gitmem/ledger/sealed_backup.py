@@ -25,7 +25,7 @@ from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.open import create_bare, open_repository
 from gitmem.git.remote import Move, Pushed, Remote, without_credentials
-from gitmem.git.repository import BLOB, Entry, MissingObject, Repository
+from gitmem.git.repository import BLOB, MissingObject, Repository, TreeEntry
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.land import ROOT_SIGNATURE
 
@@ -346,7 +346,7 @@ class SealedRemote(Remote):
         blob = self._files.add_blob(_encrypted(_padded(data), seen.identity))
         names = {KEY_FILE: key} | ({} if whole else {_name(n): oid for n, oid in files.items()})
         names[_name(number)] = blob
-        tree = self._files.add_tree({name: Entry(BLOB, oid) for name, oid in names.items()})
+        tree = self._files.add_tree({name: TreeEntry(BLOB, oid) for name, oid in names.items()})
         parents = () if afresh or tip is None else (tip,)
         commit = self._files.add_commit(tree, parents, ROOT_SIGNATURE, ROOT_SIGNATURE, "Backup\n")
         return KnownBackup(seen.identity, key, self.recipients, number, blob, dict(now)), commit

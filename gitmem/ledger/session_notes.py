@@ -17,7 +17,7 @@ from gitmem.core.session_notes import Section, parse
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import BLOB, TREE, Commit, Entry, RefMoved, Repository, Signature
+from gitmem.git.repository import BLOB, TREE, Commit, RefMoved, Repository, Signature, TreeEntry
 from gitmem.git.trees import read_file
 
 FAMILY = "refs/heads/sessions/"
@@ -163,13 +163,13 @@ def _rebuilt(repo: Repository, tip: str, paths: set[str]) -> str:
 
     here = {path: repo.entry(repo.commit(tip).tree, path) for path in paths}
     # A tree that something else wrote may lack it.
-    form = repo.tree(repo.commit(tip).tree).get(FORMAT_FILE) or Entry(BLOB, repo.add_blob(FORMAT_TEXT))
-    end, held = root_commit(repo), dict[str, Entry]()
+    form = repo.tree(repo.commit(tip).tree).get(FORMAT_FILE) or TreeEntry(BLOB, repo.add_blob(FORMAT_TEXT))
+    end, held = root_commit(repo), dict[str, TreeEntry]()
 
-    def add(like: Commit, more: Mapping[str, Entry]) -> None:
+    def add(like: Commit, more: Mapping[str, TreeEntry]) -> None:
         nonlocal end
         held.update({path.removeprefix(f"{FOLDER}/"): entry for path, entry in more.items()})
-        tree = repo.add_tree({FORMAT_FILE: form, FOLDER: Entry(TREE, repo.add_tree(held))})
+        tree = repo.add_tree({FORMAT_FILE: form, FOLDER: TreeEntry(TREE, repo.add_tree(held))})
         end = repo.add_commit(tree, (end,), like.author, like.committer, like.message)
 
     with repo.together():

@@ -309,7 +309,7 @@ def _is_address(named: str, cwd: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldBack:
     """What the next sync would ask about.
 
     Attributes:
@@ -325,7 +325,7 @@ class Held:
     personal: tuple[Leaving, ...] = ()
 
 
-def held_back(workspace: Workspace) -> Held | None:
+def held_back(workspace: Workspace) -> HeldBack | None:
     """The memories that would leave for the first time, by what was fetched last; None where none would."""
     if workspace.sharing == "off":
         return None
@@ -340,7 +340,7 @@ def held_back(workspace: Workspace) -> Held | None:
         return None
     leaves = tuple(memory for memory in fresh if memory.type != "user")
     personal = tuple(memory for memory in fresh if memory.type == "user")
-    return Held(f"l-{tip[:6]}", remote.name, tip, leaves, personal) if fresh else None
+    return HeldBack(f"l-{tip[:6]}", remote.name, tip, leaves, personal) if fresh else None
 
 
 def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leaving, ...]:
@@ -351,7 +351,7 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     return leaving(repo, oid, [one for one in (*known, agreed(workspace)) if one])
 
 
-def agree_to(workspace: Workspace, held: Held) -> None:
+def agree_to(workspace: Workspace, held: HeldBack) -> None:
     """Notes that the person agreed to all but what is about a person."""
     remote = find_remote(workspace.git, workspace.top)
     agree(workspace, prepare(workspace.code, remote, held.commit).tip)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitmem.core import attributes
-from gitmem.core.account import Proposal, claims_at, missing, proposals, speaks
+from gitmem.core.account import BranchChange, claims_at, missing, proposals, speaks
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, homes
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.refs import move_ref
@@ -119,7 +119,7 @@ def _indexes(repo: Repository, tree: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PushedBranch:
     """A side branch that this clone pushed.
 
     Attributes:
@@ -144,15 +144,15 @@ class Landing:
     """
 
     tips: tuple[str, ...]
-    left_out: tuple[Proposal, ...] = ()
+    left_out: tuple[BranchChange, ...] = ()
     ground: str = ""
 
 
-def asked(repo: Repository) -> tuple[Asked, ...]:
+def asked(repo: Repository) -> tuple[PushedBranch, ...]:
     """All that this clone asked for and that nobody has closed, in a fixed order."""
     known = repo.refs(ASKED)
     return tuple(
-        Asked(FAMILY + name, oid, known.get(f"{ASKED}{name}/base"))
+        PushedBranch(FAMILY + name, oid, known.get(f"{ASKED}{name}/base"))
         for ref, oid in sorted(known.items())
         if ref.endswith("/tip") and (name := ref.removeprefix(ASKED).removesuffix("/tip"))
     )
@@ -225,7 +225,7 @@ def find_landing(
     return None
 
 
-def outstanding(repo: Repository, memory: str, side: str, ground: str) -> tuple[Proposal, ...]:
+def outstanding(repo: Repository, memory: str, side: str, ground: str) -> tuple[BranchChange, ...]:
     """What a side branch asks for that the memory branch does not have, and never had.
 
     Args:
@@ -262,7 +262,7 @@ def with_part(repo: Repository, memory: str, side: str, base: str | None = None)
     return merge_commits(repo, part, side).commit if part is not None else None
 
 
-def _part(repo: Repository, memory: str, ground: str, wanted: tuple[Proposal, ...]) -> str | None:
+def _part(repo: Repository, memory: str, ground: str, wanted: tuple[BranchChange, ...]) -> str | None:
     """The first commit of the memory branch that had most of what is wanted; None where none had any."""
     best, found = len(wanted), None
     for commit in _line(repo, memory, ground) if wanted else ():
@@ -329,7 +329,7 @@ def _ground(repo: Repository, memory: str, tip: str, base: str | None) -> str:
     return bases[0] if bases else base or memory
 
 
-def asked_for(repo: Repository, ground: str, tip: str) -> tuple[Proposal, ...]:
+def asked_for(repo: Repository, ground: str, tip: str) -> tuple[BranchChange, ...]:
     """What a side branch asks for.
 
     Args:
@@ -341,8 +341,8 @@ def asked_for(repo: Repository, ground: str, tip: str) -> tuple[Proposal, ...]:
 
 
 def left_out(
-    repo: Repository, ground: str, memory: str, wanted: tuple[Proposal, ...]
-) -> tuple[Proposal, ...]:
+    repo: Repository, ground: str, memory: str, wanted: tuple[BranchChange, ...]
+) -> tuple[BranchChange, ...]:
     """What a commit of the memory branch does not have of what was asked for.
 
     Args:
@@ -356,7 +356,7 @@ def left_out(
     return missing(wanted, read_paths(repo, base, paths), read_paths(repo, tree, paths))
 
 
-def _reworded(repo: Repository, ground: str, memory: str, lacking: tuple[Proposal, ...]) -> bool:
+def _reworded(repo: Repository, ground: str, memory: str, lacking: tuple[BranchChange, ...]) -> bool:
     """Whether the memory branch says any of this in other words at the very place since then.
 
     A host deletes a branch as it merges it: what was edited there just before is seen in the result alone.

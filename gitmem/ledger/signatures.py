@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gitmem.core.claim import Claim
     from gitmem.git.command import GitCommand
     from gitmem.git.repository import Repository
-    from gitmem.ledger.blame import Origin
+    from gitmem.ledger.blame import ClaimOrigin
     from gitmem.ledger.settings import Settings
     from gitmem.ledger.workspace import Workspace
 
@@ -367,7 +367,7 @@ def _claims(path: str, data: bytes) -> list[Claim]:
     return list(claims_at(path, data))
 
 
-def _named(repo: Repository, path: str, blob: str, origins: Sequence[Sequence[Origin]]) -> bool:
+def _named(repo: Repository, path: str, blob: str, origins: Sequence[Sequence[ClaimOrigin]]) -> bool:
     """Whether a memory is called as in a commit that introduced a claim of it: a name is no claim."""
     if kind(path) != "memory":
         return True

@@ -58,7 +58,7 @@ _TAKEN = "Snapshot of "
 
 
 @dataclass(frozen=True)
-class Standing:
+class SnapshotState:
     """How one agent's snapshot stands to the memory here.
 
     Attributes:
@@ -98,7 +98,9 @@ class Standing:
         return self.state == "prompt-update" or (self.state == "initialize" and not self.trusted)
 
 
-def standings(workspace: Workspace, allow: frozenset[str]) -> tuple[tuple[Standing, ...], dict[str, str]]:
+def standings(
+    workspace: Workspace, allow: frozenset[str]
+) -> tuple[tuple[SnapshotState, ...], dict[str, str]]:
     """How every snapshot stands, one an agent; folders that cannot be used, and why.
 
     Args:
@@ -126,14 +128,14 @@ def standings(workspace: Workspace, allow: frozenset[str]) -> tuple[tuple[Standi
     return tuple(found), problems | more
 
 
-def pending(workspace: Workspace, allow: frozenset[str]) -> tuple[Standing, ...]:
+def pending(workspace: Workspace, allow: frozenset[str]) -> tuple[SnapshotState, ...]:
     """Snapshots that wait for a person."""
     return tuple(one for one in standings(workspace, allow)[0] if one.waits)
 
 
 def take_trusted(
     workspace: Workspace, author: Signature, allow: frozenset[str], copies: Copies
-) -> tuple[Standing, ...]:
+) -> tuple[SnapshotState, ...]:
     """Begins the memory of agents that have none here from trusted snapshots; returns those taken in."""
     fresh = [one for one in standings(workspace, allow)[0] if one.state == "initialize" and one.trusted]
     told = Provenance(writer="sync")
@@ -142,7 +144,7 @@ def take_trusted(
 
 def settle(
     workspace: Workspace,
-    one: Standing,
+    one: SnapshotState,
     how: How,
     author: Signature,
     copies: Copies,
@@ -314,9 +316,9 @@ def _judge(
     trusted: bool,
     taken: Mapping[str, Mapping[str, int]],
     allow: frozenset[str],
-) -> Standing:
+) -> SnapshotState:
     if snapshot is None:
-        return Standing("", "none", "there is no snapshot")
+        return SnapshotState("", "none", "there is no snapshot")
     agent, repo = snapshot.agent, scope.repo
     seen = taken.get(agent, {})
     ours, base = agent_memory(repo, tip, agent), _last(repo, seen)
@@ -335,7 +337,9 @@ def _judge(
         known=bool(seen) and record_commit(repo, clean) in seen,
         changes=_merged(agent, base, ours, clean.files) != ours,
     )
-    return Standing(agent, found, reason, clean, source, trusted, screened.refusals + personal_refusals)
+    return SnapshotState(
+        agent, found, reason, clean, source, trusted, screened.refusals + personal_refusals
+    )
 
 
 def _merged(

@@ -29,7 +29,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar, get_args
 
-from gitmem.core.change import TYPES, Change, Edited, Op, Origin
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Op
 from gitmem.core.claim import normal_form, parse_body
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
@@ -443,7 +443,7 @@ def _change(value: Any) -> Change:
         reason=_text(value, "reason"),
         confidence=float(confidence),
         asked=asked,
-        origin=Origin(
+        origin=ChangeOrigin(
             _text(origin, "session"),
             _text(origin, "first"),
             _text(origin, "last"),

@@ -29,7 +29,7 @@ from gitmem.ledger.land import Tip, Write, Written, land, read_tip
 from gitmem.ledger.layout import (
     ASIDE,
     Displaced,
-    Record,
+    LayoutRecord,
     blob_name,
     displaced_files,
     is_laid_out,
@@ -47,7 +47,7 @@ from gitmem.ledger.save_plan import (
     VANISHED,
     VERSIONS,
     Plan,
-    Request,
+    SaveRequest,
     Scan,
     describe,
     in_part,
@@ -134,7 +134,7 @@ def _not_regular(mode: int) -> str:
     return "cannot be read" if stat.S_ISREG(mode) else "is no regular file"
 
 
-def look(request: Request) -> Saved:
+def look(request: SaveRequest) -> Saved:
     """What a save would do, without writing anything."""
     live = request.live
     seen = scan(live)
@@ -146,7 +146,7 @@ def look(request: Request) -> Saved:
     return Saved(live, plan, problems=seen.problems)
 
 
-def save(request: Request) -> Saved:
+def save(request: SaveRequest) -> Saved:
     """Brings a live directory and its ref together: commits what changed there, lays out what is new here.
 
     Raises:
@@ -170,7 +170,7 @@ def save(request: Request) -> Saved:
         return replace(done, written=tuple(written), laid_out=tuple(dict.fromkeys(laid_out)), lost=lost)
 
 
-def _round(request: Request) -> tuple[Saved, bool]:
+def _round(request: SaveRequest) -> tuple[Saved, bool]:
     """One look, commit and layout; whether nobody wrote in between."""
     live = request.live
     repo = live.scope.repo
@@ -228,7 +228,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         # What stands there is the base of the next edit, not what the ref made of it.
         with repo.together():
             shown = {name: repo.add_blob(data) for name, data in planned.taken.items() if is_laid_out(name)}
-        kept = Record(
+        kept = LayoutRecord(
             str(live.path), tip, shown, pinned=pinned, code_head=request.code_head, home=live.home
         )
         _settle(live, read, request.now)
@@ -250,7 +250,7 @@ def _round(request: Request) -> tuple[Saved, bool]:
         read_before = dict.fromkeys([oid, *older.get(name, "").split()])
         older[name] = " ".join(list(read_before)[:VERSIONS])
     unread = {*record.afresh} & seen.problems.keys() if record else set()
-    fresh = Record(
+    fresh = LayoutRecord(
         str(live.path),
         tip,
         oids,
@@ -400,7 +400,7 @@ def check_out(live: LiveDirectory, then: str, pinned: str, now: float) -> tuple[
         listed = list_files(repo, repo.commit(then).tree, live.agent, frozenset({ARCHIVE}))
         inside = {path.removeprefix(f"{live.agent}/"): oid for path, oid in listed.items()}
         oids = {name: oid for name, oid in inside.items() if is_laid_out(name)}
-        record = Record(
+        record = LayoutRecord(
             str(live.path), then, oids, before=stood, laid_out=now, pinned=pinned, home=live.home
         )
         # Written first: who dies in between leaves a directory whose next save holds on to what it finds.
@@ -495,7 +495,7 @@ def _looks_cut(repo: Repository, data: bytes, known: str | None) -> bool:
     return sum(line not in here for line in lines) > max(VANISHED, len(lines) // 10)
 
 
-def moved_record(live: LiveDirectory) -> tuple[str, Record] | None:
+def moved_record(live: LiveDirectory) -> tuple[str, LayoutRecord] | None:
     """Finds the record of a directory that moved here with its work tree, and the key it is filed under.
 
     It is the one record for the same agent and memory whose directory is gone, and most of its files must

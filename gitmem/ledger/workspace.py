@@ -81,7 +81,7 @@ class Head(NamedTuple):
     problems: tuple[str, ...] | None = None
 
 
-class Kept(NamedTuple):
+class CatalogEntry(NamedTuple):
     """One memory of a folder; there may be very many.
 
     Attributes:
@@ -117,7 +117,7 @@ class MemoryCatalog(Protocol):
 
     def folders(
         self, repo: Repository, tree: str, under: str, *, checked: bool = False
-    ) -> dict[str, list[Kept]]:
+    ) -> dict[str, list[CatalogEntry]]:
         """The memories in each folder right below a tree, `under` put in front of their paths."""
 
     def times(

@@ -39,7 +39,7 @@ TEMPLATES = (
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedResource:
     """One resource of a list."""
 
     uri: str
@@ -48,18 +48,18 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Page:
+class ListPage:
     """A part of a list.
 
     Attributes:
         after: cursor of the next part; None at the end.
     """
 
-    listed: tuple[Listed, ...]
+    listed: tuple[ListedResource, ...]
     after: str | None
 
 
-def page(call: Call, cursor: str | None) -> Page:
+def page(call: Call, cursor: str | None) -> ListPage:
     """Lists indexes and hot memories by address.
 
     Args:
@@ -67,14 +67,14 @@ def page(call: Call, cursor: str | None) -> Page:
             shifts nothing.
     """
     start = _order(cursor) if cursor is not None else ("", "", "")
-    found: list[Listed] = []
+    found: list[ListedResource] = []
     for key, one in _all(call):
         if key <= start:
             continue
         if len(found) == PAGE:
-            return Page(tuple(found), found[-1].uri)
+            return ListPage(tuple(found), found[-1].uri)
         found.append(one)
-    return Page(tuple(found), None)
+    return ListPage(tuple(found), None)
 
 
 def read(call: Call, uri: str) -> str:
@@ -110,7 +110,7 @@ def read(call: Call, uri: str) -> str:
     return fence_for_model(capped(text, SHOWN_LINES, SHOWN_BYTES), source=source)
 
 
-def _all(call: Call) -> Iterator[tuple[tuple[str, str, str], Listed]]:
+def _all(call: Call) -> Iterator[tuple[tuple[str, str, str], ListedResource]]:
     for scope in sorted(call.workspace.scopes, key=lambda scope: scope.name):
         try:
             commit = memory_commit(scope.repo, scope.ref)
@@ -121,17 +121,19 @@ def _all(call: Call) -> Iterator[tuple[tuple[str, str, str], Listed]]:
             continue
 
 
-def _of_scope(call: Call, scope: Scope, commit: str) -> Iterator[tuple[tuple[str, str, str], Listed]]:
+def _of_scope(
+    call: Call, scope: Scope, commit: str
+) -> Iterator[tuple[tuple[str, str, str], ListedResource]]:
     repo, tree = scope.repo, scope.repo.commit(commit).tree
     hides = _hidden(call, scope)
     for agent, some in sorted(memories(scope, commit, archived=False, missed={}).items()):
         if not is_agent_folder(agent):
             continue
-        rows: dict[str, Listed] = {}
+        rows: dict[str, ListedResource] = {}
         entry = repo.entry(tree, f"{agent}/{INDEX}")
         if entry is not None and entry.mode in (BLOB, EXECUTABLE):
             about = f"Index of {scope.name} memory of {agent}: one line each."
-            rows[""] = Listed(_uri(scope.name, agent, INDEX), f"{scope.name}/{agent} index", about)
+            rows[""] = ListedResource(_uri(scope.name, agent, INDEX), f"{scope.name}/{agent} index", about)
         mine = [kept.blob for kept in some] if scope.name == "project" else []
         left_out = unproved(call.workspace, mine)
         for kept in some:
@@ -143,7 +145,7 @@ def _of_scope(call: Call, scope: Scope, commit: str) -> Iterator[tuple[tuple[str
             if kept.blob in hides:
                 name, about = "", ""
             name = name or kept.file.removesuffix(".md")
-            rows[kept.file] = Listed(
+            rows[kept.file] = ListedResource(
                 _uri(scope.name, agent, kept.file), one_line(name, 100), one_line(about, 300)
             )
         for file in sorted(rows):

@@ -15,7 +15,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from gitmem.core.change import TYPES, Change, Edited, MemoryType, Origin
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, MemoryType
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import Memory, parse
@@ -26,7 +26,7 @@ from gitmem.core.trailers import one_line
 from gitmem.flows import blame as blaming
 from gitmem.flows import code_commits, last_recalls
 from gitmem.flows import show as showing
-from gitmem.flows.agent_writes import ASKED, Outcome, carry_out, may_write, remembered
+from gitmem.flows.agent_writes import ASKED, WriteOutcome, carry_out, may_write, remembered
 from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.exit import credentials
@@ -38,7 +38,7 @@ from gitmem.ledger.apply import Placed
 from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
 from gitmem.ledger.log import learned
-from gitmem.ledger.lookup import Ambiguous, Found, find
+from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.signatures import requires
 from gitmem.ledger.taint import holds_secret, read_tainted, told
 from gitmem.ledger.workspace import MAIN, SCOPES
@@ -312,7 +312,7 @@ def blame(
     return answer(fence_for_model(told, source="git mem blame"), {"about": ABOUT, "claims": claims})
 
 
-def _blamed(line: blaming.Line) -> Iterator[str]:
+def _blamed(line: blaming.BlameLine) -> Iterator[str]:
     place = f"{line.scope.name}/{line.agent}/{file_address(line.file)}"
     yield f"{on_one_line(place, 100)}: {on_one_line(line.blamed.text, CLAIM_CHARS)}"
     for origin in line.blamed.origins:
@@ -325,7 +325,7 @@ def _blamed(line: blaming.Line) -> Iterator[str]:
         yield f"    disputed with {', '.join(line.blamed.against)}"
 
 
-def _sound(call: Call, lines: Sequence[blaming.Line], at: str) -> Iterator[blaming.Line]:
+def _sound(call: Call, lines: Sequence[blaming.BlameLine], at: str) -> Iterator[blaming.BlameLine]:
     """The claims of shared memory that hold no secret, and all of one's own."""
     if not (read_tainted(call.workspace.scope("project").state).blobs or requires(call.workspace)):
         yield from lines
@@ -339,7 +339,7 @@ def _sound(call: Call, lines: Sequence[blaming.Line], at: str) -> Iterator[blami
             yield line
 
 
-def _claims_shown(call: Call, line: blaming.Line, path: str, at: str) -> frozenset[str]:
+def _claims_shown(call: Call, line: blaming.BlameLine, path: str, at: str) -> frozenset[str]:
     from gitmem.ledger.moments import resolve_at
 
     repo, now = line.scope.repo, call.edges.now
@@ -466,7 +466,7 @@ def _taken_out(
         reason=reason or ASKED,
         confidence=1.0,
         asked=False,
-        origin=Origin(session=call.session),
+        origin=ChangeOrigin(session=call.session),
         agent=agent,
         file=file,
         edited=edited,
@@ -474,17 +474,17 @@ def _taken_out(
 
 
 def _forgotten(
-    call: Call, what: Found | Holding, place: dict[str, object], verb: str, otherwise: str
+    call: Call, what: FoundMemory | Holding, place: dict[str, object], verb: str, otherwise: str
 ) -> CallToolResult:
     written = forget_anywhere(call.workspace, call.edges, what, call.told)
-    whole = isinstance(what, Found) or what.whole
+    whole = isinstance(what, FoundMemory) or what.whole
     left = left_behind(call.workspace, what) if written and whole else ()
     warnings = [
         f"agents still read {path}: it holds what memory does not. The person keeps what they need of it, "
         "and deletes it."
         for path in left
     ]
-    return _told(place, Outcome(written, warnings=tuple(warnings)), verb, otherwise)
+    return _told(place, WriteOutcome(written, warnings=tuple(warnings)), verb, otherwise)
 
 
 def _holding(call: Call, claim: str, scope: str, agent: str) -> Holding:
@@ -519,7 +519,7 @@ def _file_of(written: Written | None) -> str:
 
 
 def _told(
-    place: Mapping[str, object], done: Outcome, verb: str = "", otherwise: str = ""
+    place: Mapping[str, object], done: WriteOutcome, verb: str = "", otherwise: str = ""
 ) -> CallToolResult:
     where = plain_place(f"{place['scope']}/{place['agent']}/{place['file'] or place['name']}")
     parts: dict[str, object] = {

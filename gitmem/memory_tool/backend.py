@@ -13,7 +13,7 @@ from threading import Lock
 
 from gitmem.core import index, tombstone
 from gitmem.core.account import references
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.memory import Memory, parse
@@ -31,7 +31,7 @@ from gitmem.ledger.paging import page
 from gitmem.ledger.suggestions import propose, suggest
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 from gitmem.memory_tool import commands
-from gitmem.memory_tool.commands import ROOT, Changed, Folder, Refused, is_index
+from gitmem.memory_tool.commands import ROOT, CommandError, CommandResult, Folder, is_index
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
 from gitmem.rules.secrets import find_secrets, redact
@@ -53,7 +53,7 @@ class Backend:
     """One agent's memory in one scope, for one model.
 
     No work tree and no live directory is touched: the next `git mem save` or session lays out what is
-    written here. Each command returns what the model is told, and raises `Refused` with a text for it.
+    written here. Each command returns what the model is told, and raises `CommandError` with a text for it.
 
     Attributes:
         edges: gives the world of this moment.
@@ -136,13 +136,13 @@ class Backend:
         try:
             with self._turn:
                 return shown(run())
-        except Refused as refused:
-            raise Refused(shown(str(refused))) from refused.__cause__
+        except CommandError as refused:
+            raise CommandError(shown(str(refused))) from refused.__cause__
         except (GitmemError, OSError) as error:
             # The repository, and not the model, is at fault.
             of_files = error.strerror if isinstance(error, OSError) else None
             message = error.message if isinstance(error, GitmemError) else of_files or type(error).__name__
-            raise Refused(
+            raise CommandError(
                 "The memory cannot be used at the moment, and nothing was changed: "
                 + on_line(message, MESSAGE_CHARS)
             ) from error
@@ -164,7 +164,7 @@ class Backend:
         tip = memory_commit(repo, self.scope.ref)
         return Folder(repo, repo.commit(tip).tree if tip else None, self.agent)
 
-    def _change(self, plan: Callable[[Folder], Changed]) -> str:
+    def _change(self, plan: Callable[[Folder], CommandResult]) -> str:
         def run() -> str:
             if not self._is_shared:
                 with suppress(_Doubtful):
@@ -173,9 +173,9 @@ class Backend:
 
         return self._guarded(run)
 
-    def _commit(self, plan: Callable[[Folder], Changed]) -> str:
+    def _commit(self, plan: Callable[[Folder], CommandResult]) -> str:
         scope, allow, told = self.scope, self.workspace.allowed, self._told
-        made: list[Changed] = []
+        made: list[CommandResult] = []
 
         def write(tip: Tip) -> Write:
             folder = Folder(scope.repo, tip.tree, self.agent)
@@ -185,7 +185,7 @@ class Backend:
         land(scope, write, self.workspace.author(self.edges().now), _paged, self.agent)
         return made[0].answer
 
-    def _suggest(self, plan: Callable[[Folder], Changed]) -> str:
+    def _suggest(self, plan: Callable[[Folder], CommandResult]) -> str:
         folder, allow, told, edges = (
             self._folder(),
             self.workspace.allowed,
@@ -195,7 +195,7 @@ class Backend:
         changed = plan(folder)
         file = _single_memory(changed)
         if file is None:
-            raise Refused(
+            raise CommandError(
                 f"{changed.path} was not changed: this memory is shared by a team and is changed through "
                 "review. What can be suggested is to create, edit or delete one memory file, "
                 f"{ROOT}/<name>.md."
@@ -211,7 +211,7 @@ class Backend:
             change = nameless(change, [one.rule for one in doubts], allow)
         stones = tombstone.parse(decode(folder.read(tombstone.FILE) or b""))
         if any(tombstone.matches(stones, key) for key in claim_keys(change)):
-            raise Refused(f"{changed.path} was not suggested: a person rejected this before.")
+            raise CommandError(f"{changed.path} was not suggested: a person rejected this before.")
         one = suggest(change, self.scope_name, iso(edges.now), self.engine)
         propose(self.workspace, [one], self.workspace.author(edges.now), told)
         why = "this memory is shared by a team" if self._is_shared else "it may hold a secret"
@@ -221,8 +221,8 @@ class Backend:
         )
 
 
-def _wrong(name: str, what: str) -> Refused:
-    return Refused(f"Invalid `{name}` parameter: it should be {what}.")
+def _wrong(name: str, what: str) -> CommandError:
+    return CommandError(f"Invalid `{name}` parameter: it should be {what}.")
 
 
 def _text(name: str, value: object) -> str:
@@ -255,13 +255,13 @@ class _Doubtful(CheckFailed):
     """What a command would write may hold a secret: a person decides."""
 
 
-def _unsafe(path: str, why: str) -> Refused:
-    return Refused(
+def _unsafe(path: str, why: str) -> CommandError:
+    return CommandError(
         f"{path} was not written: it {why}. Leave the secret out, and say where it is kept instead."
     )
 
 
-def _check(folder: Folder, changed: Changed, allow: frozenset[str]) -> tuple[Finding, ...]:
+def _check(folder: Folder, changed: CommandResult, allow: frozenset[str]) -> tuple[Finding, ...]:
     """Refuses what may not be stored; returns what may be a secret in the rest."""
     written = {at: data for at, data in changed.files.items() if data is not None}
     before = {
@@ -270,7 +270,7 @@ def _check(folder: Folder, changed: Changed, allow: frozenset[str]) -> tuple[Fin
     for at, data in written.items():
         limit = OTHER_BYTES if is_index(at) else MEMORY_BYTES
         if len(data) > limit and len(data) > len(before.get(at, b"")):
-            raise Refused(
+            raise CommandError(
                 f"{changed.path} was not written: it would have {len(data):,} bytes, and {limit:,} are the "
                 "most. Split it into several files, or keep what matters."
             )
@@ -289,7 +289,7 @@ def _check(folder: Folder, changed: Changed, allow: frozenset[str]) -> tuple[Fin
         raise _unsafe(redact(parts, find_secrets(parts)).replace("\n", "/"), why) from error
 
 
-def _refuse_forgotten(folder: Folder, changed: Changed, written: Mapping[str, bytes]) -> None:
+def _refuse_forgotten(folder: Folder, changed: CommandResult, written: Mapping[str, bytes]) -> None:
     stones = tombstone.parse(decode(folder.read(tombstone.FILE) or b""))
     if not stones:
         return
@@ -298,13 +298,13 @@ def _refuse_forgotten(folder: Folder, changed: Changed, written: Mapping[str, by
     for at, data in written.items():
         for claim in parse(at, data).claims:
             if claim.key not in known and is_buried(claim.key):
-                raise Refused(
+                raise CommandError(
                     f"{changed.path} was not written: the person asked for this to be forgotten, and only "
                     f"they can bring it back: {one_line(claim.text, _SHOWN)}"
                 )
 
 
-def _suggested(agent: str, file: str, changed: Changed, session: str) -> Change:
+def _suggested(agent: str, file: str, changed: CommandResult, session: str) -> Change:
     before, after = changed.before.get(file), changed.files[file]
     memory = parse(file, after if after is not None else before or b"")
     return Change(
@@ -317,7 +317,7 @@ def _suggested(agent: str, file: str, changed: Changed, session: str) -> Change:
         reason=_REASON,
         confidence=1.0,
         asked=False,
-        origin=Origin(session=session),
+        origin=ChangeOrigin(session=session),
         agent=agent,
         file=file if before is not None else "",
         edited=Edited(before, after) if before is not None and after is not None else None,
@@ -327,7 +327,7 @@ def _suggested(agent: str, file: str, changed: Changed, session: str) -> Change:
 # the commit
 
 
-def _write(folder: Folder, changed: Changed, told: Provenance, allow: frozenset[str]) -> Write:
+def _write(folder: Folder, changed: CommandResult, told: Provenance, allow: frozenset[str]) -> Write:
     """The commit that a command makes; op and claims of `told` are filled in."""
     files = dict(changed.files)
     if doubts := _check(folder, changed, allow):
@@ -343,7 +343,7 @@ def _write(folder: Folder, changed: Changed, told: Provenance, allow: frozenset[
     return Write(edits, _subject(changed), replace(told, op=changed.op, claims=claims), body)
 
 
-def _index_edit(folder: Folder, changed: Changed) -> dict[str, bytes | None]:
+def _index_edit(folder: Folder, changed: CommandResult) -> dict[str, bytes | None]:
     """The index in line with the memories that a command wrote, moved or deleted.
 
     What was moved or deleted by its name goes from the index with what is said there of it alone.
@@ -362,7 +362,7 @@ def _index_edit(folder: Folder, changed: Changed) -> dict[str, bytes | None]:
     return {} if line == text else {index.INDEX: encode(line)}
 
 
-def _fates(agent: str, changed: Changed) -> tuple[Fate, ...]:
+def _fates(agent: str, changed: CommandResult) -> tuple[Fate, ...]:
     """What became of the claims of memories that were edited, renamed or deleted."""
     home = {old: new for new, old in changed.moved.items()}
     found: list[Fate] = []
@@ -387,7 +387,7 @@ def _fates(agent: str, changed: Changed) -> tuple[Fate, ...]:
     return tuple(found)
 
 
-def _single_memory(changed: Changed) -> str | None:
+def _single_memory(changed: CommandResult) -> str | None:
     """The one memory file that a command is about; None where it is about more, or something else."""
     at = next(iter(changed.files), "")
     return at if len(changed.files) == 1 and is_memory_file(at) else None
@@ -399,7 +399,7 @@ def _described(memory: Memory) -> str:
     return memory.description or one_line(next(iter(claims), ""), _SHOWN)
 
 
-def _subject(changed: Changed) -> str:
+def _subject(changed: CommandResult) -> str:
     named = changed.path.removeprefix(f"{ROOT}/")
     verb = _VERBS.get(changed.command, "Update")
     if changed.to:
@@ -413,5 +413,5 @@ def _subject(changed: Changed) -> str:
     return f"{verb} {memory.name}: {told}" if told else f"{verb} {memory.name}"
 
 
-def _command(changed: Changed) -> str:
+def _command(changed: CommandResult) -> str:
     return f"{changed.command} {changed.path}" + (f" to {changed.to}" if changed.to else "")

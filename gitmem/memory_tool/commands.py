@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from gitmem.core.names import ARCHIVE, INDEX, archive_path, hot_file, is_memory_file
 from gitmem.core.trailers import Op
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 from gitmem.git.trees import list_files, subtree
 from gitmem.rules.paths import check_path, colliding
 from gitmem.rules.redaction import restored
@@ -26,17 +26,17 @@ _WIDTH = len(str(MOST_LINES))
 _AROUND = 2
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """A command that is not carried out; its text is for the model."""
 
 
-def _missing(path: str) -> Refused:
-    return Refused(f"The path {path} does not exist. Please provide a valid path.")
+def _missing(path: str) -> CommandError:
+    return CommandError(f"The path {path} does not exist. Please provide a valid path.")
 
 
-def _escapes(path: str) -> Refused:
+def _escapes(path: str) -> CommandError:
     """Also for a link in the tree, wherever it leads."""
-    return Refused(f"Path {path} would escape {ROOT} directory")
+    return CommandError(f"Path {path} would escape {ROOT} directory")
 
 
 # paths
@@ -51,7 +51,7 @@ def locate(path: str) -> str:
         Refused: it is not under `/memories`, leads out of it, or is no name that a tree may hold.
     """
     if path != ROOT and not path.startswith(f"{ROOT}/"):
-        raise Refused(f"Path must start with {ROOT}, got: {path}")
+        raise CommandError(f"Path must start with {ROOT}, got: {path}")
     parts: list[str] = []
     for part in path[len(ROOT) :].split("/"):
         if part == "..":
@@ -65,7 +65,7 @@ def locate(path: str) -> str:
     if reason is not None and "percent" in reason:
         raise _escapes(path)
     if reason is not None:
-        raise Refused(f"Path {path} cannot be used: {reason}")
+        raise CommandError(f"Path {path} cannot be used: {reason}")
     return inner
 
 
@@ -95,9 +95,9 @@ def _taken(inner: str) -> str:
 
 def _check_writable(inner: str, path: str) -> None:
     if _is_hidden(inner):
-        raise Refused(f"Path {path} cannot be written: names that start with a dot are hidden")
+        raise CommandError(f"Path {path} cannot be written: names that start with a dot are hidden")
     if what := _taken(inner):
-        raise Refused(f"Path {path} is reserved: {what}")
+        raise CommandError(f"Path {path} is reserved: {what}")
 
 
 # the folder
@@ -121,14 +121,14 @@ class Folder:
         """Object name of the folder; None where there is none."""
         return subtree(self.repo, self.tree, self.agent) if self.tree else None
 
-    def entry(self, inner: str, path: str) -> Entry | None:
+    def entry(self, inner: str, path: str) -> TreeEntry | None:
         """What stands at a path, hidden or not.
 
         Raises:
             Refused: a link stands there, or on the way.
         """
         parts = inner.split("/")
-        found: Entry | None = None
+        found: TreeEntry | None = None
         for count in range(1, len(parts) + 1):
             found = self.repo.entry(self.oid, "/".join(parts[:count])) if self.oid else None
             if found is None:
@@ -218,7 +218,7 @@ def file_view(path: str, data: bytes, span: tuple[int, int] | None) -> str:
     """
     lines = _text_of(data, path).split("\n")
     if len(lines) > MOST_LINES:
-        raise Refused(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
+        raise CommandError(f"File {path} exceeds maximum line limit of {MOST_LINES:,} lines.")
     start = 0
     if span is not None:
         start = max(1, span[0]) - 1
@@ -263,7 +263,7 @@ def _numbered(lines: list[str], first: int) -> str:
 
 
 @dataclass(frozen=True)
-class Changed:
+class CommandResult:
     """What a command comes to.
 
     Attributes:
@@ -287,7 +287,7 @@ class Changed:
     to: str = ""
 
 
-def create(folder: Folder, path: str, text: str) -> Changed:
+def create(folder: Folder, path: str, text: str) -> CommandResult:
     """A new file.
 
     Raises:
@@ -296,10 +296,10 @@ def create(folder: Folder, path: str, text: str) -> Changed:
     inner = locate(path)
     data = _encoded("file_text", text)
     _check_free(folder, inner, path, f"File {path} already exists")
-    return Changed("add", "create", path, {inner: data}, {}, f"File created successfully at: {path}")
+    return CommandResult("add", "create", path, {inner: data}, {}, f"File created successfully at: {path}")
 
 
-def str_replace(folder: Folder, path: str, old: str, new: str) -> Changed:
+def str_replace(folder: Folder, path: str, old: str, new: str) -> CommandResult:
     """One replacement in a file.
 
     Raises:
@@ -311,10 +311,12 @@ def str_replace(folder: Folder, path: str, old: str, new: str) -> Changed:
         old, new = meant, restored(new, old)
     count = content.count(old) if old else 0
     if count == 0:
-        raise Refused(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
+        raise CommandError(
+            f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}."
+        )
     if count > 1:
         lines = ", ".join(map(str, _lines_of(content, old)))
-        raise Refused(
+        raise CommandError(
             f"No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. "
             "Please ensure it is unique"
         )
@@ -330,7 +332,7 @@ def str_replace(folder: Folder, path: str, old: str, new: str) -> Changed:
     return _edited("str_replace", path, at, content, result, answer)
 
 
-def insert(folder: Folder, path: str, line: int, text: str) -> Changed:
+def insert(folder: Folder, path: str, line: int, text: str) -> CommandResult:
     """Lines put into a file after a line of it.
 
     Raises:
@@ -343,7 +345,7 @@ def insert(folder: Folder, path: str, line: int, text: str) -> Changed:
     if lines[-1] == "":
         lines.pop()
     if line < 0 or line > len(lines):
-        raise Refused(
+        raise CommandError(
             f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}]."
         )
     lines.insert(line, text.rstrip("\n"))
@@ -352,7 +354,7 @@ def insert(folder: Folder, path: str, line: int, text: str) -> Changed:
     return _edited("insert", path, at, content, result, f"The file {path} has been edited.")
 
 
-def delete(folder: Folder, path: str) -> Changed:
+def delete(folder: Folder, path: str) -> CommandResult:
     """A file, or a folder with all that is in it, taken out.
 
     Raises:
@@ -360,12 +362,14 @@ def delete(folder: Folder, path: str) -> Changed:
     """
     inner = locate(path)
     if not inner:
-        raise Refused(f"Cannot delete the {ROOT} directory itself")
+        raise CommandError(f"Cannot delete the {ROOT} directory itself")
     gone = _all_of(folder, inner, path)
-    return Changed("delete", "delete", path, dict.fromkeys(gone), gone, f"Successfully deleted {path}")
+    return CommandResult(
+        "delete", "delete", path, dict.fromkeys(gone), gone, f"Successfully deleted {path}"
+    )
 
 
-def rename(folder: Folder, old: str, new: str) -> Changed:
+def rename(folder: Folder, old: str, new: str) -> CommandResult:
     """A file, or a folder with all that is in it, under another path.
 
     Raises:
@@ -374,11 +378,11 @@ def rename(folder: Folder, old: str, new: str) -> Changed:
     source, target = locate(old), locate(new)
     exists = f"The destination {new} already exists"
     if not source:
-        raise Refused(f"Cannot rename the {ROOT} directory itself")
+        raise CommandError(f"Cannot rename the {ROOT} directory itself")
     if target.startswith(f"{source}/"):
-        raise Refused(f"Cannot move {old} into itself: {new}")
+        raise CommandError(f"Cannot move {old} into itself: {new}")
     if not target or folder.entry(target, new) is not None or folder.place(target, new) is not None:
-        raise Refused(exists)
+        raise CommandError(exists)
     gone = _all_of(folder, source, old)
     _check_free(folder, target, new, exists)
     file = folder.place(source, old)
@@ -388,20 +392,20 @@ def rename(folder: Folder, old: str, new: str) -> Changed:
     files: dict[str, bytes | None] = dict.fromkeys(gone)
     files |= {place: gone[at] for place, at in moved.items()}
     answer = f"Successfully renamed {old} to {new}"
-    return Changed("update", "rename", old, files, gone, answer, moved, new)
+    return CommandResult("update", "rename", old, files, gone, answer, moved, new)
 
 
-def clear(folder: Folder) -> Changed:
+def clear(folder: Folder) -> CommandResult:
     """All that the tool shows, and what was paged out."""
     gone = {at: data for at in folder.everything() if (data := folder.read(at)) is not None}
-    return Changed("delete", "clear", ROOT, dict.fromkeys(gone), gone, "All memory cleared")
+    return CommandResult("delete", "clear", ROOT, dict.fromkeys(gone), gone, "All memory cleared")
 
 
 def _opened(folder: Folder, path: str) -> tuple[str, str]:
     inner = locate(path)
     at = folder.place(inner, path)
     if at is None and folder.is_folder(inner, path):
-        raise Refused(f"The path {path} is not a file.")
+        raise CommandError(f"The path {path} is not a file.")
     if at is None:
         raise _missing(path)
     return at, _text_of(folder.read(at) or b"", path)
@@ -411,12 +415,12 @@ def _text_of(data: bytes, path: str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused(f"path {path!r} is not valid utf-8") from None
+        raise CommandError(f"path {path!r} is not valid utf-8") from None
 
 
 def _encoded(name: str, text: str) -> bytes:
     """A text as it would be stored; `name` is the parameter."""
-    trouble = Refused(f"`{name}` holds a null character or is not valid Unicode")
+    trouble = CommandError(f"`{name}` holds a null character or is not valid Unicode")
     if "\0" in text:
         raise trouble
     try:
@@ -425,7 +429,7 @@ def _encoded(name: str, text: str) -> bytes:
         raise trouble from None
 
 
-def _edited(command: str, path: str, at: str, content: str, result: str, answer: str) -> Changed:
+def _edited(command: str, path: str, at: str, content: str, result: str, answer: str) -> CommandResult:
     # What was paged out and is spoken of again belongs where the agent sees it.
     home = locate(path)
     files: dict[str, bytes | None] = {home: result.encode()}
@@ -433,7 +437,7 @@ def _edited(command: str, path: str, at: str, content: str, result: str, answer:
     if at != home:
         files[at] = None
         moved = {home: at}
-    return Changed("update", command, path, files, {at: content.encode()}, answer, moved)
+    return CommandResult("update", command, path, files, {at: content.encode()}, answer, moved)
 
 
 def _all_of(folder: Folder, inner: str, path: str) -> dict[str, bytes]:
@@ -446,28 +450,28 @@ def _all_of(folder: Folder, inner: str, path: str) -> dict[str, bytes]:
     found = [at] if at is not None else [*folder.below(inner)] if folder.is_folder(inner, path) else []
     gone = {name: data for name in found if (data := folder.read(name)) is not None}
     if not gone:
-        raise Refused(f"The path {path} does not exist")
+        raise CommandError(f"The path {path} does not exist")
     if any(map(is_index, gone)):
-        raise Refused(f"Path {path} is reserved: the index goes with the files that it lists")
+        raise CommandError(f"Path {path} is reserved: the index goes with the files that it lists")
     return gone
 
 
 def _check_free(folder: Folder, inner: str, path: str, taken: str) -> None:
     """Raises where a new file may not stand, with `taken` where one stands."""
     if not inner:
-        raise Refused(taken)
+        raise CommandError(taken)
     _check_writable(inner, path)
     if folder.place(inner, path) is not None or folder.entry(inner, path) is not None:
-        raise Refused(taken)
+        raise CommandError(taken)
     for parent in list(PurePosixPath(inner).parents)[:-1]:
         if folder.place(parent.as_posix(), path) is not None:
-            raise Refused(f"The path {ROOT}/{parent.as_posix()} is not a directory.")
+            raise CommandError(f"The path {ROOT}/{parent.as_posix()} is not a directory.")
     if not inner.isascii():
         where, _, name = inner.rpartition("/")
         alike = colliding([*folder.names(where), name])
         if alike is not None and name in alike:
             other = alike[0] if alike[1] == name else alike[1]
-            raise Refused(f"Path {path} cannot be used: it reads the same as {other}")
+            raise CommandError(f"Path {path} cannot be used: it reads the same as {other}")
 
 
 def _lines_of(content: str, old: str) -> list[int]:

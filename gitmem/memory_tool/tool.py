@@ -17,7 +17,7 @@ from gitmem.core.names import agent_name
 from gitmem.flows.context import initialised_at
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName
 from gitmem.memory_tool.backend import Backend
-from gitmem.memory_tool.commands import Refused
+from gitmem.memory_tool.commands import CommandError
 
 if TYPE_CHECKING:
     from anthropic.types.beta import BetaCacheControlEphemeralParam
@@ -120,7 +120,7 @@ class GitMemoryTool(BetaAbstractMemoryTool):
         given = [getattr(command, name, None) for name in PARAMETERS[verb]]
         try:
             said: str = getattr(self._backend, verb)(*given)
-        except Refused as refused:
+        except CommandError as refused:
             raise ToolError(str(refused)) from refused.__cause__
         return said
 

@@ -36,7 +36,7 @@ Mark = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Step:
+class ReplayedCommit:
     """One commit of a dream.
 
     Attributes:
@@ -109,7 +109,7 @@ def nothing_said(_agent: str) -> Sequence[Source]:
 
 
 @dataclass(frozen=True)
-class Ground:
+class DreamGround:
     """What is known besides the steps.
 
     Attributes:
@@ -289,7 +289,7 @@ MOST_LINES = 1_000
 """Lines that one change may be made of: ten times as many as a dream is given, so that it can be judged."""
 
 
-def crowd(step: Step) -> tuple[Finding, ...]:
+def crowd(step: ReplayedCommit) -> tuple[Finding, ...]:
     """Says that a change is made of more lines than anyone can judge."""
     sources = dict.fromkeys(fate.source for fate in step.fates if is_log(path_of(fate.source)))
     if len(sources) <= MOST_LINES:
@@ -299,7 +299,7 @@ def crowd(step: Step) -> tuple[Finding, ...]:
     return (_of_line(first, what),)
 
 
-def misheard(step: Step) -> Iterator[Finding]:
+def misheard(step: ReplayedCommit) -> Iterator[Finding]:
     """Finds the accounts of log lines that are not true.
 
     A line stands in a log of the tree; the claims of its agent that it is merged into hold all its facts,
@@ -320,7 +320,7 @@ def misheard(step: Step) -> Iterator[Finding]:
 
 
 def _untrue(
-    step: Step, source: str, line: LogLine, fates: tuple[Fate, ...], there: Mapping[str, Claim]
+    step: ReplayedCommit, source: str, line: LogLine, fates: tuple[Fate, ...], there: Mapping[str, Claim]
 ) -> Iterator[Finding]:
     agent = agent_of(path_of(source))
     merged: list[str] = []
@@ -354,7 +354,7 @@ def _of_line(source: str, what: str) -> Finding:
     return Finding(path_of(source), 1, "account", what, claim=source)
 
 
-def _at(step: Step, rule: str, what: str, target: str, there: Mapping[str, Claim]) -> Finding:
+def _at(step: ReplayedCommit, rule: str, what: str, target: str, there: Mapping[str, Claim]) -> Finding:
     path = path_of(target)
     # It is about what was written, which a person may put right.
     return Finding(path, line_of(step.after, path, there[target]), rule, what, claim=target)

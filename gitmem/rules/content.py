@@ -15,7 +15,7 @@ from gitmem.core.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDE
 from gitmem.core.memory import TYPES
 from gitmem.core.names import INDEX, TOMBSTONES, hot_file, is_archived, is_memory_file, slugify
 from gitmem.core.text import counted
-from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
+from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quoted
 
 _WEDNESDAY = datetime(2026, 11, 18)
 """A Wednesday: only to see which phrases mean one day."""
@@ -30,7 +30,7 @@ Place = tuple[str, str]
 """A path, and what the link there says."""
 
 
-def judge_size(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_size(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds changed files that are larger than a memory may be; what was larger already may stay."""
     for path in sorted(context.changed):
         old = before.files.get(path) if before else None
@@ -41,13 +41,13 @@ def judge_size(before: Side | None, after: Side, context: Context) -> Iterator[F
             yield Finding(path, 1, "limit", what)
 
 
-def judge_trouble(_before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_trouble(_before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Tells what could not be read, and so was not judged."""
     for path, why in after.trouble:
         yield Finding(path, 1, "limit", why)
 
 
-def judge_content(text: Text) -> Iterator[Finding]:
+def judge_content(text: RuleFile) -> Iterator[Finding]:
     """Judges one file by what it is."""
     if len(text.data) > MEMORY_BYTES:
         return
@@ -64,19 +64,19 @@ def judge_content(text: Text) -> Iterator[Finding]:
         yield from _tombstones(text)
 
 
-def _body_line(text: Text) -> int:
+def _body_line(text: RuleFile) -> int:
     """The line on which a memory's body begins."""
     front = text.memory.front
     return 1 + (front.render().count("\n") if front else 0)
 
 
-def _limits(text: Text) -> Iterator[Finding]:
+def _limits(text: RuleFile) -> Iterator[Finding]:
     if _body_line(text) > FRONTMATTER_LINES + 1:
         what = f"frontmatter ends behind line {FRONTMATTER_LINES}, where agents stop to look for its end"
         yield Finding(text.path, _body_line(text) - 1, "limit", what, "notice")
 
 
-def _frontmatter(text: Text) -> Iterator[Finding]:
+def _frontmatter(text: RuleFile) -> Iterator[Finding]:
     front = text.memory.front
     if front is None:
         what = "has no frontmatter: begin it with --- and name, description and type, then ---"
@@ -104,7 +104,7 @@ def _frontmatter(text: Text) -> Iterator[Finding]:
         yield Finding(text.path, _key_line(text, "type"), "scope", what)
 
 
-def _key_line(text: Text, key: str) -> int:
+def _key_line(text: RuleFile, key: str) -> int:
     """The last line on which a key of the frontmatter stands, else the first line."""
     found, line = 1, 2
     for field in text.memory.front.fields if text.memory.front else ():
@@ -114,7 +114,7 @@ def _key_line(text: Text, key: str) -> int:
     return found
 
 
-def _dates(text: Text) -> Iterator[Finding]:
+def _dates(text: RuleFile) -> Iterator[Finding]:
     memory = text.memory
     start, here = _body_line(text), _key_line(text, "description")
     described = [(here, phrase) for phrase in relative_dates(memory.description, _WEDNESDAY)]
@@ -131,7 +131,7 @@ def _dates(text: Text) -> Iterator[Finding]:
             yield Finding(text.path, line, "date", f"“{words}” may be a relative date", "notice")
 
 
-def _disputes(text: Text) -> Iterator[Finding]:
+def _disputes(text: RuleFile) -> Iterator[Finding]:
     line = _body_line(text)
     for claim in text.memory.parsed.claims:
         line += claim.lead.count("\n")
@@ -141,7 +141,7 @@ def _disputes(text: Text) -> Iterator[Finding]:
         line += claim.text.count("\n")
 
 
-def _index(text: Text) -> Iterator[Finding]:
+def _index(text: RuleFile) -> Iterator[Finding]:
     lines = text.text.count("\n") + (not text.text.endswith("\n"))
     if lines > INDEX_LINES or len(text.data) > INDEX_BYTES:
         what = f"is over {INDEX_LINES} lines or {INDEX_BYTES:,} bytes: agents are not shown all of it"
@@ -155,7 +155,7 @@ def _index(text: Text) -> Iterator[Finding]:
         line += (unit.text + unit.gap).count("\n")
 
 
-def _log(text: Text) -> Iterator[Finding]:
+def _log(text: RuleFile) -> Iterator[Finding]:
     """Finds lines of one log that are not for the team."""
     for number, line in enumerate(split(text.text), 1):
         told = read_line(line, SOME_DAY)
@@ -164,7 +164,7 @@ def _log(text: Text) -> Iterator[Finding]:
             yield Finding(text.path, number, "scope", f"{what}: {quoted(told.text)}")
 
 
-def judge_logs(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_logs(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds lines of logs that are removed or changed; to archive a log is neither."""
     if before is None:
         return
@@ -184,18 +184,18 @@ def judge_logs(before: Side | None, after: Side, _context: Context) -> Iterator[
                 yield Finding(text.path, number, "log", what)
 
 
-def _logs(side: Side, folder: str) -> Iterator[Text]:
+def _logs(side: Side, folder: str) -> Iterator[RuleFile]:
     for name in sorted(side.folders.get(folder, {})):
         text = side.texts.get(f"{folder}/{name}")
         if text is not None and text.kind == "log":
             yield text
 
 
-def _day(text: Text) -> str:
+def _day(text: RuleFile) -> str:
     return text.name.rpartition("/")[2]
 
 
-def judge_links(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_links(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds links and index lines that lead nowhere since the request, and memories that no index names.
 
     A link that a request wrote is an error; one that it left behind, by taking its target away, a notice.
@@ -216,7 +216,7 @@ def judge_links(before: Side | None, after: Side, context: Context) -> Iterator[
             yield Finding(path, 1, "index", what, "notice")
 
 
-def judge_lines(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds lines of indexes that are in dispute since the request, as claims of memories may be."""
     for folder in sorted(after.folders):
         path = f"{folder}/{INDEX}"
@@ -231,7 +231,7 @@ def judge_lines(before: Side | None, after: Side, context: Context) -> Iterator[
                 yield Finding(path, line, "dispute", what)
 
 
-def judge_names(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_names(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds memories of one agent that have the same name since the request."""
     for folder in sorted(after.folders):
         known = _named(before, folder) if before else {}
@@ -278,7 +278,7 @@ def _dangling(side: Side | None, folder: str) -> dict[Place, int]:
     return found
 
 
-def _links(text: Text) -> Iterator[tuple[str, int]]:
+def _links(text: RuleFile) -> Iterator[tuple[str, int]]:
     """Links of a file outside of code; `[[tool.mypy]]` and `[[1, 2]]` are no names of memories."""
     if "[[" not in text.text:
         return
@@ -289,7 +289,7 @@ def _links(text: Text) -> Iterator[tuple[str, int]]:
             yield match[1], shown.count("\n", 0, match.start()) + 1
 
 
-def _entries(text: Text) -> Iterator[tuple[str, int]]:
+def _entries(text: RuleFile) -> Iterator[tuple[str, int]]:
     line = 1
     for unit in index.parse(text.text):
         if unit.target:
@@ -316,7 +316,7 @@ def _unlisted(side: Side | None, folder: str) -> frozenset[str]:
     return frozenset(text.path for text in hot if text.name not in listed)
 
 
-def _name_line(text: Text) -> int:
+def _name_line(text: RuleFile) -> int:
     line = 2
     for field in text.memory.front.fields if text.memory.front else ():
         if field.key == "name":
@@ -325,7 +325,7 @@ def _name_line(text: Text) -> int:
     return 1
 
 
-def judge_tombstones(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_tombstones(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds what is marked as forgotten: hashes say nothing to a reviewer, and a merge deletes by them.
 
     Who forgets a claim deletes it, too. One that stands on would go with the next merge, in a commit that
@@ -359,7 +359,7 @@ def _still_told(after: Side, folder: str, buried: Callable[[str], bool]) -> Iter
                 yield Finding(log.path, number, "tombstone", what)
 
 
-def _tombstones(text: Text) -> Iterator[Finding]:
+def _tombstones(text: RuleFile) -> Iterator[Finding]:
     """Finds lines that are no tombstone: whatever stands there comes along, and nobody reads hashes."""
     for number, line in enumerate(text.text.split("\n"), 1):
         if line.strip() and not tombstone.fits(line):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gitmem.rules.rule import Context, Finding, Level, Side, Text, quoted
+from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quoted
 from gitmem.rules.secrets import (
     Secret,
     named_after,
@@ -56,7 +56,7 @@ class _Piece:
         return self.numbers[line - 1] if line <= len(self.numbers) else self.line + line - 1
 
 
-def judge_secrets(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_secrets(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds credentials in files, paths, messages and names of people.
 
     Raises:
@@ -150,7 +150,7 @@ def _finding(piece: _Piece, secret: Secret) -> Finding:
     return Finding(piece.path, line, "secret", what, level, fingerprints=prints, commit=piece.commit)
 
 
-def _of_trees(after: Side, context: Context) -> Iterator[_Piece]:
+def _of_trees(after: Side, context: RuleContext) -> Iterator[_Piece]:
     """What is new in the files that changed."""
     changed = [after.texts[path] for path in sorted(context.changed & after.texts.keys())]
     former = {text.path: _units(was) for text in changed if (was := context.former.get(text.path))}
@@ -168,7 +168,7 @@ def _of_trees(after: Side, context: Context) -> Iterator[_Piece]:
 
 
 def _pieces(
-    text: Text, fresh: Sequence[tuple[str, int]], commit: str, known: frozenset[str] = frozenset()
+    text: RuleFile, fresh: Sequence[tuple[str, int]], commit: str, known: frozenset[str] = frozenset()
 ) -> Iterator[_Piece]:
     """Units of one file as they are scanned: each by itself, then together."""
     for unit, line in fresh:
@@ -181,7 +181,7 @@ def _pieces(
         yield _Piece(text.path, whole, 1, numbers, commit, known, joined=True)
 
 
-def _of_paths(before: Side | None, after: Side, context: Context) -> Iterator[_Piece]:
+def _of_paths(before: Side | None, after: Side, context: RuleContext) -> Iterator[_Piece]:
     """Names of files that were not there, and the name under which all of it comes."""
     fresh = {path: "" for path in context.changed if not (before and path in before.files)}
     for revision in context.revisions:
@@ -203,7 +203,7 @@ def _readings(path: str) -> tuple[str, ...]:
     return (plain,) if words == plain else (plain, words)
 
 
-def _of_history(after: Side, context: Context) -> Iterator[_Piece]:
+def _of_history(after: Side, context: RuleContext) -> Iterator[_Piece]:
     """What each commit brought and the end does not show: contents, its message, the names of people."""
     ends = [after.texts[path] for path in context.changed & after.texts.keys()]
     seen = {(text.path, unit) for text in ends for unit, _ in _parts(text)}
@@ -232,16 +232,16 @@ def _of_history(after: Side, context: Context) -> Iterator[_Piece]:
                 yield _Piece(text.path, "\n".join(unit for unit, _ in fresh), 1, numbers, revision.oid)
 
 
-def _parts(text: Text) -> Iterator[tuple[str, int]]:
+def _parts(text: RuleFile) -> Iterator[tuple[str, int]]:
     """The units of a memory; lines of any other file."""
     return _units(text) if text.kind == "memory" else _lines(text)
 
 
-def _lines(text: Text) -> Iterator[tuple[str, int]]:
+def _lines(text: RuleFile) -> Iterator[tuple[str, int]]:
     return ((line, number) for number, line in enumerate(text.text.split("\n"), 1) if line.strip())
 
 
-def _units(text: Text) -> Iterator[tuple[str, int]]:
+def _units(text: RuleFile) -> Iterator[tuple[str, int]]:
     """The pieces of a file that are stored or refused each by itself, and the line each begins on."""
     if text.kind != "memory":
         yield text.text, 1

@@ -26,7 +26,7 @@ NEIGHBOURS = 5
 
 
 @dataclass(frozen=True, order=True)
-class Recalled:
+class RecallWitness:
     """A recall that showed a memory.
 
     Attributes:
@@ -38,7 +38,7 @@ class Recalled:
     path: str
 
 
-class Row(NamedTuple):
+class FoundVersion(NamedTuple):
     """One version of a memory that a search over both trees found.
 
     Attributes:
@@ -70,7 +70,7 @@ class Search(Protocol):
     def changed(self) -> Sequence[str]:
         """Paths at which they differ, sorted."""
 
-    def look(self, query: str) -> Sequence[Row]:
+    def look(self, query: str) -> Sequence[FoundVersion]:
         """The best of both trees, best first; with `NEIGHBOURS` that both have, where there are so many."""
 
     def first(self, query: str, *, after: bool, most: int) -> Sequence[str]:
@@ -88,7 +88,7 @@ def lost_to_search(
     before: Files,
     after: Files,
     fates: Iterable[Fate] = (),
-    asked: Sequence[Recalled] = (),
+    asked: Sequence[RecallWitness] = (),
     *,
     search: Callable[[Files, Files], Search],
 ) -> tuple[Finding, ...]:
@@ -118,7 +118,7 @@ def _lost(
     before: frozenset[tuple[str, bytes]],
     after: frozenset[tuple[str, bytes]],
     fates: tuple[Fate, ...],
-    asked: tuple[Recalled, ...],
+    asked: tuple[RecallWitness, ...],
     searching: Callable[[Files, Files], Search],
 ) -> tuple[Finding, ...]:
     search = searching(dict(before), dict(after))
@@ -212,7 +212,7 @@ def _unfindable(search: Search, query: str, path: str) -> Iterator[Finding]:
             yield _failure(query, path, {path}, "its own description", now)
 
 
-def _shown(search: Search, one: Recalled, homes: Set[str]) -> Iterator[Finding]:
+def _shown(search: Search, one: RecallWitness, homes: Set[str]) -> Iterator[Finding]:
     """The same for a recall, which may have shown a memory from further down."""
     if surely_among(search.look(one.query), homes, RECALLED, after=True):
         return
@@ -240,14 +240,14 @@ def _parsed(tree: Files, path: str) -> Memory | None:
     return parse(path, tree[path]) if path in tree else None
 
 
-def surely_among(rows: Sequence[Row], paths: Collection[str], most: int, *, after: bool) -> bool:
+def surely_among(rows: Sequence[FoundVersion], paths: Collection[str], most: int, *, after: bool) -> bool:
     """Whether one of these is among the first so many of a tree, whatever links give to whom."""
     mine = [row for row in rows if (row.after if after else row.before)]
     worth = max((row.bare for row in mine if row.path in paths), default=-math.inf)
     return worth > 0 and sum(row.score >= worth for row in mine if row.path not in paths) < most
 
 
-def surely_not_among(rows: Sequence[Row], path: str, most: int) -> bool:
+def surely_not_among(rows: Sequence[FoundVersion], path: str, most: int) -> bool:
     """Whether a memory is not among the first so many of the tree before, whatever links give to whom."""
     mine = [row for row in rows if row.before]
     worth = max((row.score for row in mine if row.path == path), default=rows[-1].score if rows else 0.0)

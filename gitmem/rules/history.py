@@ -15,10 +15,10 @@ from gitmem.core.text import find_invisible
 from gitmem.core.trailers import ASKING, parse, tellings
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.paths import EXECUTABLE, check_path, odd_mode
-from gitmem.rules.rule import PLAIN, Context, Finding, Level, Revision, Side, Text, quoted
+from gitmem.rules.rule import PLAIN, Finding, Level, Revision, RuleContext, RuleFile, Side, quoted
 
 
-def judge_commits(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+def judge_commits(_before: Side | None, _after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds what nobody can see, or what speaks to the model, in messages and names of people."""
     for revision in context.revisions:
         for where, text in [
@@ -35,7 +35,7 @@ def judge_commits(_before: Side | None, _after: Side, context: Context) -> Itera
                 yield Finding("", 1, "instruction", what, found.level, commit=revision.oid)
 
 
-def judge_signatures(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+def judge_signatures(_before: Side | None, _after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds commits that nobody trusted signed, where that is required.
 
     Merges are none of them: hosts make them, and what they say that no parent says is found by itself.
@@ -49,7 +49,7 @@ def judge_signatures(_before: Side | None, _after: Side, context: Context) -> It
             yield Finding("", 1, "unsigned", f"{what} ({revision.oid[:12]})", commit=revision.oid)
 
 
-def judge_questions(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+def judge_questions(_before: Side | None, _after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds questions of a dream that nobody answered: a host lands what they only ask about.
 
     The commit by which a person accepts one names its subject. A squash has it behind blanks or a star.
@@ -69,7 +69,7 @@ def judge_questions(_before: Side | None, _after: Side, context: Context) -> Ite
             yield Finding("", 1, "account", what, commit=one.oid)
 
 
-def judge_between(_before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_between(_before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds files that stood on the way to the end and may not, or that a person should know of."""
     for revision in context.revisions:
         for path, file in revision.files.items():
@@ -93,7 +93,7 @@ def judge_between(_before: Side | None, after: Side, context: Context) -> Iterat
                     yield _between(revision, text.path, found.line, found.rule, found.message, "notice")
 
 
-def judge_merges(_before: Side | None, _after: Side, context: Context) -> Iterator[Finding]:
+def judge_merges(_before: Side | None, _after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds claims that a merge commit says and none of its parents does.
 
     Whoever resolves a conflict may write something new, so a person is only shown it. A merge that says it
@@ -120,7 +120,7 @@ def judge_merges(_before: Side | None, _after: Side, context: Context) -> Iterat
                     yield _between(revision, text.path, line, "merge", what, level)
 
 
-def _read(text: Text, known: Set[bytes]) -> Iterator[Finding]:
+def _read(text: RuleFile, known: Set[bytes]) -> Iterator[Finding]:
     """What is wrong with those lines of a file that stand nowhere else."""
     fresh = [(number, line) for number, line in enumerate(text.data.split(b"\n"), 1) if line not in known]
     lines = replace(text, data=b"\n".join(line for _, line in fresh))

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import find_invisible, in_latin
-from gitmem.rules.rule import Finding, Level, Text, quoted
+from gitmem.rules.rule import Finding, Level, RuleFile, quoted
 from gitmem.values import dataclass
 
 SHOWN = 5
@@ -43,7 +43,7 @@ class Instruction:
 
 
 @dataclass(frozen=True)
-class Phrase:
+class OrderPhrase:
     """One way to address a model: what it does, and how it is put.
 
     Attributes:
@@ -79,7 +79,7 @@ _SECRECY = "asks for secrecy towards the person"
 _CARRY = "would carry secrets away"
 
 PHRASES = (
-    Phrase(
+    OrderPhrase(
         _IGNORE,
         rf"""\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|override|bypass
         |(?:do\s+not|don['’]t)\s+(?:follow|obey)|stop\s+(?:following|obeying))\s+(?:\w+\s+){{0,3}}?
@@ -88,25 +88,25 @@ PHRASES = (
         |your\s+(?:\w+\s+){{0,2}}(?:{_ORDERS}|rules|guidelines|training|programming|restrictions|safety)
         |(?:system|developer|safety)\s+(?:{_ORDERS}|rules|guidelines))\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _IGNORE,
         r"""\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget)\s+(?:all|everything|anything)\s+(?:of\s+)?
         (?:(?:that\s+)?(?:you\s+(?:were|have\s+been)|came)\s+(?:told|taught|instructed|before|above)
         |(?:the\s+)?(?:above|previous))\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _IGNORE,
         r"""\b(?:ignorier\w*\s+(?:alle\s+)?(?:vorherigen|bisherigen|vorigen)\s+(?:anweisungen|instruktionen)
         |(?:ignore[rz]?|oublie[rz]?)\s+(?:toutes\s+)?(?:les\s+)?(?:instructions|consignes)\s+pr[eé]c[eé]dentes
         |ignor[ae]\s+(?:todas\s+)?(?:las\s+)?instrucciones\s+(?:anteriores|previas))""",
     ),
-    Phrase(
+    OrderPhrase(
         _ROLE,
         r"""\byou\s+are\s+(?:now|no\s+longer)\s+(?:(?:running\s+)?in\s+)?
         (?:an?|the|dan|my|bound|restricted|claude|chatgpt|unrestricted|jailbroken|developer|god|root|admin
         |operating|acting|free\s+(?:from|of)|required\s+to\s+follow)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _ROLE,
         r"""\b(?:from\s+now\s+on|henceforth|starting\s+now),?\s+you\s+(?:are\s+(?:an?|my|the)\b
         |(?:will|must|shall|should)\s+(?:act\s+as|behave|obey|pretend|only\s+(?:respond|answer|obey|follow)
@@ -114,7 +114,7 @@ PHRASES = (
         |\bpretend\s+(?:that\s+)?you(?:\s+are|['’]re)\b|\bdo\s+anything\s+now\b
         |\bas\s+an\s+ai\b[^.\n]{0,40}\byou\s+(?:must|will|should|are)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _POSE,
         rf"""\byour\s+(?:new|real|actual|true|only|updated)\s+
             (?:instructions?|task|goal|objective|purpose|directives?|orders)\s*(?::|\b(?:is|are)\b)
@@ -123,18 +123,18 @@ PHRASES = (
         |\b(?:dear|attention|attn|hey|hello|any|all|every)[,:!]?\s+{_READER}\b[^.\n]{{0,30}}
             \b(?:reading|reads?|processing|parsing|sees?|seeing)\s+this\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _POSE,
         r"""\b(?:when(?:ever)?|once|after|before|as\s+soon\s+as|if)\s+(?:you\s+)?
         (?:read|see|load|process|recall|receive)(?:ing)?\s+(?:this|these)\b(?:\s+\w+){0,3}[^.\n]{0,30}?
         \b(?:run|execute|call|fetch|download|send|curl|wget|install|output|respond|reply|you\s+(?:must|will))\b""",
     ),
-    Phrase(
+    OrderPhrase(
         "asks for what the reader was told in confidence",
         r"""\b(?:reveal|print|output|repeat|show|dump|disclose|quote|leak)\s+(?:me\s+)?(?:all\s+(?:of\s+)?)?
         your\s+(?:(?:full|entire|hidden|initial|original)\s+)?(?:system\s+(?:prompt|message)|instructions|prompt)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _SECRECY,
         rf"""\b(?:do\s+not|don['’]t|never|without)\s+(?:tell|inform|notify|alert)(?:ing)?\s+{_PERSON}\s+
             (?:about\s+(?:this|that|it|these)\b|that\s+you\b|what\s+you\b)
@@ -142,14 +142,14 @@ PHRASES = (
             (?:this|these|that\s+you|any\s+of\s+this)\b[^.\n]{{0,30}}\bto\s+(?:{_PERSON}|anyone)\b
         |\b(?:hide|conceal|keep)\s+(?:this|these)\b[^.\n]{{0,20}}\b(?:from\s+{_PERSON}|secret)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _SECRECY,
         rf"""\b(?:silently|secretly|covertly|quietly)\s+
             (?:run|execute|send|upload|post|exfiltrate|download|forward|copy|transmit)\b
         |\bwithout\s+(?:asking|telling|informing)\s+(?:{_PERSON}|anyone)\b[^.\n]{{0,20}}[,;]?\s*
             \b(?:run|execute|send|upload|post|curl|download)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         _CARRY,
         rf"""\bexfiltrat(?:e|es|ing)\s+(?:\w+\s+){{0,4}}{_PRIVATE}
         |\b(?:send|post|upload|forward|e?mail|transmit|leak|copy|paste|append|include)\s+
@@ -158,19 +158,19 @@ PHRASES = (
             (?:https?://|\S{{1,60}}@\S{{1,60}}\.\w|webhook|pastebin|gist\b|my\s+server
             |every\s+(?:reply|response|request|commit))""",
     ),
-    Phrase(
+    OrderPhrase(
         _CARRY,
         rf"""\b{_NET}\b[^\n|;&]{{0,200}}(?:@|\$\(\s{{0,5}}(?:cat|base64|<)?\s{{0,5}}|<\s{{0,5}})["']?[~$\w./{{}}-]{{0,100}}{_PRIVATE_FILE}
         |\b(?:cat|base64|tar|gpg|xxd)\b[^\n;&|]{{0,200}}{_PRIVATE_FILE}[^\n;&]{{0,200}}\|[^\n;&]{{0,200}}\b{_NET}\b
         |\b(?:printenv|env)\b\s{{0,5}}(?:\|[^\n;&|]{{0,200}}){{0,4}}\|\s{{0,5}}{_NET}\b
         |\b{_NET}\b[^\n|;&]{{0,200}}\$\(\s{{0,5}}(?:printenv|env)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         "would run what nobody can read",
         rf"""\bbase64\s+(?:-d|--decode)\b[^\n;&]{{0,200}}\|\s*{_SHELL}
         |\b(?:eval|exec)\s{{0,5}}\(?["']?\s{{0,5}}\$?\(?\s{{0,5}}(?:atob|base64|b64decode)\b""",
     ),
-    Phrase(
+    OrderPhrase(
         "runs a download: see where it comes from",
         rf"\b{_NET}\b[^\n|;&]{{0,200}}\|\s*{_SHELL}",
         level="notice",
@@ -213,14 +213,14 @@ def find_instructions(text: str) -> Iterator[Instruction]:
         yield Instruction(line, "poses as the client's own markup", match[0])
 
 
-def judge_instructions(text: Text) -> Iterator[Finding]:
+def judge_instructions(text: RuleFile) -> Iterator[Finding]:
     """Finds text that addresses the model: one finding for each line and kind."""
     for found in find_instructions(text.text) if len(text.data) <= MEMORY_BYTES else ():
         what = f"{found.what}: {quoted(found.text)}"
         yield Finding(text.path, found.line, "instruction", what, found.level)
 
 
-def judge_hidden(text: Text) -> Iterator[Finding]:
+def judge_hidden(text: RuleFile) -> Iterator[Finding]:
     """Finds bytes that are not UTF-8, and invisible or bidirectional characters: one finding a line."""
     try:
         text.data.decode("utf-8")

@@ -17,7 +17,7 @@ from gitmem.core.memory import Memory, parse
 from gitmem.core.names import slugify
 from gitmem.core.references import only_renamed, with_names
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import Ground, Step, agent_of, line_of, no_names, quoted
+from gitmem.rules.account import DreamGround, ReplayedCommit, agent_of, line_of, no_names, quoted
 from gitmem.rules.rule import Finding, Level
 from gitmem.rules.source import Source, said_in, untaught
 
@@ -36,7 +36,7 @@ UNSEEN = "unseen"
 """The rule of what a session or the code's history says that is not here: who knows it may let it pass."""
 
 
-def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
+def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
     """Finds the claims of a step that are neither there before nor made of what was.
 
     What takes a claim's place says nothing that no source taught: the claims themselves, what stands in the
@@ -98,7 +98,7 @@ def inventions(step: Step, ground: Ground) -> Iterator[Finding]:
         yield replace(at, message=f"{what}: {quoted(claim.text)}")
 
 
-def _is_pointer(claim: Claim, path: str, step: Step, there: Mapping[str, Claim]) -> bool:
+def _is_pointer(claim: Claim, path: str, step: ReplayedCommit, there: Mapping[str, Claim]) -> bool:
     """Whether a claim says nothing but where one that stood here went: `See [[name]].`"""
     links = _links(claim.key)
     if not links or _unlinked(claim.key).strip(" .:-*+").casefold() not in ("see", "see also"):
@@ -118,8 +118,8 @@ def _replacing(
     gone: Sequence[str],
     near: Sequence[Source],
     fates: Sequence[Fate],
-    step: Step,
-    ground: Ground,
+    step: ReplayedCommit,
+    ground: DreamGround,
 ) -> Iterator[Finding]:
     """What a claim that supersedes others says, and no source that can be looked up taught."""
     links = [link for one in gone for pair in _LINK.findall(one) for link in pair]
@@ -154,7 +154,9 @@ def _replacing(
     yield replace(at, rule=UNSEEN if unseen else "invented", message=f"{what}: {quoted(claim.text)}")
 
 
-def _only_renamed(claim: Claim, fates: Sequence[Fate], here: Mapping[str, Claim], ground: Ground) -> bool:
+def _only_renamed(
+    claim: Claim, fates: Sequence[Fate], here: Mapping[str, Claim], ground: DreamGround
+) -> bool:
     """Whether a claim says what another one said, with the names that the code has for its things now."""
     olds = ((fate.source, here[fate.source].key) for fate in fates)
     return any(with_names(old, ground.lookup.names(ref, old)) == claim.key for ref, old in olds)
@@ -184,7 +186,7 @@ def permit(findings: Iterable[Finding], allow: Collection[str], kind: str, rule:
     return [replace(one, level=level, fingerprints=(word,)) if one.rule == rule else one for one in found]
 
 
-def _files(fates: Iterable[Fate], ground: Ground) -> Iterator[Source]:
+def _files(fates: Iterable[Fate], ground: DreamGround) -> Iterator[Source]:
     """The files of the code that the reasons of a change name, a line each."""
     named = dict.fromkeys(match.group() for fate in fates for match in _FILE.finditer(fate.reason))
     for path in list(named)[:MOST_FILES]:
@@ -197,7 +199,7 @@ def _unlinked(text: str) -> str:
     return _LINK.sub(" ", text)
 
 
-def _turned_links(new: str, fates: Sequence[Fate], step: Step, ground: Ground) -> str:
+def _turned_links(new: str, fates: Sequence[Fate], step: ReplayedCommit, ground: DreamGround) -> str:
     """Why links lead elsewhere than before, as a phrase; empty where only dead ones were mended."""
     old = {link for fate in fates for link in _links(references(step.before)[fate.source].key)}
     standing = {slugify(path.rpartition("/")[2].removesuffix(".md")) for path in ground.standing}
@@ -224,7 +226,7 @@ def _about(texts: Iterable[str]) -> frozenset[str]:
     return frozenset().union(*map(about, texts))
 
 
-def refiled(step: Step) -> Iterator[Finding]:
+def refiled(step: ReplayedCommit) -> Iterator[Finding]:
     """Finds what a step may not do to frontmatter: anything but word the description anew.
 
     It holds no claims, so whoever decides on the dream would see nothing of it. What a new memory says of
@@ -281,7 +283,7 @@ def _keys(memory: Memory) -> list[str]:
     return [field.key for field in memory.front.fields if field.key] if memory.front else []
 
 
-def _fed(step: Step, personal: set[str]) -> set[str]:
+def _fed(step: ReplayedCommit, personal: set[str]) -> set[str]:
     """Memories that claims of these went to, and these themselves."""
     here = set(references({path: step.before[path] for path in personal}))
     return personal | {path_of(fate.target) for fate in step.fates if fate.source in here and fate.target}

@@ -20,10 +20,10 @@ from gitmem.core.names import INDEX
 from gitmem.core.text import counted, decode
 from gitmem.core.trailers import Fate, parse
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, by_agent, given_up, line_of
-from gitmem.rules.rule import Context, File, Finding, Revision, Side, quoted
+from gitmem.rules.rule import File, Finding, Revision, RuleContext, Side, quoted
 
 
-def judge_losses(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_losses(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Lists the claims that a request takes out, and says how many they are.
 
     One that nobody took out by a commit of its own went with a merge, which says nothing of claims.

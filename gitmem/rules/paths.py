@@ -27,7 +27,7 @@ from gitmem.core.names import (
     unsafe_segment,
 )
 from gitmem.core.text import beginning, decode, skeleton
-from gitmem.rules.rule import PLAIN, Context, File, Finding, Side, new_ones, quoted
+from gitmem.rules.rule import PLAIN, File, Finding, RuleContext, Side, new_ones, quoted
 from gitmem.rules.snapshot import STATE_FILE
 
 EXECUTABLE = 0o100755
@@ -101,7 +101,7 @@ def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def judge_places(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_places(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds changed files where none may stand, or of a kind that no memory is."""
     for path in sorted(context.changed):
         old = before.files.get(path) if before else None
@@ -114,7 +114,7 @@ def odd_mode(file: File) -> str:
     return _MODES.get(file.mode, f"has the unknown mode {file.mode:o}")
 
 
-def judge_collisions(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_collisions(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds names that became ambiguous."""
     known = _collisions(before) if before else {}
     for shared, paths in _collisions(after).items():
@@ -129,7 +129,7 @@ def judge_collisions(before: Side | None, after: Side, _context: Context) -> Ite
         )
 
 
-def judge_hosts(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_hosts(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds changed files that hosts and git act on: such a change takes a person, whatever it says.
 
     Without a side before, nothing was changed.
@@ -146,7 +146,7 @@ def judge_hosts(before: Side | None, after: Side, _context: Context) -> Iterator
         yield Finding(path, 1, "host", f"is {what}: a person must look, for git and hosts act on it")
 
 
-def judge_format(_before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_format(_before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds a memory tree in an unknown format."""
     if not after.files or after.snapshots:
         return

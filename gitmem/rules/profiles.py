@@ -37,13 +37,13 @@ from gitmem.rules.history import (
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import check_path, judge_collisions, judge_format, judge_hosts, judge_places
-from gitmem.rules.rule import Context, Finding, Profile, Rule, Side, compare, in_texts, side_of
+from gitmem.rules.rule import Finding, Profile, Rule, RuleContext, Side, compare, in_texts, side_of
 from gitmem.rules.screen import screen
 from gitmem.rules.secrets import scan
 from gitmem.rules.snapshot import judge_snapshots
 
 
-def judge_stored(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_stored(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds what is held back from a write: credentials, files that are too large or misnamed.
 
     Raises:
@@ -53,7 +53,7 @@ def judge_stored(before: Side | None, after: Side, context: Context) -> Iterator
     yield from screen(before.contents if before else {}, fresh, context.allow).refusals
 
 
-def judge_brought(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_brought(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds the same in a dream, less what its memories held before and it only carries on.
 
     Raises:
@@ -71,7 +71,7 @@ def judge_brought(before: Side | None, after: Side, context: Context) -> Iterato
             yield Finding(refused.path, 1, "secret", f"it {refused.message}")
 
 
-def judge_orders(before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def judge_orders(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds text that speaks to the model as its master would, and that no memory of a dream had before."""
     known: Counter[tuple[str, str]] | None = None
     old = before.contents if before else {}
@@ -90,7 +90,7 @@ def judge_orders(before: Side | None, after: Side, context: Context) -> Iterator
                 yield Finding(path, found.line, "instruction", what)
 
 
-def judge_memories(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_memories(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds files that no dream may write, or change."""
     old = before.contents if before else {}
     for path, data in sorted(old.items()):
@@ -176,7 +176,7 @@ TABLE = (
 
 
 def judge(
-    profile: Profile, before: Side | None, after: Side, context: Context | None = None
+    profile: Profile, before: Side | None, after: Side, context: RuleContext | None = None
 ) -> tuple[Finding, ...]:
     """Judges a change by the rules of a profile.
 
@@ -191,7 +191,7 @@ def judge(
     Raises:
         DetectorUnavailable: nothing can be said about secrets.
     """
-    known = compare(before, after, context or Context())
+    known = compare(before, after, context or RuleContext())
     found = without_secrets(_found(profile, before, after, known), known.allow)
     return tuple(sorted(set(found)))
 
@@ -208,10 +208,10 @@ def judge_files(
     Raises:
         DetectorUnavailable: nothing can be said about secrets.
     """
-    return judge(profile, side_of(before), side_of(after), Context(allow))
+    return judge(profile, side_of(before), side_of(after), RuleContext(allow))
 
 
-def _found(profile: Profile, before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+def _found(profile: Profile, before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     for rule in TABLE:
         level = rule.level(profile)
         for found in rule.judge(before, after, context) if level else ():

@@ -11,9 +11,9 @@ from gitmem.core.merge import Files
 from gitmem.core.text import counted
 from gitmem.core.trailers import Fate
 from gitmem.rules.account import (
-    Ground,
+    DreamGround,
     Mark,
-    Step,
+    ReplayedCommit,
     agent_of,
     crowd,
     fewer,
@@ -26,10 +26,10 @@ from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
 from gitmem.rules.profiles import collisions, judge_files, oddities
 from gitmem.rules.rule import Finding
 
-__all__ = ["Ground", "Step", "costs", "ends", "prove"]
+__all__ = ["DreamGround", "ReplayedCommit", "costs", "ends", "prove"]
 
 
-def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Finding, ...]:
+def prove(before: Files, steps: Sequence[ReplayedCommit], ground: DreamGround) -> tuple[Finding, ...]:
     """Judges a dream: each of its steps, and all of them together.
 
     Args:
@@ -61,7 +61,7 @@ def prove(before: Files, steps: Sequence[Step], ground: Ground) -> tuple[Finding
     return tuple(dict.fromkeys(permit(found, ground.allow, "taught", UNSEEN)))
 
 
-def ends(before: Files, steps: Sequence[Step]) -> dict[str, bytes]:
+def ends(before: Files, steps: Sequence[ReplayedCommit]) -> dict[str, bytes]:
     """The memories that steps in a row come to."""
     files = dict(before)
     for step in steps:
@@ -71,7 +71,7 @@ def ends(before: Files, steps: Sequence[Step]) -> dict[str, bytes]:
     return files
 
 
-def costs(before: Files, steps: Sequence[Step], end: Files) -> frozenset[Mark]:
+def costs(before: Files, steps: Sequence[ReplayedCommit], end: Files) -> frozenset[Mark]:
     """The claims that a dream gives up, all of it or a step alone, as each may be accepted.
 
     Not those that a person took away by hand, nor those that stand in the end.
@@ -84,7 +84,7 @@ def costs(before: Files, steps: Sequence[Step], end: Files) -> frozenset[Mark]:
     return frozenset(given - hand - {(agent_of(path), claim.key) for path, claim in _claims(end)})
 
 
-def _step(step: Step, ground: Ground) -> Iterator[Finding]:
+def _step(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
     if crowded := crowd(step):
         yield from (replace(failure, commit=step.commit) for failure in crowded)
         return
@@ -104,7 +104,7 @@ def _step(step: Step, ground: Ground) -> Iterator[Finding]:
             yield replace(failure, commit=step.commit)
 
 
-def _stored(step: Step, ground: Ground) -> Iterator[Finding]:
+def _stored(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
     """What memory may not hold; where a person puts a file is theirs to say."""
     for path in step.foreign if not (step.person or step.squashed) else ():
         yield Finding(path, 1, "place", "it is no memory, and a dream writes nothing else")
@@ -113,7 +113,7 @@ def _stored(step: Step, ground: Ground) -> Iterator[Finding]:
             yield found
 
 
-def _theirs(found: Finding, step: Step) -> Finding:
+def _theirs(found: Finding, step: ReplayedCommit) -> Finding:
     """A finding of what was made up, as a notice where others may answer for it in a squash."""
     mine = found.claim in step.named if found.claim else found.path in map(path_of, step.named)
     what = f"others, whose commits were squashed with a dream's, answer for it: {found.message}"
@@ -121,7 +121,9 @@ def _theirs(found: Finding, step: Step) -> Finding:
     return told if step.squashed and not mine and found.rule != "place" else found
 
 
-def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> Iterator[Finding]:
+def _whole(
+    before: Files, end: Files, steps: Sequence[ReplayedCommit], ground: DreamGround
+) -> Iterator[Finding]:
     """What no step shows by itself: a chain that breaks later, and what a merge did in between."""
     fates = _all_fates(steps) if ground.end is None else _placed(before, end, steps)
     yield from losses(before, end, fates, related=False)
@@ -134,28 +136,28 @@ def _whole(before: Files, end: Files, steps: Sequence[Step], ground: Ground) -> 
     known = {(agent_of(path), claim.key) for path, claim in _claims(before)}
     known |= {(agent_of(path), claim.key) for step in steps for path, claim in _claims(step.after)}
     fresh = {path for path, claim in _claims(end) if (agent_of(path), claim.key) not in known}
-    merged = Step(
+    merged = ReplayedCommit(
         {path: before[path] for path in fresh & before.keys()}, {path: end[path] for path in fresh}, ()
     )
     earlier = {path: data for step in steps for path, data in step.after.items() if path in fresh}
     merged = replace(merged, before={**earlier, **merged.before})
     yield from inventions(merged, ground)
     by_hand = {_what(one) for step in steps if step.person for one in refiled(step)}
-    everything = Step(before, end, tuple(fates))
+    everything = ReplayedCommit(before, end, tuple(fates))
     yield from (one for one in refiled(everything) if _what(one) not in by_hand)
     yield from _stored(merged, ground)
 
 
-def _all_fates(steps: Sequence[Step]) -> list[Fate]:
+def _all_fates(steps: Sequence[ReplayedCommit]) -> list[Fate]:
     return [fate for step in steps for fate in _fates(step)]
 
 
-def _placed(before: Files, end: Files, steps: Sequence[Step]) -> list[Fate]:
+def _placed(before: Files, end: Files, steps: Sequence[ReplayedCommit]) -> list[Fate]:
     """The same, where their memories were paged out or brought back by what a merge took in."""
     return [*where_they_stand(_all_fates(steps), before, end)]
 
 
-def _fates(step: Step) -> tuple[Fate, ...]:
+def _fates(step: ReplayedCommit) -> tuple[Fate, ...]:
     """What a step says of claims; what a person reworded by hand went into the new words."""
     if not (step.person or step.squashed):
         return step.fates
@@ -170,7 +172,7 @@ def _claims(files: Files) -> Iterator[tuple[str, Claim]]:
         yield path_of(ref), claim
 
 
-def _by_hand(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
+def _by_hand(steps: Sequence[ReplayedCommit]) -> Iterator[tuple[str, str]]:
     """What people took away on the branch: a record of its own, which is told elsewhere."""
     for step in steps:
         if step.person and not step.fates:
@@ -201,7 +203,7 @@ def _put_right(failure: Finding, before: Files, later: Sequence[Files]) -> bool:
     end = {path: data for path, data in later[-1].items() if path == failure.path}
     if failure.rule in ("account", "invented") and not failure.claim:
         # Of frontmatter; what it is worth shows in both ends alone.
-        return all(_what(one) != _what(failure) for one in refiled(Step(before, end, ())))
+        return all(_what(one) != _what(failure) for one in refiled(ReplayedCommit(before, end, ())))
     if failure.rule in ("invented", UNSEEN):
         return failure.claim not in references(end)
     known = failure.path in before or end

@@ -87,7 +87,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Text:
+class RuleFile:
     """A file as the rules read it.
 
     Attributes:
@@ -144,16 +144,16 @@ class Side:
         return {**self.host, **inside}
 
     @cached_property
-    def texts(self) -> dict[str, Text]:
+    def texts(self) -> dict[str, RuleFile]:
         """What was read, by path from the root; what lies in no agent's folder as of the kind `host`."""
         inside = {
-            f"{folder}/{name}": Text(f"{folder}/{name}", name, file.data)
+            f"{folder}/{name}": RuleFile(f"{folder}/{name}", name, file.data)
             for folder, files in self.folders.items()
             for name, file in files.items()
             if file.data is not None
         }
         outside = {
-            path: Text(path, ".host", file.data)
+            path: RuleFile(path, ".host", file.data)
             for path, file in self.host.items()
             if file.data is not None
         }
@@ -164,7 +164,7 @@ class Side:
         """What was read, by path from the root."""
         return {path: file.data for path, file in self.files.items() if file.data is not None}
 
-    def memories(self, folder: str) -> Iterator[Text]:
+    def memories(self, folder: str) -> Iterator[RuleFile]:
         """The memories of one folder that were read and are not too large, archived ones too."""
         for name in self.folders.get(folder, {}):
             text = self.texts.get(f"{folder}/{name}")
@@ -211,18 +211,18 @@ class Revision:
     parents: tuple[Mapping[str, File], ...]
     files: Mapping[str, File]
 
-    def texts(self) -> Iterator[tuple[Text, tuple[Text, ...]]]:
+    def texts(self) -> Iterator[tuple[RuleFile, tuple[RuleFile, ...]]]:
         """Each file that was read, and what its path held in the parents that have it."""
         for path, file in self.files.items():
             if file.data is not None:
                 name = path if "/" in path else HOST
                 former = [parent[path].data for parent in self.parents if path in parent]
-                texts = tuple(Text(path, name, data) for data in former if data is not None)
-                yield Text(path, name, file.data), texts
+                texts = tuple(RuleFile(path, name, data) for data in former if data is not None)
+                yield RuleFile(path, name, file.data), texts
 
 
 @dataclass(frozen=True)
-class Context:
+class RuleContext:
     """What a rule may know beside the two states.
 
     Attributes:
@@ -241,11 +241,11 @@ class Context:
     ref: str = ""
     revisions: tuple[Revision, ...] = ()
     changed: frozenset[str] = frozenset()
-    former: Mapping[str, Text] = field(default_factory=dict)
+    former: Mapping[str, RuleFile] = field(default_factory=dict)
     unsigned: Mapping[str, str] = field(default_factory=dict)
 
 
-Judge = Callable[[Side | None, Side, Context], Iterable[Finding]]
+Judge = Callable[[Side | None, Side, RuleContext], Iterable[Finding]]
 """Judges what lies between two states; without a state before, everything is new."""
 
 
@@ -290,10 +290,10 @@ def new_ones(after: Iterable[Finding], before: Iterable[Finding]) -> Iterator[Fi
             yield found
 
 
-def in_texts(judge_text: Callable[[Text], Iterable[Finding]]) -> Judge:
+def in_texts(judge_text: Callable[[RuleFile], Iterable[Finding]]) -> Judge:
     """Makes a rule over one file into one over two states: what is new in the files that changed."""
 
-    def judge(_before: Side | None, after: Side, context: Context) -> Iterator[Finding]:
+    def judge(_before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
         for path in sorted(context.changed & after.texts.keys()):
             former = context.former.get(path)
             yield from new_ones(judge_text(after.texts[path]), judge_text(former) if former else ())
@@ -301,7 +301,7 @@ def in_texts(judge_text: Callable[[Text], Iterable[Finding]]) -> Judge:
     return judge
 
 
-def compare(before: Side | None, after: Side, context: Context) -> Context:
+def compare(before: Side | None, after: Side, context: RuleContext) -> RuleContext:
     """The context with what changed between two states."""
     past = before or EMPTY
     changed = frozenset(path for path, file in after.files.items() if past.files.get(path) != file)

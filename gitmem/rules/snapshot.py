@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import INDEX, agent_name, is_memory_file
-from gitmem.rules.rule import Context, Finding, Side, new_ones, quoted
+from gitmem.rules.rule import Finding, RuleContext, Side, new_ones, quoted
 
 ROOT_FOLDER = "snapshots"
 """Also searched, so that a repository can show its snapshots at its top."""
@@ -34,7 +34,7 @@ def digest(files: Mapping[str, bytes]) -> str:
     return whole.hexdigest()
 
 
-def judge_snapshots(before: Side | None, after: Side, _context: Context) -> Iterator[Finding]:
+def judge_snapshots(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Judges the snapshots that changed."""
     for folder in sorted(after.folders) if after.snapshots else ():
         known = before.folders.get(folder) if before else None

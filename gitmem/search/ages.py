@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from gitmem.git.repository import Commit, Difference, MissingObject, Repository, Step
+from gitmem.git.repository import Commit, CommitDiff, Difference, MissingObject, Repository
 from gitmem.search import database
 from gitmem.search.trees import Trees, is_memory, torn_steps
 
@@ -252,7 +252,7 @@ class _Walk:
         return None
 
     def _learn(
-        self, repo: Repository, steps: Iterable[Step], body: Body, late: Late = never
+        self, repo: Repository, steps: Iterable[CommitDiff], body: Body, late: Late = never
     ) -> tuple[list[_Walked], list[_Taught], list[_Distilled]]:
         """Rows for what is new in some steps, as far as there is time."""
         walked: list[_Walked] = []
@@ -285,7 +285,7 @@ class _Walk:
         return [row[0].hex() for row in rows]
 
     def _lessons(
-        self, repo: Repository, step: Step, place: int, body: Body
+        self, repo: Repository, step: CommitDiff, place: int, body: Body
     ) -> Iterator[tuple[str, str, Lesson]]:
         """Yields (path, blob, lesson) for what a commit brought against its first parent."""
         changes = sorted(change for change in step.before[0] if is_memory(change[0]))
@@ -313,7 +313,7 @@ class _Walk:
             yield path, come, lesson or (commit.author.time, code)
 
     def _merged(
-        self, step: Step, place: int, changes: Iterable[Difference]
+        self, step: CommitDiff, place: int, changes: Iterable[Difference]
     ) -> Iterator[tuple[str, str, Lesson]]:
         """The same for a merge: what it united is as young as the younger of the two."""
         others = [{path: old for path, old, _ in before} for before in step.before[1:]]
@@ -364,7 +364,7 @@ class _Gone:
         return (source, self._files[source]) if source is not None else None
 
 
-def _with_gone(step: Step, trees: Trees, repo: Repository) -> Step:
+def _with_gone(step: CommitDiff, trees: Trees, repo: Repository) -> CommitDiff:
     """What a commit changed at some paths, and where it brought a file all that it took away."""
     new = [path for path, old, come in step.before[0] if come and not old]
     if not new or len(step.commit.parents) != 1:
@@ -379,7 +379,7 @@ def _with_gone(step: Step, trees: Trees, repo: Repository) -> Step:
         for change in trees.changes(before, step.commit.tree)
         if change[2] is None and change[0] not in seen
     )
-    return Step(step.commit, ((*step.before[0], *rest),))
+    return CommitDiff(step.commit, ((*step.before[0], *rest),))
 
 
 def _is_shallow(repo: Repository) -> bool:

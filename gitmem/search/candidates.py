@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitmem.search.score import REACH, Asked, Corpus, Text, rarity, read_text, scores
+from gitmem.search.score import REACH, Corpus, QueryTerm, ScoredText, rarity, read_text, scores
 from gitmem.search.words import (
     FIELD,
     HEADED,
@@ -75,7 +75,7 @@ WIDER = 8
 
 
 @dataclass(frozen=True)
-class Question:
+class SearchQuery:
     """What is asked.
 
     Attributes:
@@ -83,12 +83,12 @@ class Question:
         counts: each word that stands for one to the number of texts that have it.
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[QueryTerm, ...]
     counts: Mapping[str, int]
     corpus: Corpus
 
 
-def ask(catalog: Catalog, query: str, *, completed: bool = False) -> Question:
+def ask(catalog: Catalog, query: str, *, completed: bool = False) -> SearchQuery:
     """Cuts a question into terms, and finds out how many texts have each.
 
     Args:
@@ -106,7 +106,7 @@ def ask(catalog: Catalog, query: str, *, completed: bool = False) -> Question:
         words_of = [known.get(stem, []) for stem in parts]
         term = " ".join(parts)
         asked.append(
-            Asked(
+            QueryTerm(
                 term=term,
                 ways=tuple(ways),
                 tells=tells(term),
@@ -118,7 +118,7 @@ def ask(catalog: Catalog, query: str, *, completed: bool = False) -> Question:
     counts = {word.char: word.texts for some in known.values() for word in some}
     facts = dict(catalog.read("SELECT name, value FROM fact"))
     corpus = Corpus(**{name: facts.get(name, 0) for name in Corpus._fields})
-    return Question(tuple(asked), counts, corpus)
+    return SearchQuery(tuple(asked), counts, corpus)
 
 
 class _Word(NamedTuple):
@@ -171,7 +171,7 @@ class _List(NamedTuple):
 
 
 def seek(
-    catalog: Catalog, question: Question, budget: int = BUDGET, window: int | None = None
+    catalog: Catalog, question: SearchQuery, budget: int = BUDGET, window: int | None = None
 ) -> tuple[dict[int, float], bool]:
     """Adds up, for each text, what the question's words are worth there.
 
@@ -228,7 +228,7 @@ def _nth(found: Mapping[int, float], place: int) -> float:
     return sorted(found.values(), reverse=True)[place - 1]
 
 
-def _lists(question: Question) -> Iterator[_List]:
+def _lists(question: SearchQuery) -> Iterator[_List]:
     """Yields all lists that are sought."""
     total, counts = question.corpus.texts, question.counts
     most = COMMON_SHARE * total if total > COMMON_FROM else total
@@ -239,7 +239,7 @@ def _lists(question: Question) -> Iterator[_List]:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchHit:
     """What was found; entries are told by their `id`.
 
     Attributes:
@@ -249,11 +249,11 @@ class Found:
     """
 
     scores: Mapping[int, float]
-    entries: Mapping[int, Entry]
+    entries: Mapping[int, SearchEntry]
     words: Mapping[int, str]
 
 
-def find(ground: Ground, question: Question, limit: int) -> Found:
+def find(ground: SearchSpace, question: SearchQuery, limit: int) -> SearchHit:
     """Finds the texts that share words with a question, and scores the best of them.
 
     Args:
@@ -281,13 +281,13 @@ def find(ground: Ground, question: Question, limit: int) -> Found:
     alone |= {number: read_text(text) for number, text in words.items() if number not in alone}
     texts = _beside({entry.id for entry in joined}, threads, alone)
     scored |= zip(texts, scores(question.asked, list(texts.values()), question.corpus), strict=True)
-    return Found({id: score for id, score in scored.items() if score > 0}, entries | beside, words)
+    return SearchHit({id: score for id, score in scored.items() if score > 0}, entries | beside, words)
 
 
 class Parts:
     """Says what of a question a text matches; see `Candidate.parts`."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: SearchQuery) -> None:
         corpus = question.corpus
         self._terms = [(term, rarity(corpus.texts, term.count)) for term in question.asked]
         known = [rare for term, rare in self._terms if term.count and term.tells]
@@ -315,7 +315,7 @@ class Parts:
         }
 
 
-def _shares(question: Question) -> list[float]:
+def _shares(question: SearchQuery) -> list[float]:
     """What share each term is of what is asked.
 
     A word that no memory has is as large a share as any, but where there are few memories: most words are
@@ -330,24 +330,24 @@ def _shares(question: Question) -> list[float]:
     return [share / whole for share in worth]
 
 
-def _has(words: str, term: Asked) -> bool:
+def _has(words: str, term: QueryTerm) -> bool:
     for way in term.ways:  # noqa: SIM110  # a generator would take twice as long
         if way in words:
             return True
     return False
 
 
-def _words(ground: Ground, numbers: Iterable[int]) -> dict[int, str]:
+def _words(ground: SearchSpace, numbers: Iterable[int]) -> dict[int, str]:
     wanted = ",".join(map(str, numbers))
     rows = ground.catalog.read(f"SELECT id, words FROM blob WHERE id IN ({wanted})")  # noqa: S608
     return dict(rows)
 
 
 def _beside(
-    leading: Set[int], threads: Mapping[int, Sequence[Entry]], alone: Mapping[int, Text]
-) -> dict[int, Text]:
+    leading: Set[int], threads: Mapping[int, Sequence[SearchEntry]], alone: Mapping[int, ScoredText]
+) -> dict[int, ScoredText]:
     """The texts of what leads, and of what stands near it in its thread, each with those around it."""
-    texts: dict[int, Text] = {}
+    texts: dict[int, ScoredText] = {}
     for thread in threads.values():
         own = [alone.get(entry.blob) for entry in thread]
         places = [at for at, entry in enumerate(thread) if entry.id in leading]
@@ -379,7 +379,7 @@ def is_line(path: str) -> bool:
     return path[-13:-12] == "#" and not path.endswith(".md")
 
 
-class Entry(NamedTuple):
+class SearchEntry(NamedTuple):
     """One file, or line of a log, that has a text.
 
     Attributes:
@@ -414,7 +414,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ground:
+class SearchSpace:
     """What is searched.
 
     Attributes:
@@ -445,7 +445,7 @@ class Ground:
                     tables[table] = {number: keys[name] for number, name in found}
         return tables
 
-    def entries(self, blobs: Iterable[int]) -> Iterator[Entry]:
+    def entries(self, blobs: Iterable[int]) -> Iterator[SearchEntry]:
         """Yields what has one of these texts (`+` has SQLite look up by text, not by ref)."""
         numbers = _listed(blobs)
         for table, refs in self.tables.items():
@@ -455,7 +455,7 @@ class Ground:
                 f" WHERE e.blob IN ({numbers}) AND +e.ref IN ({_listed(refs)})",
             )
 
-    def between(self, first: int, last: int, most: int) -> Iterator[Entry]:
+    def between(self, first: int, last: int, most: int) -> Iterator[SearchEntry]:
         """Yields what was last taught between two times (epoch seconds), the newest of each ref."""
         for table, refs in self.tables.items():
             for ref in refs:
@@ -467,14 +467,14 @@ class Ground:
                 )
                 yield from list(newest)[:most]
 
-    def beside(self, entries: Iterable[Entry], reach: int) -> dict[int, Sequence[Entry]]:
+    def beside(self, entries: Iterable[SearchEntry], reach: int) -> dict[int, Sequence[SearchEntry]]:
         """Lists threads in order: by the time when something was taught, then by path.
 
         Returns:
             Thread to some of what stands in it: at least these entries, and the `reach` before and after
             each of them.
         """
-        found: dict[int, dict[int, Entry]] = {}
+        found: dict[int, dict[int, SearchEntry]] = {}
         for entry in entries:
             if entry.thread is not None:
                 found.setdefault(entry.thread, {})[entry.id] = entry
@@ -497,14 +497,14 @@ class Ground:
 
     def _entries(
         self, refs: Mapping[int, tuple[str, str]], query: str, values: Sequence[Any] = ()
-    ) -> Iterator[Entry]:
+    ) -> Iterator[SearchEntry]:
         agents = self.agents
         for id, blob, number, path, archived, time, thread in self.catalog.read(query, values):
             if agents is None or path.partition("/")[0] in agents:
                 if is_line(path) and not self._since(id < 0, number) <= time:
                     continue
                 ref, commit = refs[number]
-                yield Entry(id, blob, ref, path, archived, time, thread, commit)
+                yield SearchEntry(id, blob, ref, path, archived, time, thread, commit)
 
     def _since(self, past: bool, number: int) -> int:
         """From when on the lines of a ref's logs are found, epoch seconds."""

@@ -22,7 +22,7 @@ from typing import Any, get_args
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.limits import PATIENT_SECONDS
-from gitmem.core.references import Finding, FindingKind, Named
+from gitmem.core.references import FindingKind, Named, NameFate
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import is_own_folder, keep_newest, read_json, write_atomically
 from gitmem.search.code_reader import CodeReader, upwards
@@ -58,7 +58,7 @@ _WORD = re.compile(r"(?:-{2})?[\w-]{0,200}")
 _TOLD: dict[str, FindingKind] = {kind: kind for kind in get_args(FindingKind)}
 
 Fact = tuple[str, str, str, int]
-"""(kind, now, commit, time) as in `Finding`; `never` and `unknown` are kinds of which nothing is said."""
+"""(kind, now, commit, time) as in `NameFate`; `never` and `unknown` are kinds of which nothing is said."""
 
 Turn = tuple[str, str, int]
 """What a word is called now, and the commit that took it away with its time; empty where nobody knows."""
@@ -68,7 +68,7 @@ Spot = tuple[str, str]
 
 
 @dataclass
-class Known:
+class HeadNames:
     """What is known for one HEAD.
 
     Attributes:
@@ -119,29 +119,29 @@ class CodeNow:
         self._seconds = seconds
         self._follow = follow
 
-    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[Finding]]:
+    def look(self, asked: Sequence[Named]) -> Sequence[Sequence[NameFate]]:
         """Findings for each of `asked`; none where there is no HEAD, or trouble."""
-        nothing: list[tuple[Finding, ...]] = [() for _ in asked]
+        nothing: list[tuple[NameFate, ...]] = [() for _ in asked]
         if not any(one.paths or one.words for one in asked):
             return nothing
         with suppress(GitmemError, OSError, ValueError):
             reader = CodeReader(self._git, self._top, self._seconds)
             head = reader.head()
             if head:
-                known = self._shelf.read(head) or Known()
+                known = self._shelf.read(head) or HeadNames()
                 if self._learn(reader, head, known, asked):
                     self._shelf.write(head, known)
                 return [tuple(self._findings(one, known)) for one in asked]
         return nothing
 
-    def _learn(self, reader: CodeReader, head: str, known: Known, asked: Sequence[Named]) -> bool:
+    def _learn(self, reader: CodeReader, head: str, known: HeadNames, asked: Sequence[Named]) -> bool:
         """Finds out what is not known yet; whether anything was."""
         again = known.tries < TRIES or self._patient
         paths = {path for one in asked for path in one.paths if _open(known.paths, path, again)}
         words = {part for part in _parts(asked) if _open(known.words, part, again)}
         unknown = bool(paths or words)
         if unknown:
-            before = self._shelf.newest() if not known.paths and not known.words else Known()
+            before = self._shelf.newest() if not known.paths and not known.words else HeadNames()
             known.then = before.then or known.then
             spots = {word: spot for word in words if (spot := before.words.get(word)) and spot[0]}
             self._learn_paths(reader, head, known, paths, spots)
@@ -152,7 +152,7 @@ class CodeNow:
         return unknown or former
 
     def _learn_paths(
-        self, reader: CodeReader, head: str, known: Known, paths: set[str], spots: dict[str, Spot]
+        self, reader: CodeReader, head: str, known: HeadNames, paths: set[str], spots: dict[str, Spot]
     ) -> None:
         """Looks the paths up, and whether files that had a word are what they were."""
         forms = {path: _forms(path) for path in paths}
@@ -176,7 +176,7 @@ class CodeNow:
         if lacking:
             self._learn_lacking(reader, head, known, lacking)
 
-    def _learn_lacking(self, reader: CodeReader, head: str, known: Known, lacking: set[str]) -> None:
+    def _learn_lacking(self, reader: CodeReader, head: str, known: HeadNames, lacking: set[str]) -> None:
         """What became of paths that HEAD lacks, as they are written; a bare name is that of any file."""
         from gitmem.search.code_history import fates  # most of what is named is there
 
@@ -196,7 +196,7 @@ class CodeNow:
             else:
                 known.paths[path] = ("missing" if self._cut_short() else "never"), "", "", 0
 
-    def _learn_words(self, reader: CodeReader, head: str, known: Known, words: set[str]) -> None:
+    def _learn_words(self, reader: CodeReader, head: str, known: HeadNames, words: set[str]) -> None:
         if not words:
             return
         found, complete = reader.words(head, words)
@@ -210,7 +210,9 @@ class CodeNow:
             else:
                 known.words[word] = ("", "") if complete else None
 
-    def _learn_former(self, reader: CodeReader, head: str, known: Known, asked: Sequence[Named]) -> bool:
+    def _learn_former(
+        self, reader: CodeReader, head: str, known: HeadNames, asked: Sequence[Named]
+    ) -> bool:
         """Seeks words that HEAD lacks in the code of the time when the memory was taught."""
         lacking = {part for part in _parts(asked) if known.words.get(part) == ("", "")}
         wanted = [(one, gone) for one in asked if (gone := lacking & _parts([one])) and one.taught]
@@ -241,7 +243,7 @@ class CodeNow:
             learned |= _look_then(reader, known, commit, words)
         return (self._follow and self._learn_renamed(reader, head, known)) or learned
 
-    def _learn_renamed(self, reader: CodeReader, head: str, known: Known) -> bool:
+    def _learn_renamed(self, reader: CodeReader, head: str, known: HeadNames) -> bool:
         """Follows words that a former commit had and HEAD lacks."""
         from gitmem.search.code_history import word_fates
 
@@ -256,7 +258,7 @@ class CodeNow:
                 known.renamed |= {word: turns.get(word, ("", "", 0)) for word in words}
         return any(gone.values())
 
-    def _findings(self, one: Named, known: Known) -> Iterable[Finding]:
+    def _findings(self, one: Named, known: HeadNames) -> Iterable[NameFate]:
         for path in one.paths:
             fact = known.paths.get(path)
             if fact is None:
@@ -267,13 +269,13 @@ class CodeNow:
             # What is no longer tracked, or not yet again, lies there all the same.
             if kind in ("gone", "missing") and os.path.lexists(self._top / path):
                 continue
-            yield Finding(path, _TOLD[kind], now, commit, time)
+            yield NameFate(path, _TOLD[kind], now, commit, time)
         then = [known.then.get(known.moments.get(str(moment), ""), {}) for moment in _moments(one)]
         for written, parts in one.words:
             spots = [known.words.get(part) for part in parts]
             lacking = [part for part, spot in zip(parts, spots, strict=True) if spot and not spot[0]]
             if all(spot and spot[0] for spot in spots):
-                yield Finding(written, "there")
+                yield NameFate(written, "there")
             elif None not in spots and any(all(map(had.get, lacking)) for had in then):
                 turns = [known.renamed.get(part, ("", "", 0)) for part in lacking]
                 now = written
@@ -281,7 +283,7 @@ class CodeNow:
                     now = re.sub(rf"(?<![\w-]){re.escape(part)}(?![\w-])", turn[0], now)
                 _, commit, time = max(turns, key=lambda turn: turn[2])
                 plain = all(turn[0] for turn in turns)
-                yield Finding(written, "renamed" if plain else "gone", now if plain else "", commit, time)
+                yield NameFate(written, "renamed" if plain else "gone", now if plain else "", commit, time)
 
     def _cut_short(self) -> bool:
         try:
@@ -296,18 +298,18 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, head: str) -> Known | None:
+    def read(self, head: str) -> HeadNames | None:
         """What is known for a HEAD; None where nothing is, or it cannot be read."""
         return _read(self._folder / f"{head}.json")
 
-    def newest(self) -> Known:
+    def newest(self) -> HeadNames:
         """What was known last, for whatever HEAD."""
-        return next((known for path in self._files()[:1] if (known := _read(path))), Known())
+        return next((known for path in self._files()[:1] if (known := _read(path))), HeadNames())
 
-    def write(self, head: str, known: Known) -> None:
+    def write(self, head: str, known: HeadNames) -> None:
         """Keeps what is known, where the folder can be written."""
         if len(known.paths) + len(known.words) > NAMES_KEPT:
-            known = Known()
+            known = HeadNames()
         value = {
             "version": VERSION,
             "paths": known.paths,
@@ -330,11 +332,11 @@ class Shelf:
         return []
 
 
-def _read(file: Path) -> Known | None:
+def _read(file: Path) -> HeadNames | None:
     value = read_json(file, BYTES)
     with suppress(ValueError, LookupError, TypeError, AttributeError, OverflowError):
         if value["version"] == VERSION:
-            return Known(
+            return HeadNames(
                 {str(name): _fact(fact) for name, fact in value["paths"].items()},
                 {str(word): _spot(spot) for word, spot in value["words"].items()},
                 {
@@ -374,7 +376,7 @@ def _spot(value: Any) -> Spot | None:
     return None if value is None else (str(value[0]), str(value[1]))
 
 
-def _look_then(reader: CodeReader, known: Known, commit: str, words: set[str]) -> bool:
+def _look_then(reader: CodeReader, known: HeadNames, commit: str, words: set[str]) -> bool:
     """Notes which of some words a former commit had; whether there was time, and anything to ask."""
     if not words or reader.left <= 0:
         return False

@@ -65,7 +65,7 @@ _INTRODUCES = (
 
 
 @dataclass(frozen=True)
-class Fate:
+class PathFate:
     """What became of a path.
 
     Attributes:
@@ -86,7 +86,7 @@ class _Deletion:
     time: int
 
 
-def fates(reader: CodeReader, head: str, paths: Collection[str]) -> tuple[dict[str, Fate], bool]:
+def fates(reader: CodeReader, head: str, paths: Collection[str]) -> tuple[dict[str, PathFate], bool]:
     """Follows files and folders that are not in a commit.
 
     Args:
@@ -95,7 +95,7 @@ def fates(reader: CodeReader, head: str, paths: Collection[str]) -> tuple[dict[s
     Returns:
         What became of each that history knows; and whether the others surely were never there.
     """
-    found: dict[str, Fate] = {}
+    found: dict[str, PathFate] = {}
     pending = {path: path for path in paths}
     complete = True
     for _ in range(MOST_RENAMES):
@@ -110,7 +110,7 @@ def fates(reader: CodeReader, head: str, paths: Collection[str]) -> tuple[dict[s
         for path, name in pending.items():
             last = deleted[name]
             now = renamed.get(name, "")
-            found[path] = Fate(last.commit, last.time, name if name != path else "")
+            found[path] = PathFate(last.commit, last.time, name if name != path else "")
             if now and now in here:
                 found[path] = replace(found[path], now=now, exists=True)
             elif now:

@@ -35,7 +35,7 @@ _FLAG = re.compile(r"--[a-z][a-z0-9-]*")
 
 
 @dataclass(frozen=True)
-class Entry:
+class CodeEntry:
     """What stands at a path: `kind` is `blob`, `tree`, `commit` (a submodule) or `link`."""
 
     kind: str
@@ -83,7 +83,7 @@ class CodeReader:
         seen = self.ask(["rev-parse", "--verify", "--quiet", "--end-of-options", "HEAD^{commit}"])
         return "" if seen.returncode else seen.text.strip()
 
-    def entries(self, commit: str, paths: Iterable[str]) -> dict[str, Entry] | None:
+    def entries(self, commit: str, paths: Iterable[str]) -> dict[str, CodeEntry] | None:
         """What stands at some paths and in the folders above them; None where that cannot be said."""
         asked = {above for path in paths for above in upwards(path)}
         if not asked:
@@ -97,7 +97,7 @@ class CodeReader:
             about, _, path = line.partition("\t")
             if path in asked:
                 mode, kind, oid = about.split(" ")
-                found[path] = Entry("link" if mode == "120000" else kind, oid)
+                found[path] = CodeEntry("link" if mode == "120000" else kind, oid)
         return found
 
     def ends(self, commit: str, paths: Iterable[str]) -> frozenset[str] | None:

@@ -104,7 +104,7 @@ CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
 
 
 @dataclass(frozen=True)
-class Message:
+class CommitText:
     """What a commit says.
 
     Attributes:
@@ -424,7 +424,7 @@ def follow(folder: Path, git: GitCommand, top: Path, tip: str, seconds: float) -
     return False
 
 
-def messages(git: GitCommand, top: Path, oids: Sequence[str], seconds: float) -> dict[str, Message]:
+def messages(git: GitCommand, top: Path, oids: Sequence[str], seconds: float) -> dict[str, CommitText]:
     """Reads what commits say; those that are not there are left out, and nothing is fetched."""
     return {commit.oid: _message(commit) for commit in _commits(git, top, oids, seconds)}
 
@@ -583,7 +583,7 @@ def _commits(git: GitCommand, top: Path, oids: Sequence[str], seconds: float) ->
                     yield parse_commit(content, fields[0])
 
 
-def _message(commit: Commit) -> Message:
+def _message(commit: Commit) -> CommitText:
     text = commit.message[:MESSAGE_CHARS].strip()
     subject, _, rest = text.partition("\n")
     paragraphs = re.split(r"\n\s*\n", rest.strip())
@@ -591,10 +591,10 @@ def _message(commit: Commit) -> Message:
         paragraphs.pop()
     kept = (line for line in "\n\n".join(paragraphs).split("\n") if not _REVERTS.search(line))
     body = "\n".join(kept).strip()
-    return Message(commit.oid, commit.committer.time, commit.author.name, subject.strip(), body)
+    return CommitText(commit.oid, commit.committer.time, commit.author.name, subject.strip(), body)
 
 
-def _is_telling(commit: Commit, message: Message) -> bool:
+def _is_telling(commit: Commit, message: CommitText) -> bool:
     """Whether a commit may decide something: a machine's does not, nor one of a word."""
     if _BOT.search(f"{commit.author.name} {commit.author.email}"):
         return False

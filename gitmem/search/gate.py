@@ -40,7 +40,7 @@ TOLD_IN_BODY = 2
 
 
 @dataclass(frozen=True)
-class Gate:
+class RecallGate:
     """What passes.
 
     Attributes:
@@ -57,11 +57,11 @@ class Gate:
     vague: bool
 
 
-PROMPT = Gate(least=1.9, rest=1.9, near=0.4, vague=False)
+PROMPT = RecallGate(least=1.9, rest=1.9, near=0.4, vague=False)
 """Nobody asked. Set on half of what `tests/bench/recall_told.py` measures, so that one prompt of ten tells
 something where nothing answers it."""
 
-QUESTION = Gate(least=1.5, rest=0.4, near=0.4, vague=True)
+QUESTION = RecallGate(least=1.5, rest=0.4, near=0.4, vague=True)
 """Somebody asked, and can tell what is no answer: where one thing answers, what is next to it is shown,
 too. Set on half of LoCoMo's questions and of DevMemBench's, so that of questions that share no word with
 their answer one in four is answered at most (`tests/search/test_paraphrases.py`)."""
@@ -117,7 +117,7 @@ _WARNING = re.compile(rf"\b(?:{''.join(map(str.strip, _WARNING_WORDS.splitlines(
 
 
 @dataclass(frozen=True)
-class Left:
+class LeftOut:
     """A candidate that is not shown.
 
     Attributes:
@@ -145,7 +145,7 @@ class Selection:
     """
 
     chosen: tuple[Candidate, ...]
-    left: tuple[Left, ...] = ()
+    left: tuple[LeftOut, ...] = ()
 
 
 def weight(candidate: Candidate, others: float) -> float:
@@ -180,7 +180,7 @@ def background(candidates: Sequence[Candidate]) -> float:
     return (sum(scores) + (most - len(scores)) * word) / most
 
 
-def fits(candidate: Candidate, others: float, gate: Gate = QUESTION, *, beside: bool = False) -> bool:
+def fits(candidate: Candidate, others: float, gate: RecallGate = QUESTION, *, beside: bool = False) -> bool:
     """Whether a memory matches enough of the question to be worth showing.
 
     Args:
@@ -200,7 +200,7 @@ def fits(candidate: Candidate, others: float, gate: Gate = QUESTION, *, beside: 
 
 
 def select(
-    candidates: Iterable[Candidate], shown: Set[str] = frozenset(), gate: Gate = QUESTION
+    candidates: Iterable[Candidate], shown: Set[str] = frozenset(), gate: RecallGate = QUESTION
 ) -> Selection:
     """Keeps the candidates that fit, best first, each content once; and says why others are left out.
 
@@ -214,21 +214,21 @@ def select(
     found = list(candidates)
     others = background(found)
     chosen: list[Candidate] = []
-    left: list[Left] = []
+    left: list[LeftOut] = []
     kept: dict[str, Candidate] = {}
     best = next((one.score for one in found if fits(one, others, gate)), None)
     for candidate in found:
         if best is None or not fits(candidate, others, gate, beside=True):
             left.append(
-                Left(candidate, "below", f"weighs {weight(candidate, others):.1f} of {gate.least:g}")
+                LeftOut(candidate, "below", f"weighs {weight(candidate, others):.1f} of {gate.least:g}")
             )
             continue
         if candidate.score < gate.near * best:
-            left.append(Left(candidate, "below", f"{candidate.score / best:.0%} of the best score"))
+            left.append(LeftOut(candidate, "below", f"{candidate.score / best:.0%} of the best score"))
         elif candidate.blob in shown:
-            left.append(Left(candidate, "shown"))
+            left.append(LeftOut(candidate, "shown"))
         elif candidate.blob in kept:
-            left.append(Left(candidate, "duplicate", kept[candidate.blob].path))
+            left.append(LeftOut(candidate, "duplicate", kept[candidate.blob].path))
         else:
             kept[candidate.blob] = candidate
             chosen.append(candidate)

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.git.repository import TREE, Repository
-from gitmem.ledger.workspace import DISPUTED, Head, Kept, by_folder, read_heads
+from gitmem.ledger.workspace import DISPUTED, CatalogEntry, Head, by_folder, read_heads
 from gitmem.search import database
 
 KEPT = 2_048
@@ -88,7 +88,7 @@ def stored(head: Head) -> str:
 
 def folders(
     connection: sqlite3.Connection, repo: Repository, tree: str, under: str, *, checked: bool = False
-) -> dict[str, list[Kept]]:
+) -> dict[str, list[CatalogEntry]]:
     """Gives the memories in each folder right below a tree.
 
     Args:
@@ -123,7 +123,7 @@ def folders(
     rows: list[tuple[bytes, bool, str]] = []
     for path, some in files.items():
         kept = [
-            Kept(f"{path}/{file}", some[file], read.get(some[file]))
+            CatalogEntry(f"{path}/{file}", some[file], read.get(some[file]))
             for file in sorted(some, key=by_folder)
             if kind(f"{path}/{file}") == "memory"
         ]
@@ -143,19 +143,19 @@ def folders(
 
 def _known_folders(
     connection: sqlite3.Connection, trees: Mapping[str, str], checked: bool
-) -> dict[str, list[Kept]]:
+) -> dict[str, list[CatalogEntry]]:
     values: dict[bytes, str] = {}
     for some in database.portions(dict.fromkeys(bytes.fromhex(oid) for oid in trees.values())):
         slots = ",".join("?" * len(some))
         words = f"SELECT oid, value FROM folder WHERE oid IN ({slots}) AND checked >= ?"  # noqa: S608
         values.update(connection.execute(words, (*some, checked)))
-    found: dict[str, list[Kept]] = {}
+    found: dict[str, list[CatalogEntry]] = {}
     at = [(path, value) for path, oid in trees.items() if (value := values.get(bytes.fromhex(oid)))]
     try:
         loaded = json.loads(f"[{','.join(value for _, value in at)}]")
         for (path, _), rows in zip(at, loaded, strict=True):
             found[path] = [
-                Kept(
+                CatalogEntry(
                     f"{path}/{file}",
                     blob,
                     Head(name, about, type, disputed, size, trouble and tuple(trouble)),
@@ -167,6 +167,6 @@ def _known_folders(
     return found
 
 
-def _stored(path: str, kept: Sequence[Kept]) -> str:
+def _stored(path: str, kept: Sequence[CatalogEntry]) -> str:
     start = len(path) + 1
     return _JSON([[file[start:], blob, *head] for file, blob, head in kept if head])

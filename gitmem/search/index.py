@@ -19,7 +19,7 @@ from gitmem.values import dataclass
 # Nearly every prompt finds the index up to date, and loads nothing of what makes it.
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
-    from gitmem.ledger.workspace import Head, Kept
+    from gitmem.ledger.workspace import CatalogEntry, Head
     from gitmem.search import ages, postings
     from gitmem.search.text import Read
 
@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Place:
+class TreePlace:
     """Where a memory stands in a ref's tree.
 
     Attributes:
@@ -137,7 +137,7 @@ class Catalog:
         self._laid[ref, commit] = work
         return self._steadily(work, False)
 
-    def places(self, ref: str, commit: str | None = None) -> tuple[Place, ...]:
+    def places(self, ref: str, commit: str | None = None) -> tuple[TreePlace, ...]:
         """Lists the memories of a ref by path, at its tip or at a commit laid out; no log lines."""
         table, names, key = ("past", "temp.laid", f"{ref}@{commit}") if commit else ("entry", "ref", ref)
         rows = self.read(
@@ -146,7 +146,7 @@ class Catalog:
             (key,),
         )
         return tuple(
-            Place(ref, path.partition("/")[0], path, oid.lower(), bool(archived), time)
+            TreePlace(ref, path.partition("/")[0], path, oid.lower(), bool(archived), time)
             for path, oid, archived, time in rows
         )
 
@@ -167,11 +167,11 @@ class Catalog:
 
     def folders(
         self, repo: Repository, tree: str, under: str, *, checked: bool = False
-    ) -> dict[str, list[Kept]]:
+    ) -> dict[str, list[CatalogEntry]]:
         """The memories in each folder right below a tree; see `heads.folders`."""
         from gitmem.search import heads
 
-        def work() -> dict[str, list[Kept]] | None:
+        def work() -> dict[str, list[CatalogEntry]] | None:
             return heads.folders(self._connection, repo, tree, under, checked=checked)
 
         found = self._steadily(work, None)

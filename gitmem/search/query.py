@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES
 from gitmem.search import candidates
-from gitmem.search.candidates import DAY, Entry, Ground, is_line
+from gitmem.search.candidates import DAY, SearchEntry, SearchSpace, is_line
 from gitmem.search.words import FIELD, storable
 from gitmem.values import dataclass
 
@@ -96,12 +96,12 @@ def search(
         return ()
     while True:
         times_made = catalog.made_anew
-        found = _search(Ground(catalog, refs, agents, when or {}, now), query, limit, now)
+        found = _search(SearchSpace(catalog, refs, agents, when or {}, now), query, limit, now)
         if catalog.made_anew == times_made:
             return found
 
 
-def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Candidate, ...]:
+def _search(ground: SearchSpace, query: str, limit: int, now: int | None) -> tuple[Candidate, ...]:
     question = candidates.ask(ground.catalog, query)
     found = candidates.find(ground, question, limit)
     if not found.scores:  # the beginning of a word may match where the word does not
@@ -137,18 +137,18 @@ def _search(ground: Ground, query: str, limit: int, now: int | None) -> tuple[Ca
     )
 
 
-def _best_first(entry: Entry, score: float) -> tuple[float, str, str]:
+def _best_first(entry: SearchEntry, score: float) -> tuple[float, str, str]:
     return (-score, entry.ref, entry.path)
 
 
 def _candidate(
-    entry: Entry,
+    entry: SearchEntry,
     oid: str,
     head: Head,
     score: float,
     why: Mapping[str, float],
     parts: candidates.Parts,
-    found: candidates.Found,
+    found: candidates.SearchHit,
 ) -> Candidate:
     words = found.words.get(entry.blob, 2 * FIELD)
     return Candidate(
@@ -168,7 +168,7 @@ def _candidate(
     )
 
 
-def _line_name(entry: Entry) -> str:
+def _line_name(entry: SearchEntry) -> str:
     return strftime("log %Y-%m-%d %H:%M", gmtime(entry.time))
 
 
@@ -196,7 +196,7 @@ MOST_RAISED = 5.0
 
 
 @dataclass(frozen=True)
-class Source:
+class RecallSource:
     """One repository to recall from.
 
     Attributes:
@@ -212,11 +212,11 @@ class Source:
 
 def gather(
     query: str,
-    sources: Sequence[Source],
+    sources: Sequence[RecallSource],
     agents: Collection[str] | None = None,
     limit: int = CANDIDATES,
     now: int | None = None,
-) -> tuple[tuple[Source, Candidate], ...]:
+) -> tuple[tuple[RecallSource, Candidate], ...]:
     """Finds candidates in every source.
 
     Args:
@@ -228,7 +228,7 @@ def gather(
         Candidates with their source, best first. A source whose index another process is just writing
         answers from an older state.
     """
-    found: list[list[tuple[Source, Candidate]]] = []
+    found: list[list[tuple[RecallSource, Candidate]]] = []
     for source in sources:
         for ref in source.scopes:
             if ref in source.at:
@@ -244,7 +244,7 @@ def gather(
     return tuple(pairs[:limit])
 
 
-def _tip(source: Source, ref: str) -> str | None:
+def _tip(source: RecallSource, ref: str) -> str | None:
     """Where a memory ref stands; what the index describes was looked at when it came there.
 
     Nearly every prompt finds it so: then no object is opened, and no git runs for it.
@@ -260,7 +260,9 @@ def _tip(source: Source, ref: str) -> str | None:
     return memory_commit(source.repo, ref)
 
 
-def _on_one_scale(found: Sequence[Sequence[tuple[Source, Candidate]]]) -> list[tuple[Source, Candidate]]:
+def _on_one_scale(
+    found: Sequence[Sequence[tuple[RecallSource, Candidate]]],
+) -> list[tuple[RecallSource, Candidate]]:
     """Makes scores of several repositories comparable.
 
     A word is rarer among thousands of memories than among three, and a score counts rarity: a full match in
@@ -305,7 +307,7 @@ MOST_TIMED = 200
 
 
 def linked(
-    ground: Ground, candidates: Iterable[tuple[Entry, float]], entries: dict[int, Entry]
+    ground: SearchSpace, candidates: Iterable[tuple[SearchEntry, float]], entries: dict[int, SearchEntry]
 ) -> Mapping[int, float]:
     """Finds what is one link away, within the same ref and agent.
 
@@ -323,7 +325,7 @@ def linked(
     beside = _beside(ground, {entry.blob for entry, _ in sources})
     if not beside:
         return found
-    where: dict[int, list[Entry]] = {}
+    where: dict[int, list[SearchEntry]] = {}
     for entry in ground.entries({other for others in beside.values() for other in others}):
         where.setdefault(entry.blob, []).append(entry)
     for source, score in sources:
@@ -335,7 +337,7 @@ def linked(
     return found
 
 
-def _beside(ground: Ground, blobs: set[int]) -> dict[int, set[int]]:
+def _beside(ground: SearchSpace, blobs: set[int]) -> dict[int, set[int]]:
     """Texts that each text links to or is linked from."""
     numbers = ",".join(map(str, sorted(blobs)))
     rows = ground.catalog.read(
@@ -379,7 +381,7 @@ def spans(query: str, now: int | None) -> tuple[tuple[int, int], ...]:
 
 
 def timed(
-    ground: Ground, asked: Sequence[tuple[int, int]], entries: dict[int, Entry], total: int
+    ground: SearchSpace, asked: Sequence[tuple[int, int]], entries: dict[int, SearchEntry], total: int
 ) -> Mapping[int, float]:
     """Finds what a time fits: all of `entries`, and the newest others.
 
@@ -397,7 +399,7 @@ def timed(
     blobs = {entry.blob for entry in known}
     naming: set[int] = set()
     others: set[int] = set()
-    taught: dict[int, Entry] = {}
+    taught: dict[int, SearchEntry] = {}
     for first, last in asked:
         within = f"first BETWEEN {first:d} AND {last:d} AND last <= {last:d}"
         naming |= _naming(ground, f"blob IN ({','.join(map(str, blobs))}) AND {within}")
@@ -415,7 +417,7 @@ def timed(
     return {id: worth * share for id, share in fitting.items()}
 
 
-def _naming(ground: Ground, condition: str) -> set[int]:
+def _naming(ground: SearchSpace, condition: str) -> set[int]:
     """Texts that name a day or month within a span; one that names a longer time than asked does not."""
     return {row[0] for row in ground.catalog.read(f"SELECT blob FROM period WHERE {condition}")}  # noqa: S608
 

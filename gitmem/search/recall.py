@@ -24,7 +24,7 @@ from gitmem.search.gate import (
     AMENDS,
     ASKED_CHARS,
     TOLD_IN_BODY,
-    Left,
+    LeftOut,
     Selection,
     Why,
     amends,
@@ -32,13 +32,13 @@ from gitmem.search.gate import (
     likeness,
     select,
 )
-from gitmem.search.query import Candidate, Source, search
+from gitmem.search.query import Candidate, RecallSource, search
 from gitmem.search.words import words
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.core.memory import Memory
-    from gitmem.core.references import Code, Finding
+    from gitmem.core.references import Code, NameFate
 
 DAY = 86_400
 
@@ -136,7 +136,7 @@ class Recall:
     items: tuple[RecallItem, ...]
     engine: str = "offline"
     notes: tuple[str, ...] = ()
-    left: tuple[Left, ...] = ()
+    left: tuple[LeftOut, ...] = ()
 
     @property
     def nearest(self) -> tuple[Candidate, ...]:
@@ -145,7 +145,7 @@ class Recall:
         return () if self.items else tuple(below[:NEAREST])
 
     @property
-    def unmerged(self) -> tuple[Left, ...]:
+    def unmerged(self) -> tuple[LeftOut, ...]:
         """What fits and was taught on code that is not here; `detail` names the branch."""
         return tuple(one for one in self.left if one.why == "unmerged")
 
@@ -193,21 +193,21 @@ def recall(
     left = list(selected.left)
     for candidate in selected.chosen:
         if len(opened) >= limit:
-            left.append(Left(candidate, "limit"))
+            left.append(LeftOut(candidate, "limit"))
             continue
         try:
             memory = _open(candidate.path, blobs(candidate))
         except NotShown as reason:
-            left.append(Left(candidate, reason.why, reason.detail))
+            left.append(LeftOut(candidate, reason.why, reason.detail))
             continue
         except MissingObject:
-            left.append(Left(candidate, "gone"))
+            left.append(LeftOut(candidate, "gone"))
             continue
         opened.append((candidate, memory))
     chosen = list(opened)
     amended = _put_amending_first(opened, found, blobs, later, shown) if later else {}
-    left += [Left(one[0], "shown", amended[one[0].path]) for one in chosen if one not in opened]
-    left += [Left(candidate, "limit") for candidate, _ in opened[limit:]]
+    left += [LeftOut(one[0], "shown", amended[one[0].path]) for one in chosen if one not in opened]
+    left += [LeftOut(candidate, "limit") for candidate, _ in opened[limit:]]
     del opened[limit:]
     told = {(candidate.ref, candidate.path, candidate.blob) for candidate, _ in opened}
     left = [one for one in left if (one.candidate.ref, one.candidate.path, one.candidate.blob) not in told]
@@ -282,7 +282,7 @@ def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -
 
 
 def later_ones(
-    sources: Sequence[Source], agents: Collection[str] | None = None, now: int | None = None
+    sources: Sequence[RecallSource], agents: Collection[str] | None = None, now: int | None = None
 ) -> Later:
     """Seeks what was taught after a memory, in its repository, and is about the same thing."""
 
@@ -383,7 +383,7 @@ def _item(
     memory: Opened,
     now: int,
     scope: str,
-    findings: Sequence[Finding],
+    findings: Sequence[NameFate],
     known: Sequence[str],
     amended: str,
 ) -> RecallItem:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gitmem.git.command import GitCommand, peek
-from gitmem.search.commits import CommitIndex, Message
+from gitmem.search.commits import CommitIndex, CommitText
 from gitmem.search.reach import Lines, read_lines
 from gitmem.values import dataclass
 
@@ -37,7 +37,7 @@ SHORTEST = 4
 
 
 @dataclass(frozen=True)
-class Undoing:
+class UndoneBy:
     """What undid a commit, wholly or in part.
 
     Attributes:
@@ -52,15 +52,15 @@ class Undoing:
 
 
 def undoing(
-    index: CommitIndex, git: GitCommand, top: Path, message: Message, seconds: float
-) -> Undoing | None:
+    index: CommitIndex, git: GitCommand, top: Path, message: CommitText, seconds: float
+) -> UndoneBy | None:
     """The first commit that undid another, as far as is known; nothing is fetched to find out.
 
     Args:
         seconds: for git.
     """
     if reverts := index.reverts(message.oid, message.subject):
-        return Undoing(reverts[0])
+        return UndoneBy(reverts[0])
     later = index.later(message.oid, MOST_LATER)
     if not later:
         return None
@@ -78,7 +78,7 @@ def undoing(
     return None
 
 
-def _stands(git: GitCommand, top: Path, own: Lines, found: Undoing, seconds: float) -> bool:
+def _stands(git: GitCommand, top: Path, own: Lines, found: UndoneBy, seconds: float) -> bool:
     """Whether HEAD has most of the lines again, or it cannot be told."""
     words = ["cat-file", "blob", f"HEAD:{found.path}"]
     seen = peek(git, words, cwd=top, seconds=seconds, size=PATCH_BYTES)
@@ -109,7 +109,7 @@ def _patches(
     return read_lines(seen.stdout) if seen.returncode == 0 else []
 
 
-def _lost(own: Lines, later: Iterable[tuple[str, Lines]]) -> Iterator[Undoing]:
+def _lost(own: Lines, later: Iterable[tuple[str, Lines]]) -> Iterator[UndoneBy]:
     """Commits that took out most of what one brought to a file, one after another."""
     brought = _brought(own)
     for oid, patch in later:
@@ -118,7 +118,7 @@ def _lost(own: Lines, later: Iterable[tuple[str, Lines]]) -> Iterator[Undoing]:
             gone = Counter(line[1:] for line in patch.get(header, ()) if line[0] == "-")
             taken = (lines & (gone - moved)).total()
             if lines.total() >= FEWEST_LINES and 2 * taken >= lines.total():
-                yield Undoing(oid, _path(header), taken, lines.total())
+                yield UndoneBy(oid, _path(header), taken, lines.total())
                 break
 
 

@@ -74,7 +74,7 @@ class Piece(NamedTuple):
     asks: bool
 
 
-class Text(NamedTuple):
+class ScoredText(NamedTuple):
     """One memory.
 
     Attributes:
@@ -92,7 +92,7 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryTerm:
     """One term of a question.
 
     Attributes:
@@ -122,10 +122,10 @@ class Corpus(NamedTuple):
     body: int = 0
 
 
-def read_text(words: str, before: tuple[Piece, ...] = (), after: tuple[Piece, ...] = ()) -> Text:
+def read_text(words: str, before: tuple[Piece, ...] = (), after: tuple[Piece, ...] = ()) -> ScoredText:
     """Reads a text as the catalog keeps it."""
     name, description, body = words.split(FIELD)
-    return Text(name, description, body, pieces(body), before, after)
+    return ScoredText(name, description, body, pieces(body), before, after)
 
 
 def pieces(body: str) -> tuple[Piece, ...]:
@@ -138,7 +138,7 @@ def _piece(piece: str) -> Piece:
     return Piece(label, rest[:-1], True) if piece.endswith(ASKS) else Piece(label, rest, False)
 
 
-def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> list[float]:
+def scores(asked: Sequence[QueryTerm], texts: Sequence[ScoredText], corpus: Corpus) -> list[float]:
     """Scores memories; the higher the better, zero where nothing of the question is in it.
 
     The constants for passages were settled on five conversations of LoCoMo and checked by leaving out one
@@ -159,7 +159,7 @@ def scores(asked: Sequence[Asked], texts: Sequence[Text], corpus: Corpus) -> lis
     return [scorer.score(text) for text in texts]
 
 
-def _worth(term: Asked, total: int, count: float) -> float:
+def _worth(term: QueryTerm, total: int, count: float) -> float:
     """The rarity of a term; of one of several words, which count for themselves, less the more have it.
 
     A name of code that one memory has is what that one is about; the project's own is in any of them.
@@ -203,7 +203,7 @@ class _Scorer:
     all: Sequence[int]
     seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
-    def score(self, text: Text) -> float:
+    def score(self, text: ScoredText) -> float:
         body = text.body
         heading = f"{text.name}\x01{text.description}"
         among = self._terms(f"{heading}\x01{body}")  # most have but a few of the terms
@@ -240,7 +240,7 @@ class _Scorer:
             found.append(terms)
         return found
 
-    def _whole(self, text: Text, among: Iterable[int]) -> float:
+    def _whole(self, text: ScoredText, among: Iterable[int]) -> float:
         """A memory of several passages as a bag of words, the logarithm of how often each is there.
 
         Once in a memory of mean length counts one, as once in a passage of mean length does: neither short
@@ -257,7 +257,7 @@ class _Scorer:
             total += self.rarity[term] * math.log2(1 + often / norm)
         return total
 
-    def _passages(self, text: Text, headed: Sequence[int], among: Sequence[int]) -> list[float]:
+    def _passages(self, text: ScoredText, headed: Sequence[int], among: Sequence[int]) -> list[float]:
         """What the best passages are worth, with what surrounds them; an empty body is one."""
         own = text.passages or (_NOTHING,)
         pieces = (*text.before, *own, *text.after)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from gitmem.core.limits import PATH_SEGMENTS
 from gitmem.core.names import kind
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Entry, MissingObject, Repository, Step
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, CommitDiff, MissingObject, Repository, TreeEntry
 
 DEEPEST = PATH_SEGMENTS
 """Folder levels that are walked: `<agent>/logs/YYYY/MM/<day>.md` is five; a hostile tree may have more."""
@@ -33,7 +33,7 @@ def is_memory(path: str) -> bool:
     )
 
 
-def torn_steps(repo: Repository, tip: str) -> Iterator[Step]:
+def torn_steps(repo: Repository, tip: str) -> Iterator[CommitDiff]:
     """Yields `Repository.steps` of what can be read of a damaged history, memory files alone.
 
     Where a line of history ends, the empty tree stands before it.
@@ -48,7 +48,9 @@ def torn_steps(repo: Repository, tip: str) -> Iterator[Step]:
                 before.append(repo.commit(parent).tree)
             except MissingObject:
                 before.append(None)
-        yield Step(commit, tuple(tuple(trees.changes(tree, commit.tree)) for tree in before or [None]))
+        yield CommitDiff(
+            commit, tuple(tuple(trees.changes(tree, commit.tree)) for tree in before or [None])
+        )
 
 
 class Trees:
@@ -86,7 +88,7 @@ class Trees:
                 if gone != come:
                     yield path, gone, come
 
-    def _level(self, oid: str | None) -> dict[str, Entry]:
+    def _level(self, oid: str | None) -> dict[str, TreeEntry]:
         if oid is None:
             return {}
         try:
@@ -95,13 +97,13 @@ class Trees:
             return {}
 
 
-def _equal(one: Entry, other: Entry) -> bool:
+def _equal(one: TreeEntry, other: TreeEntry) -> bool:
     return one.oid == other.oid and one.mode == other.mode
 
 
-def _folder(entry: Entry | None) -> str | None:
+def _folder(entry: TreeEntry | None) -> str | None:
     return entry.oid if entry and entry.mode == TREE else None
 
 
-def _file(entry: Entry | None) -> str | None:
+def _file(entry: TreeEntry | None) -> str | None:
     return entry.oid if entry and entry.mode in (BLOB, EXECUTABLE) else None

@@ -25,9 +25,9 @@ from gitmem.transcripts.reader import (
     NONE,
     OPEN_CALLS,
     Bookmark,
-    Client,
+    ClientReader,
     Reply,
-    Said,
+    Utterances,
     key,
     reader_of,
     result_text,
@@ -67,7 +67,7 @@ class _Waiting:
     handed_out: bool
 
 
-class Reading:
+class RecordingReading:
     """One reading of a recording, as far as it goes: what `read_on` asks for."""
 
     settled = True
@@ -79,14 +79,14 @@ class Reading:
         self._cwd = ""
         self._skipped = 0
         self._tree = Tree()
-        self._said = Said()
+        self._said = Utterances()
         self._waiting: list[_Waiting] = []
         self._names: dict[str, str] = {}
         self._replies: dict[str, Reply] = {}
         self._calls: dict[str, tuple[Reply, int]] = {}
 
     @classmethod
-    def resume(cls, name: str, mark: Bookmark) -> Reading | None:
+    def resume(cls, name: str, mark: Bookmark) -> RecordingReading | None:
         """A reading that goes on from a bookmark; None where it makes no sense."""
         reading = cls(name, mark.offset)
         try:
@@ -96,7 +96,7 @@ class Reading:
             reading._waiting = [
                 _Waiting(int(text), int(number), True) for text, number in values["waiting"]
             ]
-            reading._said, reading._tree = Said.load(arrays[:3]), Tree.load(arrays[3:])
+            reading._said, reading._tree = Utterances.load(arrays[:3]), Tree.load(arrays[3:])
         except (KeyError, ValueError, TypeError, IndexError):
             return None
         return reading
@@ -315,10 +315,10 @@ def _recognises(record: Mapping[str, Any]) -> bool:
     return "payload" not in record and ("sessionId" in record or "uuid" in record or "leafUuid" in record)
 
 
-read_session = reader_of(Reading, Reading.resume, RULES)
+read_session = reader_of(RecordingReading, RecordingReading.resume, RULES)
 """Reads a recorded session, or what was added to it."""
 
-CLIENT = Client(NAME, read_session, _recognises, claude_config_dir, sessions_of)
+CLIENT = ClientReader(NAME, read_session, _recognises, claude_config_dir, sessions_of)
 
 
 SPOKEN = frozenset({"refusal", "answer", "reply"})
@@ -332,12 +332,12 @@ def is_subagents(path: Path) -> bool:
 class _Sidechain:
     """The client's reading of records that are a conversation of their own here."""
 
-    def __init__(self, inner: Reading) -> None:
+    def __init__(self, inner: RecordingReading) -> None:
         self._inner = inner
 
     @classmethod
     def resume(cls, name: str, mark: Bookmark) -> _Sidechain | None:
-        inner = Reading.resume(name, mark)
+        inner = RecordingReading.resume(name, mark)
         return cls(inner) if inner is not None else None
 
     @property
@@ -367,6 +367,6 @@ class _Sidechain:
 
 
 read_subagent = reader_of(
-    lambda name, start: _Sidechain(Reading(name, start)), _Sidechain.resume, f"{RULES} subagent"
+    lambda name, start: _Sidechain(RecordingReading(name, start)), _Sidechain.resume, f"{RULES} subagent"
 )
 """Reads a subagent's recording, or what was added to it."""

@@ -25,9 +25,9 @@ from gitmem.transcripts.model import Message, Session, SessionFile, Source, Tool
 from gitmem.transcripts.reader import (
     OPEN_CALLS,
     Bookmark,
-    Client,
+    ClientReader,
     Reply,
-    Said,
+    Utterances,
     belongs,
     key,
     read_lines,
@@ -189,7 +189,7 @@ class _Reading:
         self._start = start
         self._head = _Head(name)
         self._skipped = 0
-        self._said = Said()
+        self._said = Utterances()
         self._chain = 0
         self._turn = 0
         self._turns: list[tuple[int, int]] = []
@@ -216,7 +216,7 @@ class _Reading:
             reading._turns = [(int(number), int(before)) for number, before in values["turns"]]
             reading._gone = set(values["gone"])
             reading._names = {str(call): (str(tool), dict(asked)) for call, tool, asked in values["names"]}
-            reading._said = Said.load(mark.arrays)
+            reading._said = Utterances.load(mark.arrays)
         except (KeyError, ValueError, TypeError):
             return None
         return reading
@@ -433,4 +433,4 @@ def _recognises(record: Mapping[str, Any]) -> bool:
 read_session = reader_of(_Reading, _Reading.resume, RULES)
 """Reads a recorded session, or what was added to it."""
 
-CLIENT = Client(NAME, read_session, _recognises, codex_home, sessions_of)
+CLIENT = ClientReader(NAME, read_session, _recognises, codex_home, sessions_of)

@@ -12,10 +12,10 @@ from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.transcripts import claude_code, codex, gemini, opencode, qwen
 from gitmem.transcripts.model import Session, SessionFile
 from gitmem.transcripts.privacy import NOTHING, Ignore
-from gitmem.transcripts.reader import Client, belongs, document, first_cwd, read_lines
+from gitmem.transcripts.reader import ClientReader, belongs, document, first_cwd, read_lines
 
 # The first that recognises a record has it; Claude Code's rule is the loosest of those about `sessionId`.
-CLIENTS: tuple[Client, ...] = (
+CLIENTS: tuple[ClientReader, ...] = (
     qwen.CLIENT,
     gemini.CLIENT,
     claude_code.CLIENT,
@@ -50,7 +50,7 @@ def sessions_of(places: Mapping[str, Path], worktrees: Sequence[Path]) -> tuple[
     return tuple(sorted(found, key=lambda file: (file.mtime_ns, file.path)))
 
 
-def client_of(path: Path) -> Client:
+def client_of(path: Path) -> ClientReader:
     """Tells whose recording a file is, by what is in it; Claude Code's where that tells nothing.
 
     Raises:

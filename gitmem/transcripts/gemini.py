@@ -40,9 +40,9 @@ from gitmem.transcripts.model import Message, Session, SessionFile, Source, Tool
 from gitmem.transcripts.reader import (
     NONE,
     Bookmark,
-    Client,
+    ClientReader,
     Reply,
-    Said,
+    Utterances,
     belongs,
     document,
     key,
@@ -381,7 +381,7 @@ class _Reading:
         self._start = start
         self._id, self._project, self._subagent = name, "", False
         self._skipped = 0
-        self._said = Said()
+        self._said = Utterances()
         self._known: dict[int, _Entry] = {}
         self._order: list[int] = []
         self._stretches = 0
@@ -404,7 +404,7 @@ class _Reading:
             reading._prompt = (values["prompt"][0], values["prompt"][1])
             number, written, calls = values["last"]
             reading._last = _Last(number, written, frozenset(calls))
-            reading._said, reading._order = Said.load(mark.arrays[:3]), mark.arrays[3].tolist()
+            reading._said, reading._order = Utterances.load(mark.arrays[:3]), mark.arrays[3].tolist()
             for number, text, stretch, person in zip(*mark.arrays[4:], strict=True):
                 reading._known[number] = _Entry(text, stretch, bool(person))
         except (KeyError, ValueError, TypeError, IndexError):
@@ -552,4 +552,4 @@ class _Reading:
             self._said.interrupt(asked)
 
 
-CLIENT = Client(NAME, read_session, is_header, gemini_home, sessions_of)
+CLIENT = ClientReader(NAME, read_session, is_header, gemini_home, sessions_of)

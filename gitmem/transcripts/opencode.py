@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gitmem.core.errors import RepositoryError
 from gitmem.transcripts import codex, speech
 from gitmem.transcripts.model import Message, Session, SessionFile, Source, ToolCall
-from gitmem.transcripts.reader import Client, belongs, result_text, tool_call
+from gitmem.transcripts.reader import ClientReader, belongs, result_text, tool_call
 
 if TYPE_CHECKING:
     import sqlite3
@@ -326,4 +326,4 @@ def _time(created: object) -> datetime | None:
         return None
 
 
-CLIENT = Client(NAME, read_session, lambda _: False, data_folder, sessions_of)
+CLIENT = ClientReader(NAME, read_session, lambda _: False, data_folder, sessions_of)

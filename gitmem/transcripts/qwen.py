@@ -17,14 +17,14 @@ from typing import Any
 
 from gitmem.transcripts import claude_code
 from gitmem.transcripts.model import Session, SessionFile
-from gitmem.transcripts.reader import Bookmark, Client, belongs, first_cwd, reader_of
+from gitmem.transcripts.reader import Bookmark, ClientReader, belongs, first_cwd, reader_of
 
 NAME = "qwen"
 RULES = f"{NAME} 1"
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "read_file": "Read"}
 
 
-class _Reading(claude_code.Reading):
+class _Reading(claude_code.RecordingReading):
     """Claude Code's reading of records that are made into its own."""
 
     def skim(self, _: bytes, /) -> dict[str, Any] | None:
@@ -121,4 +121,4 @@ def _recognises(record: Mapping[str, Any]) -> bool:
 read_session = reader_of(_Reading, _Reading.resume, RULES)
 """Reads a recorded session, or what was added to it."""
 
-CLIENT = Client(NAME, read_session, _recognises, qwen_home, sessions_of)
+CLIENT = ClientReader(NAME, read_session, _recognises, qwen_home, sessions_of)

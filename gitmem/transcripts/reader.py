@@ -40,7 +40,7 @@ BUFFER = 256 * 1024
 _DECODER = json.JSONDecoder()
 
 
-class Line(NamedTuple):
+class RecordLine(NamedTuple):
     """One complete line.
 
     Attributes:
@@ -80,7 +80,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def read_lines(path: Path) -> Iterator[Line]:
+def read_lines(path: Path) -> Iterator[RecordLine]:
     """Streams the lines of a file from its beginning; see `lines_of`.
 
     Raises:
@@ -103,7 +103,7 @@ def document(path: Path) -> dict[str, Any] | None:
 
 def lines_of(
     file: BinaryIO, place: int = 0, skim: Callable[[bytes], dict[str, Any] | None] | None = None
-) -> Iterator[Line]:
+) -> Iterator[RecordLine]:
     """Streams the lines of an open file.
 
     A last line without its newline is taken only if it is a whole JSON object, and left for a later
@@ -119,13 +119,13 @@ def lines_of(
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
             place, whole = _pass_over(file, place)
             if whole:
-                yield Line(start, place, None)
+                yield RecordLine(start, place, None)
             continue
         record = (skim(raw) if skim else None) or _parse(raw)
         if record is None and raw.isspace():
             record = {}
         if record is not None or raw.endswith(b"\n"):
-            yield Line(start, place, record)
+            yield RecordLine(start, place, record)
 
 
 def _pass_over(file: BinaryIO, place: int) -> tuple[int, bool]:
@@ -255,7 +255,7 @@ def _name(path: Path, offset: int) -> str:
     return f"{place}-{offset}"
 
 
-class Reading(Protocol):
+class FileReading(Protocol):
     """A client's reader at work on one file.
 
     Attributes:
@@ -284,8 +284,8 @@ class Reading(Protocol):
 def read_on(
     path: Path,
     start: int,
-    begin: Callable[[int], Reading],
-    resume: Callable[[Bookmark], Reading | None],
+    begin: Callable[[int], FileReading],
+    resume: Callable[[Bookmark], FileReading | None],
     rules: str,
     *,
     bookmarks: Path | None = None,
@@ -414,7 +414,7 @@ class _Event:
     message: Callable[[], Message | None] | None = None
 
 
-class Said:
+class Utterances:
     """The utterances of a session, those that were handed out before as little more than a mark."""
 
     def __init__(self) -> None:
@@ -488,7 +488,7 @@ class Said:
         return [kinds, stretches, texts], numbers
 
     @classmethod
-    def load(cls, arrays: list[array[int]]) -> Said:
+    def load(cls, arrays: list[array[int]]) -> Utterances:
         """What `dump` told of.
 
         Raises:
@@ -533,7 +533,9 @@ class Read(Protocol):
 
 
 def reader_of(
-    begin: Callable[[str, int], Reading], resume: Callable[[str, Bookmark], Reading | None], rules: str
+    begin: Callable[[str, int], FileReading],
+    resume: Callable[[str, Bookmark], FileReading | None],
+    rules: str,
 ) -> Read:
     """Gives the function by which a client's recordings are read, see `read_on`.
 
@@ -561,7 +563,7 @@ def reader_of(
 
 
 @dataclass(frozen=True)
-class Client:
+class ClientReader:
     """One client and its reader.
 
     Attributes:

@@ -18,15 +18,15 @@ from gitmem.flows.exit import shown as safe
 from gitmem.flows.last_recalls import last_shown
 from gitmem.flows.review import queue, tell_item
 from gitmem.flows.review_dream import card_value
-from gitmem.flows.review_items import Item
+from gitmem.flows.review_items import ReviewItem
 from gitmem.flows.show import as_value, between, listed_value, show
 from gitmem.flows.values import entry_value, sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.log import learned
-from gitmem.ledger.lookup import Listed, find, headers
+from gitmem.ledger.lookup import ListedMemory, find, headers
 from gitmem.ledger.moments import code_commit, revision
-from gitmem.view.graph import Place
+from gitmem.view.graph import MemoryView
 
 PAGE = 100
 """Rows that are given at once unless another number is asked for."""
@@ -52,7 +52,7 @@ SAID_CHARS = 4_000
 Given = Mapping[str, str]
 
 
-def state(place: Place, _: Given) -> dict[str, Any]:
+def state(place: MemoryView, _: Given) -> dict[str, Any]:
     """Whose memory it is, and how it is shared."""
     space = place.workspace
     return {
@@ -67,13 +67,13 @@ def state(place: Place, _: Given) -> dict[str, Any]:
     }
 
 
-def _person(place: Place) -> str:
+def _person(place: MemoryView) -> str:
     with suppress(GitmemError):  # git may know no identity
         return place.workspace.person.email
     return ""
 
 
-def log(place: Place, given: Given) -> dict[str, Any]:
+def log(place: MemoryView, given: Given) -> dict[str, Any]:
     """Changes of memory, newest first, a page of them."""
     start, count = _number(given, "offset", 0), _number(given, "limit", PAGE)
     found = list(islice(_learned(place), start, start + count + 1))
@@ -81,18 +81,18 @@ def log(place: Place, given: Given) -> dict[str, Any]:
     return {"entries": rows, "more": len(found) > count}
 
 
-def _learned(place: Place) -> Iterator[Any]:
+def _learned(place: MemoryView) -> Iterator[Any]:
     return (pair for pair in learned(place.workspace) if pair[0].name in place.scopes)
 
 
-def change(place: Place, given: Given) -> dict[str, Any]:
+def change(place: MemoryView, given: Given) -> dict[str, Any]:
     """What one commit of memory changed, claim by claim."""
     where, oid = _commit(place, given)
     parents = where.repo.commit(oid).parents
     return {"files": [one.as_value() for one in between(where, parents[0] if parents else None, oid)]}
 
 
-def _commit(place: Place, given: Given) -> tuple[Any, str]:
+def _commit(place: MemoryView, given: Given) -> tuple[Any, str]:
     where = place.workspace.scope(given.get("scope", ""))
     oid = revision(where, given.get("commit", ""))
     if oid is None:
@@ -100,7 +100,7 @@ def _commit(place: Place, given: Given) -> tuple[Any, str]:
     return where, oid
 
 
-def said(place: Place, given: Given) -> dict[str, Any]:
+def said(place: MemoryView, given: Given) -> dict[str, Any]:
     """What was said in the session that led to a change, where its recording is here."""
     from gitmem.core.trailers import parse
     from gitmem.flows.sessions import session_file, told
@@ -129,7 +129,7 @@ def said(place: Place, given: Given) -> dict[str, Any]:
     }
 
 
-def memories(place: Place, given: Given) -> dict[str, Any]:
+def memories(place: MemoryView, given: Given) -> dict[str, Any]:
     """Memories, the last taught first, a page of those that fit: now, or as of then."""
     at = given.get("at") or None
     found = _headers(place, at)
@@ -140,7 +140,7 @@ def memories(place: Place, given: Given) -> dict[str, Any]:
     return {"total": len(fit), "all": len(found), "rows": rows}
 
 
-def _headers(place: Place, at: str | None) -> list[Listed]:
+def _headers(place: MemoryView, at: str | None) -> list[ListedMemory]:
     kept = place.lists.get((place.tag, at))
     if kept is not None:
         return kept
@@ -153,16 +153,16 @@ def _headers(place: Place, at: str | None) -> list[Listed]:
     return mine
 
 
-def _said(one: Listed) -> str:
+def _said(one: ListedMemory) -> str:
     return f"{one.name} {one.description} {one.scope}/{one.agent} {one.type}".casefold()
 
 
-def address(one: Listed) -> str:
+def address(one: ListedMemory) -> str:
     """What names a memory and nothing else."""
     return sound(f"{one.scope}/{one.agent}/{file_address(one.file)}")
 
 
-def memory(place: Place, given: Given) -> dict[str, Any]:
+def memory(place: MemoryView, given: Given) -> dict[str, Any]:
     """One memory, and who taught each of its claims: now, or as of then."""
     name, at = given.get("name", ""), given.get("at") or None
     one = show(place.workspace, place.edges, name, at=at)
@@ -181,7 +181,7 @@ def memory(place: Place, given: Given) -> dict[str, Any]:
     }
 
 
-def moments(place: Place, _: Given) -> dict[str, Any]:
+def moments(place: MemoryView, _: Given) -> dict[str, Any]:
     """The newest changes, and the tags of the code, to go back to."""
     rows = [
         {
@@ -202,12 +202,12 @@ def moments(place: Place, _: Given) -> dict[str, Any]:
     return {"moments": rows, "tags": tags}
 
 
-def review(place: Place, _: Given) -> dict[str, Any]:
+def review(place: MemoryView, _: Given) -> dict[str, Any]:
     """What waits, each with the cards it is decided by; a dream's are asked for by its id."""
     return {"items": [item_value(place, item) for item in queue(place.workspace, place.edges)]}
 
 
-def item_value(place: Place, item: Item) -> dict[str, Any]:
+def item_value(place: MemoryView, item: ReviewItem) -> dict[str, Any]:
     """One thing that waits."""
     from gitmem.flows.review_items import import_told
     from gitmem.ledger.imports import Import
@@ -222,14 +222,14 @@ def item_value(place: Place, item: Item) -> dict[str, Any]:
     }
 
 
-def version(item: Item) -> str:
+def version(item: ReviewItem) -> str:
     """Names an item as it is now: who decides has to say which one they were shown."""
     tip = getattr(item.subject, "tip", "")
     told = json.dumps([item.as_value(), tip], sort_keys=True, default=str)
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _cards(place: Place, item: Item, whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _cards(place: MemoryView, item: ReviewItem, whole: Mapping[str, Any]) -> list[dict[str, Any]]:
     from gitmem.ledger.inbox import Inbox
     from gitmem.ledger.suggestions import Suggestion
 
@@ -256,7 +256,7 @@ def _side(mark: str, text: str) -> dict[str, Any]:
     return {"mark": mark, "text": sound(text), "notes": []}
 
 
-def _suggestion_card(item: Item, one: Any) -> dict[str, Any]:
+def _suggestion_card(item: ReviewItem, one: Any) -> dict[str, Any]:
     from gitmem.ledger.edits import said_anew, taken_out
 
     change = one.change
@@ -284,7 +284,7 @@ def _card(title: str, sides: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def item(place: Place, given: Given) -> dict[str, Any]:
+def item(place: MemoryView, given: Given) -> dict[str, Any]:
     """One thing that waits, whole: of a dream each change, who taught its claims, and what is proved."""
     waiting = queue(place.workspace, place.edges)
     found = next((one for one in waiting if one.id and one.id == given.get("id")), None)
@@ -294,7 +294,7 @@ def item(place: Place, given: Given) -> dict[str, Any]:
     return item_value(place, found) | told
 
 
-def laid(place: Place, given: Given) -> dict[str, Any]:
+def laid(place: MemoryView, given: Given) -> dict[str, Any]:
     """The memories that a dream's change, or a suggestion, would leave, for a person to edit."""
     from gitmem.flows.review_edit import suggestion_file
     from gitmem.ledger.decide import laid_out
@@ -318,7 +318,7 @@ def laid(place: Place, given: Given) -> dict[str, Any]:
     }
 
 
-def recalls(place: Place, _: Given) -> dict[str, Any]:
+def recalls(place: MemoryView, _: Given) -> dict[str, Any]:
     """What the last prompts and questions were told, and by which words."""
     from gitmem.core.memory import parse
     from gitmem.git.trees import read_paths
@@ -349,7 +349,7 @@ def recalls(place: Place, _: Given) -> dict[str, Any]:
     return {"recalls": found}
 
 
-def map_(place: Place, _: Given) -> dict[str, Any]:
+def map_(place: MemoryView, _: Given) -> dict[str, Any]:
     """Memories, what they link to and name, and what would leave this machine."""
     from gitmem.view.graph import graph
 
@@ -361,7 +361,7 @@ def _number(given: Given, name: str, usual: int) -> int:
     return min(int(text), MOST_ROWS) if text.isascii() and text.isdecimal() else usual
 
 
-def found_as_seen(place: Place, name: str, blob: str) -> Any:
+def found_as_seen(place: MemoryView, name: str, blob: str) -> Any:
     """A memory, where it is the one that was shown.
 
     Raises:
@@ -374,7 +374,7 @@ def found_as_seen(place: Place, name: str, blob: str) -> Any:
     return found
 
 
-READS: Mapping[str, Callable[[Place, Given], dict[str, Any]]] = {
+READS: Mapping[str, Callable[[MemoryView, Given], dict[str, Any]]] = {
     "state": state,
     "log": log,
     "change": change,

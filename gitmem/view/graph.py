@@ -12,7 +12,7 @@ from typing import Any
 from gitmem.core.errors import GitmemError
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import file_address
-from gitmem.core.references import Finding, named
+from gitmem.core.references import NameFate, named
 from gitmem.engines.offline.links import Names, inline_links, links
 from gitmem.flows.context import Edges
 from gitmem.flows.disputes import disputes
@@ -20,7 +20,7 @@ from gitmem.flows.last_recalls import record_of
 from gitmem.flows.values import sound
 from gitmem.git.trees import read_paths
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.lookup import Listed, headers
+from gitmem.ledger.lookup import ListedMemory, headers
 from gitmem.ledger.moments import became
 from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.share import held_back, plan_share
@@ -34,7 +34,7 @@ SECONDS = 3.0
 """What a person waits for the code to be asked about."""
 
 
-def graph(place: Place) -> dict[str, Any]:
+def graph(place: MemoryView) -> dict[str, Any]:
     """Nodes and edges, and what would leave this machine.
 
     Returns:
@@ -107,7 +107,7 @@ def _links(known: Mapping[str, Memory]) -> list[tuple[str, str, str]]:
 
 
 def _named(
-    place: Place, known: Mapping[str, Memory], times: Mapping[str, int]
+    place: MemoryView, known: Mapping[str, Memory], times: Mapping[str, int]
 ) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str, str]]]:
     space = place.workspace
     asked = {path: named(f"{m.description}\n\n{m.body}", times.get(path, 0)) for path, m in known.items()}
@@ -117,7 +117,7 @@ def _named(
     names: dict[str, dict[str, Any]] = {}
     edges = []
     for (path, one), told in zip(asked.items(), found, strict=True):
-        became: dict[str, Finding] = {finding.name: finding for finding in told}
+        became: dict[str, NameFate] = {finding.name: finding for finding in told}
         words = [word for word, _ in one.words if word in became and became[word].kind != "there"]
         for kind, some in (("file", one.paths), ("word", words)):
             for name in some:
@@ -136,7 +136,7 @@ def _named(
     return names, edges
 
 
-def leaving(place: Place) -> dict[str, Any]:
+def leaving(place: MemoryView) -> dict[str, Any]:
     """What a push would send for the first time: with sharing on the next sync, else what `share` would.
 
     Nobody is asked for it, and nothing is written.
@@ -166,7 +166,7 @@ FAMILIES = ("refs/gitmem/", "refs/heads/gitmem/", "refs/remotes/")
 
 
 @dataclass(frozen=True)
-class Place:
+class MemoryView:
     """One look at memory.
 
     Attributes:
@@ -179,7 +179,7 @@ class Place:
     edges: Edges
     at: str = ""
     scopes: tuple[str, ...] = SCOPES
-    lists: dict[tuple[str, str | None], list[Listed]] = field(default_factory=dict, compare=False)
+    lists: dict[tuple[str, str | None], list[ListedMemory]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def tag(self) -> str:

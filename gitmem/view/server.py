@@ -25,9 +25,9 @@ from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageError
 from gitmem.flows.context import by_command, initialised_at
 from gitmem.flows.exit import value
-from gitmem.ledger.lookup import Listed
+from gitmem.ledger.lookup import ListedMemory
 from gitmem.view import data, write
-from gitmem.view.graph import Place
+from gitmem.view.graph import MemoryView
 
 LOOPBACK = "127.0.0.1"
 
@@ -70,7 +70,7 @@ STATUS: Mapping[type[GitmemError], HTTPStatus] = {
 }
 
 
-class Page(ThreadingHTTPServer):
+class ViewServer(ThreadingHTTPServer):
     """Serves one repository's memory.
 
     Attributes:
@@ -100,7 +100,7 @@ class Page(ThreadingHTTPServer):
         self._once = secrets.token_urlsafe(24)
         self.writing = threading.Lock()
         self._answers: dict[str, tuple[str, bytes]] = {}
-        self._lists: dict[tuple[str, str | None], list[Listed]] = {}
+        self._lists: dict[tuple[str, str | None], list[ListedMemory]] = {}
 
     @property
     def url(self) -> str:
@@ -124,12 +124,12 @@ class Page(ThreadingHTTPServer):
             self.server_close()
 
     @contextmanager
-    def place(self) -> Iterator[Place]:
+    def place(self) -> Iterator[MemoryView]:
         """The memory as it is now, and the present."""
         edges = real_edges(self.folder)
         workspace = by_command(initialised_at(edges))
         try:
-            yield Place(workspace, edges, self.at, lists=self._lists)
+            yield MemoryView(workspace, edges, self.at, lists=self._lists)
         finally:
             workspace.close()
 
@@ -193,9 +193,9 @@ class Handler(BaseHTTPRequestHandler):
     timeout = SECONDS
 
     @property
-    def page(self) -> Page:
+    def page(self) -> ViewServer:
         """The server."""
-        return cast(Page, self.server)
+        return cast(ViewServer, self.server)
 
     def do_GET(self) -> None:
         """Gives the page, or a value for it."""

@@ -18,11 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gitmem.core.account import Proposal
+from gitmem.core.account import BranchChange
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.text import counted
-from gitmem.dream.cards import Card, Side, proposal_sides
-from gitmem.flows.check import Report
+from gitmem.dream.cards import Card, CardSide, proposal_sides
+from gitmem.flows.check import CheckReport
 from gitmem.flows.context import Edges
 from gitmem.flows.exit import shown, value
 from gitmem.flows.review import queue, tell_item
@@ -32,7 +32,7 @@ from gitmem.ledger.log import entries
 from gitmem.ledger.moments import resolve_all
 from gitmem.ledger.workspace import Workspace
 from gitmem.view import data
-from gitmem.view.graph import Place
+from gitmem.view.graph import MemoryView
 from gitmem.view.server import ASSETS, MODULES
 
 MOST = 2_000
@@ -70,7 +70,7 @@ def content(workspace: Workspace, edges: Edges, scope: str, at: str = "") -> Con
     Raises:
         UsageError: there is no such scope, or `at` means nothing.
     """
-    place = Place(workspace, edges, at, (workspace.scope(scope).name,))
+    place = MemoryView(workspace, edges, at, (workspace.scope(scope).name,))
     answers: dict[str, Any] = {}
 
     def keep(name: str, **given: str) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def write(path: Path, page: bytes) -> None:
         ) from error
 
 
-def _entries(place: Place) -> list[dict[str, Any]]:
+def _entries(place: MemoryView) -> list[dict[str, Any]]:
     scopes = tuple(map(place.workspace.scope, place.scopes))
     commits = resolve_all(place.workspace, scopes, place.at, place.edges.now)
     return [
@@ -124,7 +124,7 @@ def _entries(place: Place) -> list[dict[str, Any]]:
     ]
 
 
-def _waiting(place: Place, scope: str) -> list[dict[str, Any]]:
+def _waiting(place: MemoryView, scope: str) -> list[dict[str, Any]]:
     found = []
     for item in queue(place.workspace, place.edges):
         where = "project" if item.kind == "inbox" else item.value.get("scope")
@@ -180,7 +180,7 @@ def _hash(text: str) -> str:
 _MARKS = {"-": "goes", "+": "comes", "=": "stands"}
 
 
-def report_html(report: Report) -> bytes:
+def report_html(report: CheckReport) -> bytes:
     """Writes the page; what others wrote is text in it and nothing else."""
     style = (ASSETS / "style.css").read_text(encoding="utf-8")
     name = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -207,15 +207,15 @@ def report_html(report: Report) -> bytes:
     return (head + "\n".join(body) + "\n</main>\n</body>\n</html>\n").encode("utf-8", "replace")
 
 
-def memory_cards(wanted: Sequence[Proposal]) -> tuple[Card, ...]:
+def memory_cards(wanted: Sequence[BranchChange]) -> tuple[Card, ...]:
     """What a request does to claims, a card a memory, in the order of their paths."""
-    by_path: dict[str, list[Side]] = {}
+    by_path: dict[str, list[CardSide]] = {}
     for one in wanted:
         by_path.setdefault(one.path, []).extend(proposal_sides(one))
     return tuple(Card(n, path, "", tuple(sides)) for n, (path, sides) in enumerate(by_path.items(), 1))
 
 
-def _findings(report: Report) -> Iterator[str]:
+def _findings(report: CheckReport) -> Iterator[str]:
     yield "<ul>"
     for found in report.findings:
         said = f"{found.path or '.'}:{found.line}: {found.rule}: {found.message}"

@@ -9,17 +9,17 @@ from typing import Any, Literal, cast
 from gitmem.core.change import Change
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
-from gitmem.flows.decide import DIFFERENT, Choice, Session, Verdict, decide, united
+from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, united
 from gitmem.flows.edit import forget, left_behind, reword
 from gitmem.flows.review import queue
-from gitmem.flows.review_edit import Given as GivenFile
+from gitmem.flows.review_edit import EditedFile as GivenFile
 from gitmem.flows.review_edit import edit_dream, worded
 from gitmem.flows.undo import Undone, choose, restore, undo
 from gitmem.flows.values import place_value, sound
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.view.data import found_as_seen, item_value, version
-from gitmem.view.graph import Place
+from gitmem.view.graph import MemoryView
 
 Given = Mapping[str, Any]
 
@@ -35,7 +35,7 @@ class NeedsConsent(CheckFailed):
     kind = "consent"
 
 
-def decisions(place: Place, given: Given) -> dict[str, Any]:
+def decisions(place: MemoryView, given: Given) -> dict[str, Any]:
     """Carries out what the person decided, each part on its own, one undo for all.
 
     What is not as it was shown is not decided; it is among the `failed`.
@@ -48,7 +48,7 @@ def decisions(place: Place, given: Given) -> dict[str, Any]:
     if not all(isinstance(one, dict) for one in asked):
         raise UsageError("A decision names what it is on")
     stale: dict[str, None] = {}
-    wanted: list[Choice] = []
+    wanted: list[ItemChoice] = []
     edited: dict[str, Change] = {}
     for one in asked:
         id = _text(one, "id")
@@ -72,7 +72,7 @@ def decisions(place: Place, given: Given) -> dict[str, Any]:
 
     how = cast(Literal["merge", "replace"], given.get("how") if given.get("how") == "replace" else "merge")
     allowed = given.get("allow") is True
-    session = Session(place.workspace, place.edges, ask, how, allowed, edited)
+    session = DecidingSession(place.workspace, place.edges, ask, how, allowed, edited)
     done = decide(session, waiting.values(), united(wanted)).as_value()
     refused = CheckFailed("It changed since it was shown", "Look at it again, and decide.")
     done["failed"] += [
@@ -81,7 +81,7 @@ def decisions(place: Place, given: Given) -> dict[str, Any]:
     return done
 
 
-def _choice(one: Given) -> Choice:
+def _choice(one: Given) -> ItemChoice:
     verdict, answer = _text(one, "verdict"), _text(one, "answer")
     numbers = one.get("numbers", [])
     if verdict not in ("accept", "reject"):
@@ -96,10 +96,10 @@ def _choice(one: Given) -> Choice:
     if answer and answer not in ANSWERS:
         raise UsageError(f"{answer} is no answer", "same, newer, older or different")
     id, given = _text(one, "id"), cast(Any, answer or None)
-    return Choice(id, cast(Verdict, verdict), tuple(numbers), why, answer=given)
+    return ItemChoice(id, cast(Verdict, verdict), tuple(numbers), why, answer=given)
 
 
-def edited_dream(place: Place, given: Given) -> dict[str, Any]:
+def edited_dream(place: MemoryView, given: Given) -> dict[str, Any]:
     """Puts the person's words in the place of a memory that a dream's change would leave."""
     id = _text(given, "id")
     found = next((one for one in queue(place.workspace, place.edges) if one.id == id), None)
@@ -119,7 +119,7 @@ def edited_dream(place: Place, given: Given) -> dict[str, Any]:
     return item_value(place, now)
 
 
-def edited_memory(place: Place, given: Given) -> dict[str, Any]:
+def edited_memory(place: MemoryView, given: Given) -> dict[str, Any]:
     """Stores the person's wording of a memory."""
     found = found_as_seen(place, _text(given, "name"), _text(given, "blob"))
     data = _text(given, "content").encode("utf-8", "replace")
@@ -130,7 +130,7 @@ def edited_memory(place: Place, given: Given) -> dict[str, Any]:
     return {"done": sound(line), "commit": commit, "undo": [commit] if commit else [], "notes": warnings}
 
 
-def forgotten(place: Place, given: Given) -> dict[str, Any]:
+def forgotten(place: MemoryView, given: Given) -> dict[str, Any]:
     """Deletes a memory, and sees to it that it stays away."""
     found = found_as_seen(place, _text(given, "name"), _text(given, "blob"))
     written = forget(place.workspace, place.edges, found)
@@ -144,7 +144,7 @@ def forgotten(place: Place, given: Given) -> dict[str, Any]:
     }
 
 
-def undone(place: Place, given: Given) -> dict[str, Any]:
+def undone(place: MemoryView, given: Given) -> dict[str, Any]:
     """Takes changes back that are named, in their order."""
     words = given.get("commits")
     if (
@@ -172,7 +172,7 @@ def undone(place: Place, given: Given) -> dict[str, Any]:
     }
 
 
-def restored(place: Place, given: Given) -> dict[str, Any]:
+def restored(place: MemoryView, given: Given) -> dict[str, Any]:
     """Brings one memory back as it was, or all that was there then; or tells what that would change."""
     name, at = _text(given, "name") or None, _text(given, "at") or None
     if name is None and at is None:
@@ -198,7 +198,7 @@ def _text(given: Given, name: str) -> str:
     return found
 
 
-WRITES: Mapping[str, Callable[[Place, Given], dict[str, Any]]] = {
+WRITES: Mapping[str, Callable[[MemoryView, Given], dict[str, Any]]] = {
     "decide": decisions,
     "edit-dream": edited_dream,
     "edit": edited_memory,

@@ -25,7 +25,7 @@ from anthropic.lib.tools import _beta_builtin_memory_tool as theirs
 from anyio import Path as AsyncPath
 
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, LINK, TREE, Entry, Repository, Signature
+from gitmem.git.repository import BLOB, LINK, TREE, Repository, Signature, TreeEntry
 from gitmem.git.trees import subtree
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.workspace import Workspace
@@ -57,9 +57,9 @@ class _Mirror:
         with repo.together():
             old = repo.ref(scope.ref)
             folder = _stored(repo, self.root)
-            format_file = Entry(BLOB, repo.add_blob(b"format = 1\n"))
+            format_file = TreeEntry(BLOB, repo.add_blob(b"format = 1\n"))
             tree = repo.add_tree(
-                {".gitmem": format_file, **({"main": Entry(TREE, folder)} if folder else {})}
+                {".gitmem": format_file, **({"main": TreeEntry(TREE, folder)} if folder else {})}
             )
             if old and repo.commit(old).tree == tree:
                 return
@@ -80,14 +80,14 @@ class _Mirror:
 
 
 def _stored(repo: Repository, folder: Path) -> str | None:
-    entries: dict[str, Entry] = {}
+    entries: dict[str, TreeEntry] = {}
     for path in folder.iterdir():
         if path.is_symlink():
-            entries[path.name] = Entry(LINK, repo.add_blob(str(path.readlink()).encode()))
+            entries[path.name] = TreeEntry(LINK, repo.add_blob(str(path.readlink()).encode()))
         elif path.is_file():
-            entries[path.name] = Entry(BLOB, repo.add_blob(path.read_bytes()))
+            entries[path.name] = TreeEntry(BLOB, repo.add_blob(path.read_bytes()))
         elif inner := _stored(repo, path):
-            entries[path.name] = Entry(TREE, inner)
+            entries[path.name] = TreeEntry(TREE, inner)
     return repo.add_tree(entries) if entries else None
 
 

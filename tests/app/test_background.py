@@ -19,7 +19,7 @@ from gitmem.app import steps, worker
 from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import memory_scope
 from gitmem.app.spool import Job, put, take
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.agent import AgentEngine
@@ -33,7 +33,7 @@ from gitmem.flows.extraction import withholds
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger import job_record
-from gitmem.ledger.job_record import Tally, read_runs, recorded
+from gitmem.ledger.job_record import RunTally, read_runs, recorded
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace, store_project_id
@@ -120,7 +120,7 @@ def use(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
 
 
 def add(name: str, **more: object) -> Change:
-    fields = {"asked": True, "origin": Origin("s", "u", "u"), **more}
+    fields = {"asked": True, "origin": ChangeOrigin("s", "u", "u"), **more}
     return Change("add", name, f"About {name}", "project", f"A fact on {name}.", "said", 0.9, **fields)  # type: ignore[arg-type]
 
 
@@ -143,7 +143,7 @@ def test_a_run_leaves_a_line_without_a_word_that_was_said(
 def test_the_newest_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_record, "_RUNS", replace(job_record._RUNS, kept=3))
     for number in range(5):
-        with recorded(tmp_path, Tally((f"event {number}",)), NOW, lambda: 0.0):
+        with recorded(tmp_path, RunTally((f"event {number}",)), NOW, lambda: 0.0):
             pass
     assert [run["events"] for run in read_runs(tmp_path)] == [[f"event {number}"] for number in (2, 3, 4)]
 
@@ -151,7 +151,7 @@ def test_the_newest_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_runs_that_an_older_version_kept_as_lines_are_taken_over(tmp_path: Path) -> None:
     lines = ['{"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}', '"odd"', '{"events": [']
     (tmp_path / "steps.jsonl").write_text("\n".join(lines))
-    with recorded(tmp_path, Tally(("commit",)), NOW, lambda: 0.0):
+    with recorded(tmp_path, RunTally(("commit",)), NOW, lambda: 0.0):
         pass
     old, new = read_runs(tmp_path)
     assert old == {"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}

@@ -15,8 +15,8 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.app.bench_extract import normal
 from gitmem.app.bench_recall import (
-    Given,
     Measured,
+    RecallCorpus,
     figures,
     measure,
     moment,
@@ -60,11 +60,11 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-def given(folder: Path, corpus: Any = CORPUS, queries: Any = QUERIES) -> Given:
+def given(folder: Path, corpus: Any = CORPUS, queries: Any = QUERIES) -> RecallCorpus:
     return read_given(lines(folder / "corpus.jsonl", corpus), lines(folder / "queries.jsonl", queries))
 
 
-def run(folder: Path, read: Given) -> Measured:
+def run(folder: Path, read: RecallCorpus) -> Measured:
     return measure(read, GitCommand(dict(os.environ)), folder / "ground", NOW, lambda _: None)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.app import client_hooks
-from gitmem.app.client_hooks import HookPlan, Place, tree_place
+from gitmem.app.client_hooks import HookFile, HookPlan, tree_place
 from gitmem.app.clients import CLAUDE, CLIENTS, CODEX, CURSOR, GEMINI, Client
 from gitmem.core.errors import RepositoryError
 from gitmem.flows.context import Edges, workspace_at
@@ -33,11 +33,11 @@ def settings(repo: Path) -> Path:
     return repo / SETTINGS
 
 
-def place(repo: Path, client: Client = CLAUDE) -> Place:
+def place(repo: Path, client: Client = CLAUDE) -> HookFile:
     return tree_place(client, repo, repo / ".git")
 
 
-def planned(one: Place, argv=ARGV) -> HookPlan:
+def planned(one: HookFile, argv=ARGV) -> HookPlan:
     workspace = workspace_at(Edges(os.environ, one.anchor, 0.0))
     return client_hooks.plan_hooks(one, argv, client_hooks.is_tracked(one, workspace))
 

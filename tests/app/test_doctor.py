@@ -25,7 +25,7 @@ from gitmem.app.spool import Job, put
 from gitmem.flows.place import find_repository
 from gitmem.git.locks import ProcessIdentity, process_identity
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Entry, Signature
+from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Signature, TreeEntry
 from gitmem.search.index import Catalog
 from gitmem.search.text import read_memory
 
@@ -340,12 +340,12 @@ class TestObjects:
 
 
 class TestTrees:
-    def put(self, ground: Ground, entries: dict[str, Entry]) -> None:
+    def put(self, ground: Ground, entries: dict[str, TreeEntry]) -> None:
         """A commit that holds entries in the agent's folder, made past gitmem."""
         repo, tip = ground.workspace.code, ground.tip()
         top = dict(repo.tree(repo.commit(tip).tree))
         folder = {**repo.tree(top["reviewer"].oid), **entries}
-        top["reviewer"] = Entry(TREE, repo.add_tree(folder))
+        top["reviewer"] = TreeEntry(TREE, repo.add_tree(folder))
         made = repo.add_commit(repo.add_tree(top), (tip,), ANN, ANN, "odd\n")
         move_ref(repo, REF, made, tip, "test")
 
@@ -354,7 +354,7 @@ class TestTrees:
     )
     def test_odd_entries_are_reported(self, well: Ground, mode: int, word: str) -> None:
         blob = well.workspace.code.add_blob(b"target")
-        self.put(well, {"odd.md": Entry(mode, blob if mode != SUBMODULE else well.tip())})
+        self.put(well, {"odd.md": TreeEntry(mode, blob if mode != SUBMODULE else well.tip())})
         [row] = [row for row in rows(well, "-n", code=1) if row["kind"] == "tree"]
         assert "reviewer/odd.md" in str(row["what"]) and word in str(row["what"])
         assert row["can_mend"] is False
@@ -362,13 +362,13 @@ class TestTrees:
     @pytest.mark.parametrize(("one", "other"), [("Ports.md", "ports.md"), ("é.md", "e\u0301.md")])
     def test_names_that_a_file_system_takes_for_one(self, well: Ground, one: str, other: str) -> None:
         blob = well.workspace.code.add_blob(memory("x").encode())
-        self.put(well, {one: Entry(0o100644, blob), other: Entry(0o100644, blob)})
+        self.put(well, {one: TreeEntry(0o100644, blob), other: TreeEntry(0o100644, blob)})
         assert "tree" in found(well)
 
     def test_a_newer_format_is_named(self, well: Ground) -> None:
         repo, tip = well.workspace.code, well.tip()
         top = dict(repo.tree(repo.commit(tip).tree))
-        top[".gitmem"] = Entry(0o100644, repo.add_blob(b"format = 7\n"))
+        top[".gitmem"] = TreeEntry(0o100644, repo.add_blob(b"format = 7\n"))
         made = repo.add_commit(repo.add_tree(top), (tip,), ANN, ANN, "newer\n")
         move_ref(repo, REF, made, tip, "test")
         row = next(row for row in rows(well, "-n", code=1) if row["kind"] == "format")
@@ -605,7 +605,7 @@ class TestInstalled:
 def test_hostile_names_do_not_steer_the_terminal(well: Ground) -> None:
     repo = well.workspace.code
     bad = "x\x1b[31m.md"
-    TestTrees().put(well, {bad: Entry(LINK, repo.add_blob(b"t"))})
+    TestTrees().put(well, {bad: TreeEntry(LINK, repo.add_blob(b"t"))})
     assert "\x1b" not in well.run("doctor", "-n", code=1).out
 
 

@@ -24,7 +24,7 @@ from gitmem.core.errors import EngineError
 from gitmem.dream.proof import prove_plan
 from gitmem.engines import claude_process
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
-from gitmem.engines.engine import ConsolidateInput, Consolidation, Step, Tell, untold
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamProgress, Tell, untold
 from gitmem.flows.dream_process import Stop, Stopped
 from gitmem.rules.account import errors
 
@@ -135,7 +135,7 @@ def night(tmp_path: Path) -> Iterator[Night]:
 
 def test_what_a_model_does_to_the_copy_becomes_changes_with_their_account(night: Night) -> None:
     """And the session is in no list of the person's, so that nothing is ever learned from it."""
-    told: list[Step] = []
+    told: list[DreamProgress] = []
     (night.client.cwd / "long.txt").write_text("walrus\n" * 20_000)
     looking = calling(
         ("Read", {"file_path": DEPLOYS_PATH}),
@@ -160,7 +160,7 @@ def test_what_a_model_does_to_the_copy_becomes_changes_with_their_account(night:
     assert (job, usage.requests, usage.input, usage.output) == ("consolidate", 4, 400, 40)
     assert model == night.api.requests[-1]["model"] or model == f"{night.api.requests[-1]['model']}[1m]"
     assert [step.turn for step in told if step.turn] == sorted(step.turn for step in told if step.turn)
-    assert told[-1] == Step("consolidate", 4, 36, ("main/deploys.md",))
+    assert told[-1] == DreamProgress("consolidate", 4, 36, ("main/deploys.md",))
 
 
 def test_where_memory_is_in_order_nothing_changes(night: Night) -> None:
@@ -355,7 +355,7 @@ def test_a_signal_ends_the_client_while_it_waits(
 
 
 def test_what_tell_raises_ends_the_client(night: Night, hanging: Hanging) -> None:
-    def tell(step: Step) -> None:
+    def tell(step: DreamProgress) -> None:
         if step.files:
             raise Stopped
 

@@ -21,7 +21,7 @@ from gitmem.dream.proof import prove_plan
 from gitmem.engines import claude_guard, claude_process, claude_proof
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
 from gitmem.engines.claude_process import forget, run, scratch
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.engines.task import Task
 from gitmem.engines.tools import Writable
 from gitmem.engines.view import Roots
@@ -81,13 +81,13 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def test_what_is_left_open_is_told_to_the_session_that_left_it(ground: Ground) -> None:
-    told: list[Step] = []
+    told: list[DreamProgress] = []
     found = ground.dream(([CANARY, EDIT], SILENT), ([], FULL), tell=told.append)
     (change,) = found.changes
     assert [fate.kind for fate in change.fates] == ["superseded"]
     assert found.usage == Usage(4, 10, 0, 0, 14, 1.0)
     assert ground.meter.told == [("consolidate", "m", found.usage)]
-    assert told[-1] == Step("consolidate", 4, 10, ("main/deploys.md",))
+    assert told[-1] == DreamProgress("consolidate", 4, 10, ("main/deploys.md",))
     task, repair = map(json.loads, Path(f"{ground.program}.task").read_text().splitlines())
     assert "When deploys go out" in task["message"]["content"]
     assert "Deploys go out on Mondays" in repair["message"]["content"]
@@ -153,7 +153,7 @@ def test_a_scope_without_memories_asks_nobody(ground: Ground) -> None:
 
 def test_what_several_answers_cost_is_counted_once() -> None:
     """Tokens are told for each message of the person's, dollars for all until then."""
-    account = claude_proof.Account()
+    account = claude_proof.StreamAccount()
     for at, dollars in enumerate((0.5, 0.8)):
         answer = {"id": f"m{at}", "model": "m", "content": [], "usage": {"input_tokens": 9}}
         account.add(json.dumps({"type": "assistant", "message": answer}).encode())

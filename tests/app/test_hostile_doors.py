@@ -19,7 +19,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.app import session_context as context
 from gitmem.app.context import real_edges
 from gitmem.app.tools_in_use import tools_in_use
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
@@ -33,8 +33,8 @@ from gitmem.ledger.apply import Placed
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.taint import note_tainted
 from gitmem.memory_tool.backend import Backend
-from gitmem.memory_tool.commands import Refused
-from gitmem.search.code import VERSION, Known, Shelf
+from gitmem.memory_tool.commands import CommandError
+from gitmem.search.code import VERSION, HeadNames, Shelf
 
 __all__ = ["ground"]
 
@@ -60,7 +60,7 @@ def test_a_folder_that_is_a_link_is_neither_written_nor_cleared(tmp_path: Path, 
     for name in (session_files.SHOWN, "code", pausing.UNHEARD):
         (state / name).symlink_to(theirs)
     session_files.remember(state, "s-1", ["b" * 40])
-    Shelf(state / "code").write(HEAD, Known())
+    Shelf(state / "code").write(HEAD, HeadNames())
     assert sorted(theirs.iterdir()) == before
 
 
@@ -91,7 +91,7 @@ def test_only_names_of_commits_reach_git_from_what_was_kept(tmp_path: Path) -> N
     for part in ({"moments": {"1": "--open-files-in-pager=true"}}, {"then": {"-Otrue": {"word": True}}}):
         (tmp_path / f"{HEAD}.json").write_text(json.dumps(value | {"moments": {}, "then": {}} | part))
         assert Shelf(tmp_path).read(HEAD) is None
-    known = Known(then={HEAD: {"word": True}}, moments={"1": HEAD, "2": ""})
+    known = HeadNames(then={HEAD: {"word": True}}, moments={"1": HEAD, "2": ""})
     Shelf(tmp_path).write(HEAD, known)
     assert Shelf(tmp_path).read(HEAD) == known
 
@@ -152,7 +152,16 @@ def test_a_claim_with_a_secret_is_not_quoted_where_several_fit(ground: Ground) -
 def test_in_a_pause_an_agent_stores_nothing_through_a_tool(ground: Ground) -> None:
     workspace, edges = ground.workspace, ground.edges
     change = Change(
-        "add", "arm", "Builds on arm", "feedback", "Builds on arm.", "asked", 1.0, False, Origin(), "main"
+        "add",
+        "arm",
+        "Builds on arm",
+        "feedback",
+        "Builds on arm.",
+        "asked",
+        1.0,
+        False,
+        ChangeOrigin(),
+        "main",
     )
     pausing.pause(workspace.state, edges.now)
     with pytest.raises(CheckFailed, match="paused"):
@@ -179,6 +188,6 @@ def test_a_secret_of_the_teams_is_not_copied_into_what_waits(ground: Ground) -> 
         partial(tool.str_replace, "/memories/ci.md", "Runs on arm.", "Runs on x86."),
         partial(tool.delete, "/memories/ci.md"),
     ):
-        with pytest.raises(Refused, match="secret"):
+        with pytest.raises(CommandError, match="secret"):
             change()
     assert not open_suggestions(ground.workspace)

@@ -22,7 +22,7 @@ from gitmem.flows.pause import pause, unpause
 from gitmem.ledger import scrub
 from gitmem.ledger.workspace import Scope
 from gitmem.rules import secrets
-from gitmem.rules.findable import Recalled
+from gitmem.rules.findable import RecallWitness
 
 __all__ = ["ground"]
 
@@ -48,7 +48,7 @@ def record(ground: Ground, scope: str = "project") -> Path:
     return record_of(ground.workspace.scope(scope))
 
 
-def before(ground: Ground, scope: str = "project") -> tuple[Recalled, ...]:
+def before(ground: Ground, scope: str = "project") -> tuple[RecallWitness, ...]:
     return asked_before(ground.workspace.scope(scope))
 
 
@@ -56,20 +56,20 @@ def test_a_prompt_is_kept_in_the_words_that_memory_has(filled: Ground) -> None:
     assert prompt(filled, f"which ports are taken by the proxy? Ann has {TOKEN}", "s-1")
     text = record(filled).read_text()
     assert json.loads(text) == {"query": "ports take proxy", "shown": ["reviewer/ports.md"]}
-    assert before(filled) == (Recalled("ports take proxy", "reviewer/ports.md"),)
+    assert before(filled) == (RecallWitness("ports take proxy", "reviewer/ports.md"),)
     assert record(filled).stat().st_mode & 0o777 == 0o600
 
 
 def test_the_command_line_and_mcp_keep_theirs_and_scopes_are_told_apart(filled: Ground) -> None:
     filled.run("recall", "formal", "greeting")
-    assert before(filled, "local") == (Recalled("formal greetings", "main/tone.md"),)
+    assert before(filled, "local") == (RecallWitness("formal greetings", "main/tone.md"),)
     assert before(filled) == () == before(filled, "user")
     assert not record(filled).exists() and record(filled, "local").parent == filled.workspace.private_state
     from gitmem.mcp.call import Call
     from gitmem.mcp.tools import recall
 
     recall(Call(filled.workspace, filled.edges, "test"), "port of the proxy")
-    assert before(filled) == (Recalled("port proxy", "reviewer/ports.md"),)
+    assert before(filled) == (RecallWitness("port proxy", "reviewer/ports.md"),)
 
 
 def test_what_is_private_paused_switched_off_or_of_the_past_is_not_kept(
@@ -147,8 +147,8 @@ def test_what_others_wrote_there_is_read_with_care(filled: Ground, monkeypatch: 
     ]
     record(filled).write_bytes(b"\n".join(lines))
     assert before(filled) == (
-        Recalled("port proxy", "reviewer/ports.md"),
-        Recalled("old", "main/old.md"),
+        RecallWitness("port proxy", "reviewer/ports.md"),
+        RecallWitness("old", "main/old.md"),
     )
 
     def missing(texts: object, allow: object = None) -> object:

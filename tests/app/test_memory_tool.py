@@ -15,12 +15,12 @@ from gitmem.core.names import archive_path
 from gitmem.core.trailers import parse
 from gitmem.flows.context import initialised_at
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
+from gitmem.git.repository import BLOB, LINK, TREE, Signature, TreeEntry
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger.land import Tip, Write, land, read_tip
 from gitmem.memory_tool import commands
 from gitmem.memory_tool.backend import Backend
-from gitmem.memory_tool.commands import Refused
+from gitmem.memory_tool.commands import CommandError
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 MEMORY = (
@@ -166,7 +166,7 @@ ERRORS: list[tuple[str, tuple[object, ...], str]] = [
 def test_errors_say_what_is_wrong_and_change_nothing(stored: Backend) -> None:
     before = stored.scope.repo.ref(stored.scope.ref)
     for command, given, said in ERRORS:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CommandError) as refused:
             getattr(stored, command)(*given)
         assert said in str(refused.value), (command, given)
         assert KEY not in str(refused.value)
@@ -185,19 +185,20 @@ def stored(opened: Open) -> Backend:
         main = scope.repo.entry(tip.tree, "main")
         assert main is not None
         empty, outside = scope.repo.add_blob(b""), scope.repo.add_blob(b"/etc")
-        paged = scope.repo.add_tree({"old.md": Entry(BLOB, scope.repo.add_blob(b"Old but true.\n"))})
+        paged = scope.repo.add_tree({"old.md": TreeEntry(BLOB, scope.repo.add_blob(b"Old but true.\n"))})
         folder = scope.repo.add_tree(
             {
                 **scope.repo.tree(main.oid),
-                "link": Entry(LINK, outside),
-                ".tombstones": Entry(BLOB, empty),
-                "MEMORY.md": Entry(BLOB, empty),
-                "archive": Entry(
-                    TREE, scope.repo.add_tree({archive_path("old.md").split("/")[1]: Entry(TREE, paged)})
+                "link": TreeEntry(LINK, outside),
+                ".tombstones": TreeEntry(BLOB, empty),
+                "MEMORY.md": TreeEntry(BLOB, empty),
+                "archive": TreeEntry(
+                    TREE,
+                    scope.repo.add_tree({archive_path("old.md").split("/")[1]: TreeEntry(TREE, paged)}),
                 ),
             }
         )
-        tree = scope.repo.add_tree({**scope.repo.tree(tip.tree), "main": Entry(TREE, folder)})
+        tree = scope.repo.add_tree({**scope.repo.tree(tip.tree), "main": TreeEntry(TREE, folder)})
         made = scope.repo.add_commit(tree, (tip.commit,), ANN, ANN, "As others may write it\n")
     move_ref(scope.repo, scope.ref, made, tip.commit, "test")
     return tool
@@ -210,7 +211,7 @@ def test_what_is_hidden_or_set_aside_is_not_listed(stored: Backend) -> None:
 
 def test_what_was_paged_out_is_read_under_its_old_path_and_comes_back_with_an_edit(stored: Backend) -> None:
     assert stored.view("/memories/old.md").endswith("     1\tOld but true.\n     2\t")
-    with pytest.raises(Refused, match="already exists"):
+    with pytest.raises(CommandError, match="already exists"):
         stored.create("/memories/old.md", "new")
     stored.str_replace("/memories/old.md", "but", "and")
     found = files(stored)
@@ -273,7 +274,7 @@ def test_what_a_person_had_forgotten_stays_forgotten(opened: Open, gitmem: Gitme
     tool = opened()
     tool.create("/memories/no-mocks.md", MEMORY)
     gitmem("forget", "no-mocks")
-    with pytest.raises(Refused, match=r"asked for this to be forgotten.*Tests use the real database"):
+    with pytest.raises(CommandError, match=r"asked for this to be forgotten.*Tests use the real database"):
         opened().create("/memories/testing.md", "# Tests\n\nTests use the real database.\n")
 
 
@@ -316,7 +317,7 @@ def test_a_teams_memory_changes_through_review_and_the_model_is_told(opened: Ope
     tool = opened("project")
     said = tool.create("/memories/no-mocks.md", MEMORY)
     assert said.startswith("Suggested as s-") and "not stored yet" in said
-    with pytest.raises(Refused, match="does not exist"):
+    with pytest.raises(CommandError, match="does not exist"):
         tool.view("/memories/no-mocks.md")
     (waiting,) = gitmem("review", "--json").json
     gitmem("review", "accept", waiting["id"])
@@ -330,7 +331,7 @@ def test_a_teams_memory_changes_through_review_and_the_model_is_told(opened: Ope
 
     tool.create("/memories/other.md", "Deploy on Fridays only.\n")
     gitmem("review", "reject", gitmem("review", "--json").json[0]["id"])
-    with pytest.raises(Refused, match="a person rejected this before"):
+    with pytest.raises(CommandError, match="a person rejected this before"):
         tool.create("/memories/again.md", "Deploy on Fridays only.\n")
 
     for refused in (
@@ -339,9 +340,9 @@ def test_a_teams_memory_changes_through_review_and_the_model_is_told(opened: Ope
         partial(tool.str_replace, "/memories/MEMORY.md", "[no-mocks]", "x"),
         tool.clear,
     ):
-        with pytest.raises(Refused, match="changed through review"):
+        with pytest.raises(CommandError, match="changed through review"):
             refused()
-    with pytest.raises(Refused, match="holds a secret"):
+    with pytest.raises(CommandError, match="holds a secret"):
         tool.create("/memories/key.md", f"The key is {KEY}.\n")
 
 

@@ -17,7 +17,7 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.app import steps, upkeep
 from gitmem.app.spool import Job
-from gitmem.git.command import GitCommand, Result
+from gitmem.git.command import GitCommand, GitResult
 from gitmem.ledger.layout import blob_name
 from gitmem.search.index import Catalog
 
@@ -66,7 +66,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     seen: list[str] = []
     real = GitCommand.run
 
-    def run(self: GitCommand, args, **named) -> Result:
+    def run(self: GitCommand, args, **named) -> GitResult:
         if args[0] in ("maintenance", "commit-graph"):
             seen.append(f"{args[0]} {Path(named['git_dir']).name}")
         return real(self, args, **named)

@@ -11,10 +11,10 @@ import pytest
 from gitmem.app import worker
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job, put, take
-from gitmem.app.steps import STEPS, Step, Work, run_steps
+from gitmem.app.steps import STEPS, RunningJob, WorkerStep, run_steps
 from gitmem.core.errors import EngineError, RepositoryError, Resting
 from gitmem.flows.context import initialised_at, workspace_at
-from gitmem.flows.extract.run import Watch
+from gitmem.flows.extract.run import ExtractWatch
 from gitmem.ledger import failures
 from gitmem.ledger.workspace import store_project_id
 
@@ -26,17 +26,19 @@ EVENTS = (
 
 
 @pytest.fixture
-def work(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+def work(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> RunningJob:
     monkeypatch.setenv("GITMEM_NOW", str(int(NOW)))
     edges = real_edges(repo)
     made = store_project_id(workspace_at(edges))
     made.state.mkdir(exist_ok=True)
     assert made.private.git_dir.is_dir()
-    return Work(repo / ".git", Job("commit", str(repo)), initialised_at(edges), edges, {}, Watch())
+    return RunningJob(
+        repo / ".git", Job("commit", str(repo)), initialised_at(edges), edges, {}, ExtractWatch()
+    )
 
 
-def at(work: Work, later: float) -> Work:
-    return replace(work, edges=replace(work.edges, now=NOW + later), watch=Watch())
+def at(work: RunningJob, later: float) -> RunningJob:
+    return replace(work, edges=replace(work.edges, now=NOW + later), watch=ExtractWatch())
 
 
 class Scripted:
@@ -46,16 +48,16 @@ class Scripted:
         self.raises = raises
         self.ran: list[str] = []
 
-    def step(self, name: str, *, stays: bool = False, asks: bool = False) -> Step:
-        def run(_: Work) -> None:
+    def step(self, name: str, *, stays: bool = False, asks: bool = False) -> WorkerStep:
+        def run(_: RunningJob) -> None:
             self.ran.append(name)
             if (error := self.raises.get(name)) is not None:
                 raise error
 
-        return Step(name, run, stays=stays, asks=asks)
+        return WorkerStep(name, run, stays=stays, asks=asks)
 
 
-def failure(work: Work, name: str) -> failures.Failure | None:
+def failure(work: RunningJob, name: str) -> failures.Failure | None:
     return failures.last_failure(work.workspace.state, "step", name)
 
 
@@ -82,7 +84,7 @@ def test_each_event_calls_for_these_steps() -> None:
     assert len({step.name for step in STEPS}) == len(STEPS)
 
 
-def test_a_step_that_fails_keeps_no_other_from_being_done_and_is_on_record(work: Work) -> None:
+def test_a_step_that_fails_keeps_no_other_from_being_done_and_is_on_record(work: RunningJob) -> None:
     made = Scripted(first=RepositoryError("no luck"), second=ValueError("a bug"))
     run_steps(work, [made.step("first"), made.step("second"), made.step("third")])
     assert made.ran == ["first", "second", "third"]
@@ -92,14 +94,14 @@ def test_a_step_that_fails_keeps_no_other_from_being_done_and_is_on_record(work:
     assert one is not None and (one.times, one.why) == (1, "no luck")
 
 
-def test_what_only_this_job_asked_for_fails_the_job_when_all_else_is_done(work: Work) -> None:
+def test_what_only_this_job_asked_for_fails_the_job_when_all_else_is_done(work: RunningJob) -> None:
     made = Scripted(first=RepositoryError("no luck"), second=EngineError("no answer"))
     with pytest.raises(RepositoryError, match="no luck"):
         run_steps(work, [made.step("second"), made.step("first", stays=True), made.step("third")])
     assert made.ran == ["second", "first", "third"]
 
 
-def test_what_fails_again_rests_and_the_job_waits_for_it(work: Work) -> None:
+def test_what_fails_again_rests_and_the_job_waits_for_it(work: RunningJob) -> None:
     made = Scripted(first=RepositoryError("no luck"))
     steps = [made.step("first", stays=True), made.step("second")]
     for _ in range(2):
@@ -115,7 +117,7 @@ def test_what_fails_again_rests_and_the_job_waits_for_it(work: Work) -> None:
     assert made.ran[-2:] == ["first", "second"] and failure(work, "first") is None
 
 
-def test_a_step_that_any_job_makes_up_for_rests_without_keeping_the_job(work: Work) -> None:
+def test_a_step_that_any_job_makes_up_for_rests_without_keeping_the_job(work: RunningJob) -> None:
     made = Scripted(first=RepositoryError("no luck"))
     for _ in range(3):
         run_steps(at(work, 0), [made.step("first")])
@@ -124,7 +126,7 @@ def test_a_step_that_any_job_makes_up_for_rests_without_keeping_the_job(work: Wo
 
 @pytest.mark.parametrize(("of_input", "ran"), [(False, ["sessions", "upkeep"]), (True, None)])
 def test_an_engine_that_failed_is_not_asked_again_for_the_same_job(
-    work: Work, of_input: bool, ran: list[str] | None
+    work: RunningJob, of_input: bool, ran: list[str] | None
 ) -> None:
     """Unless what it was given is to blame."""
     error = EngineError("over the ceiling")
@@ -136,18 +138,18 @@ def test_an_engine_that_failed_is_not_asked_again_for_the_same_job(
     assert failure(work, "sessions") is None, "an engine's failure is not the step's"
 
 
-def test_a_signal_ends_the_work_at_once(work: Work) -> None:
-    def end(_: Work) -> None:
+def test_a_signal_ends_the_work_at_once(work: RunningJob) -> None:
+    def end(_: RunningJob) -> None:
         raise KeyboardInterrupt
 
     made = Scripted()
     with pytest.raises(KeyboardInterrupt):
-        run_steps(work, [Step("first", end), made.step("second")])
+        run_steps(work, [WorkerStep("first", end), made.step("second")])
     assert made.ran == []
 
 
 @pytest.fixture
-def spooled(work: Work) -> Callable[[], list[str]]:
+def spooled(work: RunningJob) -> Callable[[], list[str]]:
     put(work.workspace.state / "spool", Job("commit", time=1))
 
     def names() -> list[str]:
@@ -157,7 +159,7 @@ def spooled(work: Work) -> Callable[[], list[str]]:
 
 
 def test_a_job_that_waits_for_a_step_is_not_given_up_for_it(
-    work: Work, spooled: Callable[[], list[str]]
+    work: RunningJob, spooled: Callable[[], list[str]]
 ) -> None:
     def fail(*_: object) -> None:
         raise RepositoryError("no luck")
@@ -173,7 +175,7 @@ def test_a_job_that_waits_for_a_step_is_not_given_up_for_it(
     assert spooled() == [] and len(worker.failed_jobs(work.common)) == 1
 
 
-def test_a_person_can_have_what_rests_tried_at_once(work: Work, gitmem) -> None:
+def test_a_person_can_have_what_rests_tried_at_once(work: RunningJob, gitmem) -> None:
     for _ in range(3):
         failures.failed(work.workspace.state, "step", "sessions", NOW, why="no luck")
     status = gitmem("status")

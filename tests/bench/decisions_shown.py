@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from gitmem.app.bench_recall import Asked, Given, Line, Query, Space, measure
+from gitmem.app.bench_recall import CorpusLine, CorpusSpace, Query, QueryOutcome, RecallCorpus, measure
 from gitmem.core.memory import create
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import candidates
@@ -45,14 +45,14 @@ def session(chat: dict[str, object]) -> tuple[Message, ...]:
     )
 
 
-def memories(chat: dict[str, object]) -> list[Line]:
+def memories(chat: dict[str, object]) -> list[CorpusLine]:
     """What the engine learns of a chat, all of it accepted."""
     found = candidates(ExtractInput(session(chat)))
     lines = []
     for number, one in enumerate(found):
         change = one.change
         text = create(change.name, change.description, change.type, change.body, "x.md").render().decode()
-        lines.append(Line(f"{chat['id']}#{number}", text, change.name))
+        lines.append(CorpusLine(f"{chat['id']}#{number}", text, change.name))
     return lines
 
 
@@ -67,7 +67,7 @@ def rows(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def told(title: str, asked: Sequence[Asked], verbose: bool) -> None:
+def told(title: str, asked: Sequence[QueryOutcome], verbose: bool) -> None:
     """Prints how many decisions were learned and shown."""
     learned = [one for one in asked if one.query.relevant]
     shown = [one for one in learned if set(one.selected) & set(one.query.relevant)]
@@ -95,8 +95,8 @@ def main() -> None:
         queries.append(Query(row["answer"], row["query"], relevant))
     print(f"{len(chats)} chats, {len(lines)} memories")
     with tempfile.TemporaryDirectory() as folder:
-        space = Space("chats", tuple(lines), tuple(queries))
-        measured = measure(Given((space,), 0), GitCommand(os.environ), Path(folder), NOW, print)
+        space = CorpusSpace("chats", tuple(lines), tuple(queries))
+        measured = measure(RecallCorpus((space,), 0), GitCommand(os.environ), Path(folder), NOW, print)
     told("looked at", measured.asked[0::2], given.verbose)
     told("held out ", measured.asked[1::2], given.verbose)
 

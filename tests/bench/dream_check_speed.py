@@ -28,7 +28,7 @@ from recall_speed import NOW, Prose
 from gitmem.core.account import claims_at
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.dream.proof import prove_branch
-from gitmem.dream.search import Search, _indexed
+from gitmem.dream.search import SearchPair, _indexed
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Repository, Signature
@@ -86,7 +86,7 @@ def measure(repo: Repository, base: str, tip: str, rounds: int) -> dict[str, flo
         sys.exit(f"the dream is not sound: {failures[0]}")
     works: dict[str, Callable[[], object]] = {
         "read": lambda: read_files(repo, trees[0]),
-        "found": lambda: lost_to_search(before, after, search=Search),
+        "found": lambda: lost_to_search(before, after, search=SearchPair),
         "check": lambda: prove_branch(repo, base, tip, now=NOW),
     }
     best = dict.fromkeys(works, float("inf"))

@@ -50,7 +50,7 @@ class Scripted(task.ModelEngine):
     name: str = "scripted:wrong"
     asked: list[tuple[frozenset[str], str, str, bool]] = field(default_factory=list)
 
-    def run(self, work: task.Task) -> task.Outcome:
+    def run(self, work: task.Task) -> task.TaskOutcome:
         """Judges each pair."""
         found = []
         for number, pair in enumerate(work.pairs, 1):
@@ -66,7 +66,7 @@ class Scripted(task.ModelEngine):
             one = {"pair": verdicts.label(number), "is": kind, "newer": side, "text": wording}
             found.append({**one, "reason": "it was judged"})
         answers = (json.dumps(found),)
-        return task.Outcome(work.tree, answers, tuple(work.judge(work.tree, answers)))
+        return task.TaskOutcome(work.tree, answers, tuple(work.judge(work.tree, answers)))
 
 
 def measure(pairs: Sequence[Mapping[str, Any]], wrong: float, seed: int) -> dict[str, Any]:

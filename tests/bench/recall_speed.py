@@ -30,10 +30,10 @@ from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, TREE, Entry, Repository, Signature
+from gitmem.git.repository import BLOB, TREE, Repository, Signature, TreeEntry
 from gitmem.ledger.land import root_commit
 from gitmem.search.index import Catalog
-from gitmem.search.query import Source, gather, search
+from gitmem.search.query import RecallSource, gather, search
 from gitmem.search.recall import recall
 from gitmem.search.text import read_memory
 from gitmem.search.words import STOP
@@ -105,11 +105,11 @@ class Plain:
         ).fetchall()
 
 
-def commit(repo: Repository, archive: dict[str, dict[str, Entry]], parent: str, old: str | None) -> str:
-    shards = {shard: Entry(TREE, repo.add_tree(files)) for shard, files in archive.items()}
-    agent = repo.add_tree({"archive": Entry(TREE, repo.add_tree(shards))})
-    format = Entry(BLOB, repo.add_blob(FORMAT_TEXT))
-    root = repo.add_tree({"main": Entry(TREE, agent), FORMAT_FILE: format})
+def commit(repo: Repository, archive: dict[str, dict[str, TreeEntry]], parent: str, old: str | None) -> str:
+    shards = {shard: TreeEntry(TREE, repo.add_tree(files)) for shard, files in archive.items()}
+    agent = repo.add_tree({"archive": TreeEntry(TREE, repo.add_tree(shards))})
+    format = TreeEntry(BLOB, repo.add_blob(FORMAT_TEXT))
+    root = repo.add_tree({"main": TreeEntry(TREE, agent), FORMAT_FILE: format})
     who = Signature("Ann", "ann@example.com", NOW)
     new = repo.add_commit(root, (parent,), who, who, "Learn\n")
     move_ref(repo, REF, new, old, "bench")
@@ -139,19 +139,19 @@ def measure(memories: int, queries: int, folder: Path) -> Figures:
     subprocess.run(["git", "init", "-q", str(folder / "repo")], check=True)
     repo = open_repository(folder / "repo", GitCommand(os.environ))
     prose = Prose(7)
-    archive: dict[str, dict[str, Entry]] = {}
+    archive: dict[str, dict[str, TreeEntry]] = {}
     contents: list[bytes] = []
 
     def put(number: int) -> None:
         name = f"m{number}.md"
         shard = hashlib.sha256(name.encode()).hexdigest()[:2]
         contents.append(prose.memory(number))
-        archive.setdefault(shard, {})[name] = Entry(BLOB, repo.add_blob(contents[-1]))
+        archive.setdefault(shard, {})[name] = TreeEntry(BLOB, repo.add_blob(contents[-1]))
 
     for number in range(memories):
         put(number)
     tip = commit(repo, archive, root_commit(repo), None)
-    source = Source(repo, Catalog.open(folder / "gitmem"), {REF: "project"})
+    source = RecallSource(repo, Catalog.open(folder / "gitmem"), {REF: "project"})
     plain = Plain(folder / "plain.sqlite")
     figures: Figures = {"memories": memories, "queries": queries}
 

@@ -39,7 +39,7 @@ from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa:
 
 from gitmem.search.gate import PROMPT, select  # noqa: E402
 from gitmem.search.index import Catalog  # noqa: E402
-from gitmem.search.query import Source, search  # noqa: E402
+from gitmem.search.query import RecallSource, search  # noqa: E402
 from gitmem.search.recall import (  # noqa: E402
     for_prompt,
     later_ones,
@@ -103,7 +103,7 @@ class Ground:
 
     def __init__(self, folder: Path, files: Files) -> None:
         self.repo, self.catalog = MemoryRepository(), Catalog.open(folder)
-        self.source = Source(self.repo, self.catalog, {REF: "project"})  # type: ignore[arg-type]
+        self.source = RecallSource(self.repo, self.catalog, {REF: "project"})  # type: ignore[arg-type]
         self.ids = {f"main/m{number:04}.md": id for number, id in enumerate(files)}
         texts = dict(zip(self.ids, files.values(), strict=True))
         commit = ""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cli_ground import HOUR, START, Ground, ground, memory
 
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path, hot_path
@@ -347,7 +347,7 @@ def change(file: str, body: str) -> Change:
         asked=True,
         agent="reviewer",
         file=file,
-        origin=Origin(session="s", first="u1", last="u2"),
+        origin=ChangeOrigin(session="s", first="u1", last="u2"),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from demo_checks import CHECKS
 
-from gitmem.app.demo import SPOKEN, STEPS, Person, Stage, Step, make_stage, record_session, run_demo
+from gitmem.app.demo import SPOKEN, STEPS, DemoCommand, Person, Stage, make_stage, record_session, run_demo
 from gitmem.core.errors import CheckFailed
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import sessions_of
@@ -55,7 +55,7 @@ def test_each_step_does_what_it_claims(home: Path, tmp_path: Path) -> None:
     """Looked at with plain git and on disk: a demo that only prints could show what is not there."""
     checks = iter(zip(STEPS, CHECKS, strict=True))
 
-    def check(stage: Stage, step: Step, text: str) -> None:
+    def check(stage: Stage, step: DemoCommand, text: str) -> None:
         known, holds = next(checks)
         assert known is step
         holds(stage, text)
@@ -64,7 +64,7 @@ def test_each_step_does_what_it_claims(home: Path, tmp_path: Path) -> None:
     assert next(checks, None) is None
 
 
-def shown(tmp_path: Path, *steps: Step) -> list[str]:
+def shown(tmp_path: Path, *steps: DemoCommand) -> list[str]:
     lines: list[str] = []
     run_demo(os.environ, lines.append, tmp_path / "kept", steps)
     return lines
@@ -72,19 +72,23 @@ def shown(tmp_path: Path, *steps: Step) -> list[str]:
 
 def test_a_command_that_fails_fails_the_demo_and_names_the_step(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match=r"step 2 \(git checkout nowhere\): exit status 1") as caught:
-        shown(tmp_path, Step("git status"), Step("git checkout nowhere"))
+        shown(tmp_path, DemoCommand("git status"), DemoCommand("git checkout nowhere"))
     assert caught.value.exit_code == 1
 
 
 def test_a_step_that_does_not_say_what_the_next_one_needs_fails_the_demo(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match=r"step 1 \(git status\): it does not say"):
-        shown(tmp_path, Step("git status", learns="(?P<id>no such words)"), Step("git show {id}"))
+        shown(
+            tmp_path,
+            DemoCommand("git status", learns="(?P<id>no such words)"),
+            DemoCommand("git show {id}"),
+        )
 
 
 def test_a_step_uses_what_an_earlier_one_found_out(tmp_path: Path) -> None:
     steps = (
-        Step("git rev-parse HEAD", "The first.", learns=r"(?P<head>\w+)"),
-        Step("git cat-file -t {head}"),
+        DemoCommand("git rev-parse HEAD", "The first.", learns=r"(?P<head>\w+)"),
+        DemoCommand("git cat-file -t {head}"),
     )
     lines = shown(tmp_path, *steps)
     assert "# The first." in lines and "commit" in lines

@@ -14,9 +14,9 @@ from planted_secrets import GITHUB
 
 from gitmem.core.names import is_memory_file
 from gitmem.flows.export import FORMATS, Contents, Exported, rendered
-from gitmem.flows.imports.entry import Tally
+from gitmem.flows.imports.entry import ImportTally
 from gitmem.flows.imports.formats import recognised
-from gitmem.flows.imports.source import Source
+from gitmem.flows.imports.source import ImportSource
 
 __all__ = ["ground"]
 
@@ -37,9 +37,11 @@ MEMORIES = st.dictionaries(
 )
 
 
-def as_source(files: Mapping[str, bytes], single: bool) -> Source:
+def as_source(files: Mapping[str, bytes], single: bool) -> ImportSource:
     """An export as what an import reads."""
-    return Source("export", {name: (lambda data=data: data) for name, data in files.items()}, single=single)  # type: ignore[misc]
+    return ImportSource(
+        "export", {name: (lambda data=data: data) for name, data in files.items()}, single=single
+    )  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("format", ["markdown", "json"])
@@ -51,7 +53,7 @@ def test_what_is_exported_comes_back_byte_for_byte_with_its_time(
     given_ = [Exported(agent, file, data, time) for (agent, file), (data, time) in memories.items()]
     made = rendered(format, Contents("project", "0" * 40, given_))
     source = as_source(made.files, made.single)
-    entries = list(recognised(source).read(source, Tally()))
+    entries = list(recognised(source).read(source, ImportTally()))
     assert {(one.agent, one.file): (one.data, one.time) for one in entries} == memories
     assert made.lost == {}
 

@@ -12,7 +12,7 @@ from store_api import Asked, Refused, StoreApi
 
 from gitmem.flows.hosted_dream import LOOKS
 from gitmem.flows.stores import refused
-from gitmem.git.remote import Patience
+from gitmem.git.remote import PushPatience
 from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import Dream, open_dreams
 
@@ -46,7 +46,7 @@ STORE: Files = {
 def api(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreApi]:
     """A server with a store that is mirrored as `team`; nobody waits between two looks."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0")
-    monkeypatch.setattr(Patience, "__call__", lambda *_: None)
+    monkeypatch.setattr(PushPatience, "__call__", lambda *_: None)
     monkeypatch.setattr("gitmem.cli.dream.time.sleep", lambda _: None)
     monkeypatch.setattr("anthropic._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
     with StoreApi() as served:

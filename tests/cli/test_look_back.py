@@ -14,7 +14,7 @@ from transcripts import Transcript
 
 from gitmem.app.context import real_edges
 from gitmem.cli import extract as verb
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows import extraction
@@ -59,7 +59,7 @@ class Plain(OfflineEngine):
                     reason="said",
                     confidence=0.5,
                     asked=one.text == ASKED,
-                    origin=Origin(given.session, one.uuid, one.uuid, one.time),
+                    origin=ChangeOrigin(given.session, one.uuid, one.uuid, one.time),
                 )
                 for one in said
             )

@@ -11,7 +11,7 @@ from planted_secrets import GITHUB
 from store_api import Asked, Refused, StoreApi
 
 from gitmem.flows.stores import TRIES
-from gitmem.git.remote import Patience
+from gitmem.git.remote import PushPatience
 from gitmem.git.trees import read_files
 from gitmem.ledger.stores import named_store, store_ref
 
@@ -24,7 +24,7 @@ PORTS = memory("ports", "The service listens on port 8080.")
 def api(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreApi]:
     """A server with one key, the client told of both; nobody waits between tries."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0")
-    monkeypatch.setattr(Patience, "__call__", lambda *_: None)
+    monkeypatch.setattr(PushPatience, "__call__", lambda *_: None)
     monkeypatch.setattr("anthropic._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
     with StoreApi() as served:
         ground.workspace.git.run(["config", "--global", "gitmem.baseUrl", served.url])

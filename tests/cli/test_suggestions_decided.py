@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from cli_ground import HOUR, START, Ground, ground, memory
 
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import Suggestion, open_suggestions, propose, suggest
 from gitmem.ledger.workspace import ScopeName
@@ -29,7 +29,7 @@ def add(name: str, body: str) -> Change:
         "said so",
         0.9,
         asked=False,
-        origin=Origin("s1", "u1", "u2"),
+        origin=ChangeOrigin("s1", "u1", "u2"),
         agent="reviewer",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli_ground import Ground
 
-from gitmem.core.change import Change, MemoryType, Origin
+from gitmem.core.change import Change, ChangeOrigin, MemoryType
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import OFFLINE, propose, suggest
 
@@ -34,7 +34,7 @@ def let_wait(
             asked=False,
             agent="reviewer",
             file="",
-            origin=Origin(session=session, first="u1", last="u2"),
+            origin=ChangeOrigin(session=session, first="u1", last="u2"),
         )
         for name in names
     ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from gitmem.core.change import TYPES, Change, Header, Origin
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Header
 
 
 def test_a_change_that_nobody_placed_is_of_main_and_of_no_session() -> None:
     change = Change("add", "a", "A.", "project", "A.", "why", 1.0, False)
     assert (change.agent, change.file, change.edited) == ("main", "", None)
-    assert change.origin == Origin("", "", "", None)
+    assert change.origin == ChangeOrigin("", "", "", None)
 
 
 def test_a_header_without_a_time_is_older_than_any() -> None:

@@ -14,8 +14,8 @@ from gitmem.core.references import (
     MOST_READ,
     MOST_SAID,
     MOST_WORDS,
-    Finding,
     Named,
+    NameFate,
     day,
     disputed,
     named,
@@ -193,30 +193,30 @@ def test_a_hostile_memory_is_read_in_no_time(part: str) -> None:
 @pytest.mark.parametrize(
     ("finding", "said"),
     [
-        (Finding("a", "there"), "`a` is still there"),
-        (Finding("a", "moved", "b c"), "`a` moved to `b_c`"),
-        (Finding("a()", "renamed", "b()"), "`a()` became `b()`"),
-        (Finding("a", "missing"), "`a` is not in HEAD"),
-        (Finding("a", "gone"), "`a` is no longer in the code"),
+        (NameFate("a", "there"), "`a` is still there"),
+        (NameFate("a", "moved", "b c"), "`a` moved to `b_c`"),
+        (NameFate("a()", "renamed", "b()"), "`a()` became `b()`"),
+        (NameFate("a", "missing"), "`a` is not in HEAD"),
+        (NameFate("a", "gone"), "`a` is no longer in the code"),
         (
-            Finding("a", "gone", commit="0123456789ab", time=86_400),
+            NameFate("a", "gone", commit="0123456789ab", time=86_400),
             "`a` is gone since 012345678, 1970-01-02",
         ),
-        (Finding("a", "gone", "b`c"), "`a` became `b_c`, gone"),
+        (NameFate("a", "gone", "b`c"), "`a` became `b_c`, gone"),
         (
-            Finding("a", "gone", "b", "0123456789ab", 86_400),
+            NameFate("a", "gone", "b", "0123456789ab", 86_400),
             "`a` became `b`, gone since 012345678, 1970-01-02",
         ),
     ],
 )
-def test_what_became_of_a_name_is_one_short_fact(finding: Finding, said: str) -> None:
+def test_what_became_of_a_name_is_one_short_fact(finding: NameFate, said: str) -> None:
     assert statement(finding) == said
 
 
 def test_only_what_is_to_be_known_is_told_and_the_rest_counted() -> None:
-    gone = [Finding(f"n{number}", "missing") for number in range(MOST_SAID + 2)]
+    gone = [NameFate(f"n{number}", "missing") for number in range(MOST_SAID + 2)]
     assert MOST_SAID == 6
-    assert warnings([Finding("a", "there"), gone[0]]) == ("`n0` is not in HEAD",)
+    assert warnings([NameFate("a", "there"), gone[0]]) == ("`n0` is not in HEAD",)
     assert warnings(gone[:6]) == tuple(statement(one) for one in gone[:6])
     assert warnings(gone)[6:] == ("2 more that it names are not in HEAD",)
 

@@ -19,7 +19,7 @@ from gitmem.dream.proof import prove_plan
 from gitmem.engines import task as tasks
 from gitmem.engines.anthropic import TURN_CALLS, AnthropicEngine
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Observation
-from gitmem.engines.engine import Step as Told
+from gitmem.engines.engine import DreamProgress as Told
 from gitmem.engines.messages import ApiSettings
 from gitmem.rules.account import errors
 
@@ -350,11 +350,11 @@ def test_whoever_waits_may_stop_the_work(
     stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[bool] = []
-    from gitmem.engines.messages import Client
+    from gitmem.engines.messages import MessagesClient
 
-    end: Callable[..., None] = Client.__exit__
+    end: Callable[..., None] = MessagesClient.__exit__
     monkeypatch.setattr(
-        Client, "__exit__", lambda self, *about: (closed.append(True), end(self, *about))[1]
+        MessagesClient, "__exit__", lambda self, *about: (closed.append(True), end(self, *about))[1]
     )
 
     def tell(step: Told) -> None:

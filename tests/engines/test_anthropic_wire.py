@@ -11,7 +11,7 @@ from messages_api import Answer, Drip, Failure, MessagesApi
 from talk import KEY, NOW, Counting, engine, person
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.choice import Found, choose
+from gitmem.engines.choice import Installed, choose
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.transport import transport_of
 
@@ -98,11 +98,13 @@ def test_certificates_are_the_systems_or_the_persons(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_a_proxy_only_carries_what_is_encrypted(environ: dict[str, str], url: str, proxy: str) -> None:
-    one = choose(Found({"engine": "anthropic", "baseurl": url}, {"ANTHROPIC_API_KEY": "k", **environ}))
+    one = choose(Installed({"engine": "anthropic", "baseurl": url}, {"ANTHROPIC_API_KEY": "k", **environ}))
     assert one.proxy == proxy
     assert any("p.example.com" in note for note in one.notes) == bool(proxy)
 
 
 def test_a_proxy_of_another_kind_is_refused() -> None:
-    one = choose(Found({"engine": "anthropic"}, {"ANTHROPIC_API_KEY": "k", "ALL_PROXY": "socks5://a:1"}))
+    one = choose(
+        Installed({"engine": "anthropic"}, {"ANTHROPIC_API_KEY": "k", "ALL_PROXY": "socks5://a:1"})
+    )
     assert [lack.what for lack in one.missing] == ["the proxy socks5://a:1 is none of http or https"]

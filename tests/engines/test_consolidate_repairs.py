@@ -13,7 +13,14 @@ from gitmem.core.memory import create
 from gitmem.core.tombstone import FILE, bury
 from gitmem.core.trailers import Fate
 from gitmem.dream.proof import prove_plan
-from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Observation, Step
+from gitmem.engines.engine import (
+    MOST,
+    ConsolidateInput,
+    Consolidation,
+    DreamChange,
+    DreamProgress,
+    Observation,
+)
 from gitmem.engines.offline import OfflineEngine
 
 
@@ -263,7 +270,7 @@ def test_no_reason_that_a_model_gives_makes_a_name_of_another() -> None:
 
 
 def test_each_phase_is_told_with_the_files_changed_so_far() -> None:
-    steps: list[Step] = []
+    steps: list[DreamProgress] = []
     files = memories(tests=TWICE, mocks=TWICE, hint="See [[gone]] for it.")
     OfflineEngine().consolidate(ConsolidateInput(files, renamed={"gone": ""}), steps.append)
     assert [step.phase for step in steps] == ["consolidate", "consolidate", "prune", "prune"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gitmem.core.account import account, references
 from gitmem.core.memory import parse
 from gitmem.dream.proof import prove_plan
-from gitmem.engines.consolidation import Unaccounted, consolidated
+from gitmem.engines.consolidation import UnaccountedError, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.engines.fates import ENTRIES, Unreadable, entries
 from gitmem.rules.account import errors
@@ -88,7 +88,7 @@ def only(made: Consolidation) -> DreamChange:
 
 
 def problem(after: dict[str, bytes], answer: str, given: ConsolidateInput = GIVEN) -> str:
-    with pytest.raises(Unaccounted) as failed:
+    with pytest.raises(UnaccountedError) as failed:
         consolidated(given, after, answer)
     return " | ".join(failed.value.problems)
 
@@ -394,7 +394,7 @@ def test_no_answer_makes_a_traceback_or_loses_a_claim(value: Any) -> None:
     answer = f"```json\n{json.dumps(value)}\n```"
     try:
         made = consolidated(GIVEN, without(DEPLOY), answer)
-    except Unaccounted:
+    except UnaccountedError:
         return
     holds(made)
     assert made.changes
@@ -442,7 +442,7 @@ def test_whatever_a_model_does_and_says_no_claim_is_lost(
     after, answer = work
     try:
         made = consolidated(GIVEN, after, told(*answer))
-    except Unaccounted as problem:
+    except UnaccountedError as problem:
         assert all(problem.problems)
         return
     holds(made)

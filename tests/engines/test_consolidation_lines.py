@@ -17,10 +17,10 @@ from gitmem.core.daily_log import LogLine
 from gitmem.dream.proof import prove_plan
 from gitmem.engines import prompts
 from gitmem.engines.claude_code import fixed_in, lay_out
-from gitmem.engines.consolidation import Unaccounted, consolidated
+from gitmem.engines.consolidation import UnaccountedError, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.task import ModelEngine, Outcome, Task, Unfit, after_proved
+from gitmem.engines.task import ModelEngine, Task, TaskOutcome, Unfit, after_proved
 
 LOG = "main/logs/2026/11/2026-11-16.md"
 
@@ -130,7 +130,7 @@ def test_a_line_joins_a_memory_that_is_there() -> None:
 def test_a_memory_that_says_what_no_line_does_is_sent_back(
     told: dict[str, Any], data: bytes, problem: str
 ) -> None:
-    with pytest.raises(Unaccounted) as found:
+    with pytest.raises(UnaccountedError) as found:
         made(told, release_tags=data)
     assert re.search(problem, "\n".join(found.value.problems)), found.value.problems
 
@@ -147,7 +147,7 @@ def test_logs_are_read_only_to_the_client() -> None:
     class Asked(ModelEngine):
         name = "asked"
 
-        def run(self, task: Task) -> Outcome:
+        def run(self, task: Task) -> TaskOutcome:
             asked.append(task)
             raise Unfit("nobody works")
 

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.choice import Choice, Found, choose, endpoint_problem, on_this_machine, shown_address
+from gitmem.engines.choice import (
+    EngineChoice,
+    Installed,
+    choose,
+    endpoint_problem,
+    on_this_machine,
+    shown_address,
+)
 from gitmem.engines.engine import ConsolidateInput, ExtractInput
 from gitmem.engines.task import UnreadyEngine
 
@@ -16,8 +23,8 @@ KEY = {"ANTHROPIC_API_KEY": "sk-test"}
 
 def pick(
     environ: dict[str, str] | None = None, program: str = "", sdk: bool = True, **values: str
-) -> Choice:
-    return choose(Found(values, KEY if environ is None else environ, sdk, program))
+) -> EngineChoice:
+    return choose(Installed(values, KEY if environ is None else environ, sdk, program))
 
 
 def test_unset_is_offline_and_sends_nothing() -> None:
@@ -29,7 +36,7 @@ def test_unset_is_offline_and_sends_nothing() -> None:
 
 @pytest.mark.parametrize("values", [{}, {"engine": "agent"}])
 def test_unset_is_agent_where_a_client_carries_it(values: dict[str, str]) -> None:
-    one = choose(Found(values, {}, carried=True))
+    one = choose(Installed(values, {}, carried=True))
     assert (one.engine, one.sends, one.missing, one.endpoint) == ("agent", (), (), "")
     assert one.tells and "120 tokens" in one.adds and one.costs == "no request of its own"
 
@@ -44,8 +51,8 @@ def test_agent_tells_nobody_where_no_client_carries_it() -> None:
 def test_what_would_learn_more_is_named_and_never_chosen(name: str) -> None:
     """What makes requests of its own is a person's choice."""
 
-    def found(**more: object) -> Choice:
-        return choose(Found({"engine": name} if name else {}, **{"environ": {}, **more}))  # type: ignore[arg-type]
+    def found(**more: object) -> EngineChoice:
+        return choose(Installed({"engine": name} if name else {}, **{"environ": {}, **more}))  # type: ignore[arg-type]
 
     assert found().more == "" and found(program="/bin/claude").more == ""
     signed_in = found(program="/bin/claude", signed_in=True, environ=KEY)
@@ -59,7 +66,7 @@ def test_what_each_engine_learns_is_said_with_the_figures_that_docs_give() -> No
     docs = Path(__file__).parents[2] / "docs/guide"
     told = " ".join(page.read_text("utf-8") for page in (docs / "trust.md", docs / "engines.md"))
     readme = " ".join(told.split())
-    offline, agent = pick(), choose(Found({}, {}, carried=True))
+    offline, agent = pick(), choose(Installed({}, {}, carried=True))
     for one, figures in ((offline, ("16 of 22", "21 of 41")), (agent, ("35 of 41", "some ten"))):
         assert all(figure in one.learns and figure in readme for figure in figures), one.learns
         assert "12 sessions that others labelled" in one.learns

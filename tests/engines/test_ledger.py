@@ -22,7 +22,7 @@ from gitmem.engines.budget import (
     ends,
 )
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.task import ModelEngine, Outcome, Task
+from gitmem.engines.task import ModelEngine, Task, TaskOutcome
 
 NOON = 1_795_003_200.0 - 1_795_003_200 % 86_400 + 43_200
 DAY = 86_400
@@ -66,11 +66,11 @@ class Asking(ModelEngine):
     def begin(self) -> None:
         self.meter.begin()
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         for _ in range(self.requests):
             self.meter.allow()
             self.meter.spent("extract", "haiku", Usage(1, 1))
-        return Outcome(task.tree, ("nothing",))
+        return TaskOutcome(task.tree, ("nothing",))
 
     def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         return ()

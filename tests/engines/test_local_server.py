@@ -11,7 +11,7 @@ from messages_api import Answer, Call, MessagesApi, Step
 from talk import NOW, Counting, agent, engine, person
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.choice import LOCAL_PATIENCE, PATIENCE, Choice, Found, choose
+from gitmem.engines.choice import LOCAL_PATIENCE, PATIENCE, EngineChoice, Installed, choose
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline.extract import candidates
 from gitmem.engines.questions import QUESTIONS
@@ -52,8 +52,8 @@ def ask_of(linter: str, port: str) -> tuple[Extraction, MessagesApi]:
         return engine(api, Counting(), model="qwen3-4b", questions=True).extract(GIVEN), api
 
 
-def chosen(**values: str) -> Choice:
-    return choose(Found({"engine": "anthropic", **values}, {"ANTHROPIC_API_KEY": "k"}))
+def chosen(**values: str) -> EngineChoice:
+    return choose(Installed({"engine": "anthropic", **values}, {"ANTHROPIC_API_KEY": "k"}))
 
 
 def test_a_small_model_is_asked_one_short_question_a_sentence() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitmem.core.change import Change, Header
 from gitmem.engines.engine import Considered, Engine, ExtractInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.extract import Candidate, candidates
+from gitmem.engines.offline.extract import SaidCandidate, candidates
 from gitmem.transcripts.model import Message, Role, Source
 
 FRIDAY = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
@@ -29,7 +29,7 @@ def extract(
     return OfflineEngine().extract(ExtractInput(said(*texts), manifest, rules, "s1")).changes
 
 
-def wide(*texts: str, source: Source = "prompt") -> tuple[Candidate, ...]:
+def wide(*texts: str, source: Source = "prompt") -> tuple[SaidCandidate, ...]:
     return candidates(ExtractInput(said(*texts, source=source)))
 
 

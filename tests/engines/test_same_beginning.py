@@ -23,7 +23,7 @@ from gitmem.engines.engine import ExtractInput
 from gitmem.flows import pause as pausing
 from gitmem.flows.context import workspace_at
 from gitmem.flows.extract.run import extract_sessions
-from gitmem.flows.extract.sessions import Source, conversation_of, part_of
+from gitmem.flows.extract.sessions import SessionSource, conversation_of, part_of
 from gitmem.flows.extraction import context_of, left_out
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
@@ -161,7 +161,7 @@ def test_what_is_withheld_stays_withheld_long_after_it_was_said(
     def out(session: Session, strict: bool) -> frozenset[str]:
         return left_out(workspace, session, moment("23:00:00"), strict=strict)
 
-    record = conversation_of(workspace, Source(path), part, out).record
+    record = conversation_of(workspace, SessionSource(path), part, out).record
     blocks = "".join(render(record[:4], record[4:]).blocks)
     assert [one.source for one in record] == ["prompt", "withheld", "withheld", "withheld", "prompt"]
     assert "in the open" in blocks and "[2] to [4] are withheld.\n[5] person" in blocks

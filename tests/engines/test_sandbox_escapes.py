@@ -17,7 +17,7 @@ from laws import examples
 
 from gitmem.engines.tools import Sandbox
 from gitmem.engines.view import Roots
-from gitmem.git.command import GitCommand, Result
+from gitmem.git.command import GitCommand, GitResult
 
 CANARY = "canary-7f3e9d"
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
@@ -369,12 +369,12 @@ def _git(cwd: Path, *words: str) -> None:
 class OnceListed(GitCommand):
     """Asks git once for all tests: the ground does not change."""
 
-    def run(self, args: Sequence[str], **where: Any) -> Result:
+    def run(self, args: Sequence[str], **where: Any) -> GitResult:
         return _once(tuple(args), where["cwd"])
 
 
 @lru_cache
-def _once(args: tuple[str, ...], cwd: Path) -> Result:
+def _once(args: tuple[str, ...], cwd: Path) -> GitResult:
     return GitCommand({}).run(args, cwd=cwd)
 
 

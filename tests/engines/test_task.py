@@ -13,9 +13,16 @@ from talk import NOW, agent, memory, person
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.core.trailers import Usage
-from gitmem.engines.engine import ConsolidateInput, DocumentInput, ExtractInput, NotesInput, Stale, Step
+from gitmem.engines.engine import (
+    ConsolidateInput,
+    DocumentInput,
+    DreamProgress,
+    ExtractInput,
+    NotesInput,
+    Stale,
+)
 from gitmem.engines.prompts import text
-from gitmem.engines.task import ModelEngine, Outcome, Shown, Task, Unfit
+from gitmem.engines.task import ModelEngine, Task, TaskOutcome, TaskView, Unfit
 
 Edit = Callable[[dict[str, bytes]], str]
 GUIDE = "_What is in hand at this moment, what is still open, and the very next step._"
@@ -48,7 +55,7 @@ class Scripted(ModelEngine):
     tasks: list[Task] = field(default_factory=list)
     reads_history = True
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Edits a copy."""
         self.tasks.append(task)
         files, answers = dict(task.tree), []
@@ -60,7 +67,7 @@ class Scripted(ModelEngine):
             if not wrong:
                 break
             assert task.repair(wrong, "memory")
-        return Outcome(files, tuple(answers), wrong, Usage(requests=len(answers)), ("scripted",))
+        return TaskOutcome(files, tuple(answers), wrong, Usage(requests=len(answers)), ("scripted",))
 
 
 def put(path: str, old: str, new: str, answer: str = "done") -> Edit:
@@ -93,8 +100,8 @@ def test_a_fork_is_told_what_stands_before_the_record_elsewhere(tmp_path: Path) 
     done = Scripted([lambda _: "nothing"])
     done.extract(SESSION)
     prompt = done.tasks[0].prompt
-    here = prompt(Shown(SESSION.memory, {}, part=SESSION))
-    there = prompt(Shown(SESSION.memory, {}, str(tmp_path), part=SESSION, forked=True))
+    here = prompt(TaskView(SESSION.memory, {}, part=SESSION))
+    there = prompt(TaskView(SESSION.memory, {}, str(tmp_path), part=SESSION, forked=True))
     assert text("extract-system") not in here and "port 4000" not in here
     assert text("extract-system") in there and "[1] Remember: port 4000" in there
     assert f"{tmp_path}/local/main" in there and "memory/local/main" in here
@@ -123,7 +130,7 @@ def test_a_document_changes_where_it_was_stale_alone() -> None:
 
 
 def test_a_dream_accounts_for_what_it_takes_out() -> None:
-    steps: list[Step] = []
+    steps: list[DreamProgress] = []
     path = "local/main/mocks.md"
     old = "They take three minutes."
     cut = put(path, old, "They take an hour.", "[]")
@@ -149,7 +156,7 @@ class Shy(ModelEngine):
 
     name = "shy"
 
-    def run(self, task: Task) -> Outcome:
+    def run(self, task: Task) -> TaskOutcome:
         """Refuses."""
         raise Unfit("it is private")
 

@@ -13,7 +13,7 @@ from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
 from gitmem.flows.context import workspace_at
 from gitmem.flows.documents import Update, keep_documents, update
-from gitmem.ledger.job_record import Tally
+from gitmem.ledger.job_record import RunTally
 from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
 
 LAYERS = "docs/layers.md"
@@ -58,7 +58,7 @@ class Ground:
 
     def __init__(self, repo: Path, git: Git) -> None:
         self.repo, self._git = repo, git
-        self.tally = Tally()
+        self.tally = RunTally()
 
     def git(self, *words: object, check: bool = True) -> str:
         return self._git("-C", self.repo, *words, check=check)
@@ -93,7 +93,7 @@ class Ground:
 
     def work(self) -> list[str]:
         """What the worker does after a commit; returns what `git mem jobs` tells of it."""
-        self.tally = Tally()
+        self.tally = RunTally()
         keep_documents(self.workspace, real_edges(self.repo), self.tally)
         return [f"{what}: {why}" for what, why in self.tally.skipped] + self.tally.log
 

@@ -10,7 +10,7 @@ from gitmem.core.account import claims_at, reference
 from gitmem.core.claim import Claim
 from gitmem.core.memory import description_claim, parse
 from gitmem.core.trailers import Fate, FateKind
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 
 PREFIX = "As agreed, "
 
@@ -34,7 +34,7 @@ class Rewriter:
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         self.night += 1
-        tell(Step("consolidate", 1, 1))
+        tell(DreamProgress("consolidate", 1, 1))
         pick = random.Random(f"{self.seed} {self.night}")
         work = _Work(dict(given.files), pick, self.night)
         made: list[DreamChange] = []

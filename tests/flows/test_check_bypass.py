@@ -22,7 +22,7 @@ from gitmem.core.account import claims_at, reference
 from gitmem.core.index import entry
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Fate, FateKind, Op, Provenance, Writer, format_message
-from gitmem.flows.check import Report, Request, check
+from gitmem.flows.check import CheckReport, CheckRequest, check
 
 NOW = 1_795_000_000
 KEY = Maker(7).pem("RSA ", 4)
@@ -604,13 +604,13 @@ def requests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
 def judged(requests: tuple[Path, list[str]]):
     top, branches = requests
 
-    def run(number: int) -> Report:
-        return check(os.environ, top, Request(branches[number], "base", now=NOW), prove_dream)
+    def run(number: int) -> CheckReport:
+        return check(os.environ, top, CheckRequest(branches[number], "base", now=NOW), prove_dream)
 
     return run
 
 
-def wrong(row: Row, report: Report) -> str:
+def wrong(row: Row, report: CheckReport) -> str:
     """What a row misses; empty where it is as it should be."""
     errors = [found for found in report.findings if found.level == "error"]
     if row.honest:

@@ -15,7 +15,7 @@ from laws import USUAL, examples
 from gitmem.core import tombstone
 from gitmem.git.repository import BLOB, EXECUTABLE, LINK, SUBMODULE
 from gitmem.rules import profiles
-from gitmem.rules.rule import Context, File, Finding, Side
+from gitmem.rules.rule import File, Finding, RuleContext, Side
 
 judge = partial(profiles.judge, "request")
 RULES = {word for rule in profiles.TABLE for word in rule.words}
@@ -201,7 +201,7 @@ def test_a_secret_is_not_shown() -> None:
         judge(
             None,
             side({"main/a.md": memory(f"It is {GENERATED}."), "main/MEMORY.md": "- [a](a.md)\n"}),
-            Context(allow=frozenset({finding.message.split(":")[0].split()[-1]})),
+            RuleContext(allow=frozenset({finding.message.split(":")[0].split()[-1]})),
         )
         == ()
     )

@@ -12,7 +12,7 @@ from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance, parse
 from gitmem.flows.commit_trailers import (
     CommitsLearned,
-    Request,
+    TrailerRequest,
     begin_with_commits,
     requests,
 )
@@ -393,7 +393,7 @@ def test_an_interrupted_run_stores_nothing_twice(
     ],
 )
 def test_what_a_message_asks_for(message: str, found: list[tuple[str, str | None, str]]) -> None:
-    assert requests(message) == tuple(Request(*one) for one in found)  # type: ignore[arg-type]
+    assert requests(message) == tuple(TrailerRequest(*one) for one in found)  # type: ignore[arg-type]
 
 
 def test_one_commit_asks_for_no_more_than_a_person_would() -> None:

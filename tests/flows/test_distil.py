@@ -17,7 +17,7 @@ from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.flows.blame import as_value, blame
 from gitmem.flows.dream import dream, maybe_dream, refresh_dream
 from gitmem.flows.review_dream import tell as show
-from gitmem.flows.review_edit import Given, edit_dream
+from gitmem.flows.review_edit import EditedFile, edit_dream
 from gitmem.git.refs import move_ref
 from gitmem.ledger.restore import take_back
 
@@ -187,7 +187,7 @@ def test_a_claim_that_a_person_rewords_on_the_branch_keeps_its_line(ground: Grou
     made = found.changes[1].files[LEARNT][1]
     assert made is not None
     edited = made.decode().replace("ten minutes", "twelve minutes").encode()
-    done = edit_dream(ground.workspace, ground.edges, found, 2, given=Given(LEARNT, edited))
+    done = edit_dream(ground.workspace, ground.edges, found, 2, given=EditedFile(LEARNT, edited))
     assert done.failures == ()
     accept(ground.workspace, found.id, None, ANN, ground.now)
     assert "twelve minutes" in ground.tree("local")[LEARNT] and waits(ground)[0] == []

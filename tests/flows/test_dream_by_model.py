@@ -21,7 +21,7 @@ from gitmem.core.account import references
 from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.dream.run import keep_apart, known_apart
 from gitmem.engines.anthropic import AnthropicEngine
-from gitmem.engines.engine import Step
+from gitmem.engines.engine import DreamProgress
 from gitmem.engines.messages import ApiSettings
 from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.flows.dream_process import Stopped
@@ -71,7 +71,9 @@ def change(
     return {"subject": subject, "reason": "both say the same", "files": files, "gone": gone or []}
 
 
-def run(ground: Ground, *answers: Answer, tell: Callable[[Step], None] = lambda _: None) -> DreamOutcome:
+def run(
+    ground: Ground, *answers: Answer, tell: Callable[[DreamProgress], None] = lambda _: None
+) -> DreamOutcome:
     with ScriptedApi(answers) as api:
         thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
         return dream(ground.workspace, ground.edges, scope="project", force=True, engine=thinker, tell=tell)
@@ -153,7 +155,7 @@ def test_a_signal_in_the_middle_ends_it(ground: Ground, git: Git) -> None:
     """`git mem dream kill` sends one."""
     before = standing(ground, git)
 
-    def tell(step: Step) -> None:
+    def tell(step: DreamProgress) -> None:
         if step.turn == 1:
             os.kill(os.getpid(), signal.SIGTERM)
 

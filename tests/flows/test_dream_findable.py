@@ -15,16 +15,16 @@ from slices import often
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance, format_message
 from gitmem.dream.proof import prove_branch
-from gitmem.dream.search import Search
+from gitmem.dream.search import SearchPair
 from gitmem.git.repository import Repository
 from gitmem.git.trees import write_tree
 from gitmem.rules import findable
-from gitmem.rules.findable import Recalled
+from gitmem.rules.findable import RecallWitness
 from gitmem.rules.rule import Finding
 from gitmem.search.query import search
 from gitmem.search.tree_catalog import LooseCatalog
 
-lost_to_search = partial(findable.lost_to_search, search=Search)
+lost_to_search = partial(findable.lost_to_search, search=SearchPair)
 
 THINGS = [
     "invoice",
@@ -95,7 +95,7 @@ def test_a_small_edit_loses_nothing() -> None:
 
 def test_equal_trees_need_no_search() -> None:
     before = corpus(deploys=DEPLOYS)
-    assert lost_to_search(before, dict(before), asked=[Recalled("deploys", "main/deploys.md")]) == ()
+    assert lost_to_search(before, dict(before), asked=[RecallWitness("deploys", "main/deploys.md")]) == ()
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,14 @@ def test_a_recall_that_showed_a_touched_memory_must_still_show_it() -> None:
     )
     before = corpus(cards=text)
     after = changed(before, cards=text.replace("\n\nThe vault rotates quarterly.", ""))
-    recall = Recalled("vault rotates", "main/cards.md")
+    recall = RecallWitness("vault rotates", "main/cards.md")
     assert told(lost_to_search(before, after, asked=[recall, recall])) == ["main/cards.md"]
-    assert lost_to_search(before, after, asked=[Recalled("sandbox cards", "main/cards.md")]) == ()
+    assert lost_to_search(before, after, asked=[RecallWitness("sandbox cards", "main/cards.md")]) == ()
     assert lost_to_search(before, after) == (), "without that recall nothing is lost"
-    elsewhere = [Recalled("invoice Oslo", "main/invoice-oslo.md"), Recalled("vault", "main/none.md")]
+    elsewhere = [
+        RecallWitness("invoice Oslo", "main/invoice-oslo.md"),
+        RecallWitness("vault", "main/none.md"),
+    ]
     assert lost_to_search(before, after, asked=elsewhere) == ()
 
 
@@ -227,7 +230,7 @@ def test_the_short_cuts_overlook_nothing(seed: int) -> None:
     asked = {path: _said(data) for path, data in before.items()}
     lost = _found(before, asked) - _found(after, asked)
     found = set(told(lost_to_search(before, after)))
-    rows = Search(before, after).look(target)
+    rows = SearchPair(before, after).look(target)
     near = set([row.path for row in rows if row.path not in touched][:5])
     assert lost & touched, "the ground is poor"
     assert lost & near, "the ground is poor"
@@ -271,7 +274,7 @@ def test_recalls_count_where_they_are_known_and_nowhere_else(repo: Path) -> None
     """CI and teammates know none: what a person asked of their own memory never leaves the machine."""
     where, base, tip = _dreamt(make_ground(repo))
     assert prove_branch(where, base, tip, now=NOW) == ()
-    asked = [Recalled("vault rotates", "main/cards.md")]
+    asked = [RecallWitness("vault rotates", "main/cards.md")]
     (failure,) = prove_branch(where, base, tip, now=NOW, asked=asked)
     assert (failure.rule, failure.path) == ("found", "main/cards.md")
     assert 'a recall that showed it, "vault rotates", no longer finds it' in failure.message

@@ -25,7 +25,15 @@ from gitmem.dream.gather import Sources, gather
 from gitmem.dream.history import look_back
 from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream, prune
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Phase, Step, Tell, untold
+from gitmem.engines.engine import (
+    ConsolidateInput,
+    Consolidation,
+    DreamChange,
+    DreamProgress,
+    Phase,
+    Tell,
+    untold,
+)
 from gitmem.flows import dream_sources as dream_said
 from gitmem.flows.dream import dream
 from gitmem.flows.dream_sources import code_facts, dream_sources
@@ -59,7 +67,7 @@ class Scripted(PartialEngine):
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         self.given = given
-        tell(Step("consolidate", 1, 1))
+        tell(DreamProgress("consolidate", 1, 1))
         return Consolidation(self.changes, ("alike: look at these",), self.usage, ("tried",))
 
 
@@ -93,7 +101,7 @@ def test_each_phase_is_told_and_what_a_listener_raises_ends_the_dream(ground: Gr
     assert seen == ["orient", "gather", "consolidate", "prune", "check"]
     assert (plan.engine, plan.notes, plan.log) == ("scripted:1", ("alike: look at these",), ("tried",))
 
-    def stop(step: Step) -> None:
+    def stop(step: DreamProgress) -> None:
         if step.phase == "prune":
             raise KeyboardInterrupt
 

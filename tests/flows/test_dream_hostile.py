@@ -25,7 +25,7 @@ from gitmem.flows.dream_process import kill_dreams
 from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, TREE, Entry, Signature
+from gitmem.git.repository import BLOB, TREE, Signature, TreeEntry
 from gitmem.git.trees import write_tree
 from gitmem.rules.rule import Finding
 
@@ -272,10 +272,10 @@ def test_what_a_private_memory_says_is_not_noted_in_the_code_repository(
 def test_a_bottomless_tree_and_a_huge_memory_of_a_teammate_hide_no_other_dream(ground: Ground) -> None:
     waits = park(ground, [honest()])
     repo = waits.scope.repo
-    inner = Entry(BLOB, repo.add_blob(b"x"))
+    inner = TreeEntry(BLOB, repo.add_blob(b"x"))
     with repo.together():
         for _ in range(1_500):
-            inner = Entry(TREE, repo.add_tree({"a": inner}))
+            inner = TreeEntry(TREE, repo.add_tree({"a": inner}))
         tree = repo.add_tree({**repo.tree(repo.commit(waits.tip).tree), "main": inner})
         tip = repo.add_commit(tree, (waits.base,), NIGHT, NIGHT, f"Dig\n\n{NIGHTLY}")
     found = prove_branch(repo, waits.base, tip, now=NOW, asked=())

@@ -24,7 +24,7 @@ from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed, EngineError, GitmemError
 from gitmem.core.trailers import Fate, FateKind, parse
 from gitmem.dream.schedule import FILE, consolidation_lock, last_dream, lock_folder
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Step, Tell, untold
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.flows.dream import dream
 from gitmem.flows.dream_process import Stopped, running
 from gitmem.flows.save import save_all
@@ -367,7 +367,7 @@ def test_one_that_goes_round_for_ever_is_ended_by_a_signal(ground: Ground) -> No
             turns.append(1)
             if len(turns) == 1_000:
                 os.kill(os.getpid(), signal.SIGTERM)
-            tell(Step("consolidate", len(turns), 20))
+            tell(DreamProgress("consolidate", len(turns), 20))
 
     fails(ground, make, Stopped)
     assert len(turns) in (1_000, 1_001)

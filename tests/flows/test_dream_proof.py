@@ -14,7 +14,7 @@ from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, FateKind
 from gitmem.dream.proof import prove_plan, refuse
 from gitmem.engines.engine import DreamChange
-from gitmem.rules.account import Ground, Step, given_up
+from gitmem.rules.account import DreamGround, ReplayedCommit, given_up
 from gitmem.rules.proof import costs, prove
 
 MOCKS = "Never mock the database in 2 of 3 suites."
@@ -254,7 +254,7 @@ def test_what_one_change_gives_up_counts_though_a_later_one_says_it_again() -> N
     trees = [{"main/port.md": memory(text, "Ports", "port").encode()} for text in said]
     names = [ref("main/port.md", text, tree) for text, tree in zip(said, trees, strict=True)]
     steps = [
-        Step(trees[n], trees[n + 1], (Fate("superseded", names[n], names[n + 1], "said anew"),))
+        ReplayedCommit(trees[n], trees[n + 1], (Fate("superseded", names[n], names[n + 1], "said anew"),))
         for n in range(2)
     ]
     assert given_up(trees[0], trees[2], [fate for step in steps for fate in step.fates]) == {}
@@ -274,22 +274,22 @@ def test_long_chains_and_rings_of_fates_end() -> None:
 
 def test_a_person_may_add_and_reword_and_put_right_but_not_hide_a_secret() -> None:
     """By hand on the branch: what the dream lost stands again, and more was learned."""
-    lossy = Step({"main/small.md": BASE["main/small.md"]}, {}, (), commit="1" * 40)
+    lossy = ReplayedCommit({"main/small.md": BASE["main/small.md"]}, {}, (), commit="1" * 40)
     more = memory(f"{PLAIN}\n\nAnn signs releases.", "Habits", "small").encode()
-    back = Step({}, {"main/small.md": more}, (), person=True, commit="2" * 40)
-    assert {f.rule for f in prove(BASE, [lossy], Ground())} == {"account"}
-    assert prove(BASE, [lossy, back], Ground()) == ()
-    reworded = Step(
+    back = ReplayedCommit({}, {"main/small.md": more}, (), person=True, commit="2" * 40)
+    assert {f.rule for f in prove(BASE, [lossy], DreamGround())} == {"account"}
+    assert prove(BASE, [lossy, back], DreamGround()) == ()
+    reworded = ReplayedCommit(
         {"main/small.md": more}, {"main/small.md": more.replace(b"small", b"little")}, (), person=True
     )
-    assert prove(BASE, [lossy, back, reworded], Ground(limit=0)) == ()
+    assert prove(BASE, [lossy, back, reworded], DreamGround(limit=0)) == ()
 
 
 def test_what_a_merge_on_the_branch_takes_away_or_makes_up_shows_in_the_whole() -> None:
     """Such a commit is no step: the ends of the branch tell."""
     before = {path: BASE[path] for path in ("main/ship.md", "main/small.md")}
     end = {"main/ship.md": memory(f"{SHIP}\n\nAnn signs releases.", "Deploys", "ship").encode()}
-    found = prove(before, [], Ground(end=end))
+    found = prove(before, [], DreamGround(end=end))
     assert sorted((f.rule, f.path) for f in found) == [
         *[("account", "main/small.md")] * 2,
         ("invented", "main/ship.md"),

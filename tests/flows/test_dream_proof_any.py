@@ -12,7 +12,7 @@ from gitmem.core.account import path_of
 from gitmem.core.facts import about, added, akin, lacking
 from gitmem.core.memory import parse
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import Ground, Step
+from gitmem.rules.account import DreamGround, ReplayedCommit
 from gitmem.rules.proof import costs, ends, prove
 
 Tree = dict[str, tuple[str, ...]]
@@ -136,8 +136,8 @@ def test_a_proof_passes_if_and_only_if_a_plain_account_does(
 ) -> None:
     trees, words = made
     pairs = list(zip(trees, trees[1:], words, strict=False))
-    steps = [Step(written(old), written(new), fates) for old, new, fates in pairs]
-    failures = prove(written(trees[0]), steps, Ground())
+    steps = [ReplayedCommit(written(old), written(new), fates) for old, new, fates in pairs]
+    failures = prove(written(trees[0]), steps, DreamGround())
     told = {failure.claim for failure in failures if failure.rule in ("account", "merged")}
     naive: set[str] = set()
     doubtful = False
@@ -164,7 +164,7 @@ def test_what_is_given_up_is_what_no_claim_says_any_more(
 ) -> None:
     trees, words = made
     old, new = named(trees[0]), named(trees[1])
-    step = Step(written(trees[0]), written(trees[1]), words[0])
+    step = ReplayedCommit(written(trees[0]), written(trees[1]), words[0])
     given_up = costs(step.before, [step], step.after)
     bad = lost(trees[0], trees[1], words[0], one=False)
     ends = {}

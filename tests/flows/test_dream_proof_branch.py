@@ -17,7 +17,7 @@ from gitmem.dream.budget import WINDOW, allowance, limit, spent
 from gitmem.dream.proof import is_dream, prove_branch
 from gitmem.dream.review import accept
 from gitmem.flows.dream import dream
-from gitmem.git.repository import LINK, TREE, Entry, Repository, Signature
+from gitmem.git.repository import LINK, TREE, Repository, Signature, TreeEntry
 from gitmem.git.trees import write_tree
 
 DREAM = Provenance(op="dream", writer="dream")
@@ -124,8 +124,8 @@ def test_links_and_other_odd_entries_are_found(ground: Ground) -> None:
     repo = ground.scope().repo
     tree = repo.tree(repo.commit(base).tree)
     with repo.together():
-        inner = {**repo.tree(tree["main"].oid), "link.md": Entry(LINK, repo.add_blob(b"/etc/passwd"))}
-        whole = repo.add_tree({**tree, "main": Entry(TREE, repo.add_tree(inner))})
+        inner = {**repo.tree(tree["main"].oid), "link.md": TreeEntry(LINK, repo.add_blob(b"/etc/passwd"))}
+        whole = repo.add_tree({**tree, "main": TreeEntry(TREE, repo.add_tree(inner))})
         tip = repo.add_commit(whole, (base,), ANN, ANN, "Link\n\nGitmem-Op: dream\n")
     assert ("place", "main/link.md") in rules(ground, base, tip)
 

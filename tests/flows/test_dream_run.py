@@ -34,7 +34,7 @@ from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
     DreamChange,
-    Step,
+    DreamProgress,
     Tell,
     untold,
 )
@@ -50,7 +50,7 @@ from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
-from gitmem.ledger.job_record import Tally, read_runs
+from gitmem.ledger.job_record import RunTally, read_runs
 from gitmem.ledger.proposals import dreams_in
 from gitmem.transcripts.claude_home import slug
 
@@ -150,7 +150,7 @@ def test_a_signal_ends_a_dream_and_all_is_as_it_was(ground: Ground, number: int)
     before, handlers = ground.tree(), [signal.getsignal(one) for one in SIGNALS]
 
     def struck(tell: Tell) -> None:
-        tell(Step("consolidate", 1, 5))
+        tell(DreamProgress("consolidate", 1, 5))
         try:
             os.kill(os.getpid(), number)
         except Exception as error:
@@ -171,7 +171,7 @@ def test_a_signal_that_an_engine_swallows_ends_the_dream_at_its_next_step(ground
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         except BaseException:
-            tell(Step("consolidate", 2, 5))
+            tell(DreamProgress("consolidate", 2, 5))
         raise AssertionError("the engine went on")
 
     with pytest.raises(Stopped):
@@ -221,7 +221,7 @@ def test_status_and_jobs_tell_how_far_a_dream_is(ground: Ground, gitmem: Gitmem)
     seen: list[Any] = []
 
     def look(tell: Tell) -> None:
-        tell(Step("consolidate", 2, 5, (MERGED, "main/\x1b[2J.md")))
+        tell(DreamProgress("consolidate", 2, 5, (MERGED, "main/\x1b[2J.md")))
         (one,) = [status for status in dream_status(ground.workspace, ground.edges) if status.running]
         assert one.scope == "project" and one.running
         seen.append((one.running.process.pid, one.running.told, one.running.since, one.last))
@@ -302,11 +302,11 @@ def test_the_worker_dreams_of_each_scope_whatever_becomes_of_another_and_notes_w
         raise EngineError("no answer came")
 
     use(monkeypatch, engine)
-    tally = Tally()
+    tally = RunTally()
     done = maybe_dream(ground.workspace, ground.edges, frozenset({"session-0"}), tally)
     assert {one.gate.name for one in done if one.gate} == {"sessions"}, "the session that goes on"
     ground.now += 600
-    tally = Tally()
+    tally = RunTally()
     done = maybe_dream(ground.workspace, ground.edges, frozenset(), tally)
     # The one that waits longest comes first: of the others none was ever dreamt.
     assert [one.scope for one in done] == ["local", "user", "project"]

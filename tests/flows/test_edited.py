@@ -13,7 +13,7 @@ from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.core import tombstone
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.claim import parse_body
 from gitmem.core.memory import parse
 from gitmem.core.trailers import Usage
@@ -22,7 +22,7 @@ from gitmem.flows.extract import run as extraction
 from gitmem.flows.extract.plan import ExtractionPlan, Rules, plan_extraction
 from gitmem.ledger.apply import apply
 from gitmem.ledger.edits import claim_keys, fates, said_anew, taken_out
-from gitmem.ledger.knowledge import Known
+from gitmem.ledger.knowledge import KnownMemory
 from gitmem.ledger.suggestions import change_from_json, change_to_json, digest, suggest
 from gitmem.transcripts.claude_code import read_session
 
@@ -42,7 +42,7 @@ def edit(after: bytes = AFTER, before: bytes = BEFORE, **more: Any) -> Change:
         reason="moved",
         confidence=0.9,
         asked=True,
-        origin=Origin("s", "u1", "u1", datetime(2026, 11, 20, 10, tzinfo=UTC)),
+        origin=ChangeOrigin("s", "u1", "u1", datetime(2026, 11, 20, 10, tzinfo=UTC)),
         file="ports.md",
         edited=Edited(before, after),
     )
@@ -70,7 +70,7 @@ def plan(
     made = Transcript()
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    known = Known({"local": {"main/ports.md": BEFORE} if files is None else files})
+    known = KnownMemory({"local": {"main/ports.md": BEFORE} if files is None else files})
     return plan_extraction(read, frozenset(), known, Editor(*changes), Rules(**rules))  # type: ignore[arg-type]
 
 
@@ -212,7 +212,9 @@ def test_an_unclear_date_is_for_a_person_whatever_was_asked(tmp_path: Path) -> N
 
 
 def test_the_time_of_a_message_is_looked_up_where_the_engine_gives_none(tmp_path: Path) -> None:
-    origin = Origin("s", "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000000")
+    origin = ChangeOrigin(
+        "s", "00000000-0000-4000-8000-000000000000", "00000000-0000-4000-8000-000000000000"
+    )
     change = edit(BEFORE + b"\nQueues move tomorrow.\n", origin=origin)
     (placed,) = plan(tmp_path, change).stored
     assert placed.change.edited is not None and b"(2026-11-21)" in placed.change.edited.after
@@ -260,7 +262,7 @@ def test_an_engine_gets_the_memory_and_the_history_it_asks_for(tmp_path: Path) -
     files = {"local": {"main/ports.md": BEFORE, "main/MEMORY.md": b"x", "reviewer/x.md": BEFORE}}
     engine = Editor(log=("Bash: refused",))
     handled = [message.uuid for message in read.messages[:3]]
-    done = plan_extraction(read, handled, Known(files), engine, Rules(), worktree=tmp_path, now=7.0)
+    done = plan_extraction(read, handled, KnownMemory(files), engine, Rules(), worktree=tmp_path, now=7.0)
     (given,) = engine.given
     assert set(given.memory) == {"local/main/ports.md"}
     assert [message.text for message in given.messages if message.role == "person"] == ["three"]

@@ -16,22 +16,22 @@ from typer.testing import CliRunner
 
 from gitmem.app.context import real_edges
 from gitmem.core import tombstone
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.extract.plan import Rules, plan_extraction
-from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee, from_json
+from gitmem.flows.extract.run import ExtractOutcome, ExtractWatch, extract_sessions, foresee, from_json
 from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.extraction import context_of
 from gitmem.flows.suggestions import accept_suggestions
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.apply import Placed, apply, land_change
-from gitmem.ledger.knowledge import Known
+from gitmem.ledger.knowledge import KnownMemory
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.save_plan import Request
+from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.working_copy import save
 from gitmem.ledger.workspace import Workspace, store_project_id
@@ -80,7 +80,7 @@ def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
     return made.write(folder / f"{id}.jsonl")
 
 
-def extract(workspace: Workspace, edges: Edges, *paths: Path) -> tuple[Outcome, ...]:
+def extract(workspace: Workspace, edges: Edges, *paths: Path) -> tuple[ExtractOutcome, ...]:
     return extract_sessions(context_of(workspace, edges), OfflineEngine(), paths)
 
 
@@ -120,7 +120,7 @@ def change(body: str, **more: Any) -> Change:
         reason="said",
         confidence=1.0,
         asked=True,
-        origin=Origin("s", "u1", "u1"),
+        origin=ChangeOrigin("s", "u1", "u1"),
     )
     return replace(made, **more)
 
@@ -384,7 +384,7 @@ def test_a_proposal_with_a_secret_is_refused_and_told_without_it(tmp_path: Path)
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
     engine = Scripted(change("Deploys run nightly.", reason=f"said: {KEY}"), change(f"The token is {KEY}."))
-    plan = plan_extraction(read, frozenset(), Known(), engine, Rules())
+    plan = plan_extraction(read, frozenset(), KnownMemory(), engine, Rules())
     assert not plan.stored and not plan.suggested
     assert [refused.kind for refused in plan.refused] == ["secret", "secret"]
     assert KEY not in str(plan.refused)
@@ -421,7 +421,7 @@ def test_a_change_is_as_old_as_the_words_that_it_stems_from(workspace: Workspace
     """A session may be looked through long after it was held; nothing was said in the future."""
     now = datetime.fromtimestamp(ANN.time, UTC)
     said = None if days is None else now + timedelta(days=days)
-    made = replace(change("A fact."), origin=Origin("s1", "a", "b", said))
+    made = replace(change("A fact."), origin=ChangeOrigin("s1", "a", "b", said))
     written = land_change(workspace.scope("local"), Placed("local", made), ANN, parse_trailers(""))
     assert written
     commit = workspace.private.commit(written.commit)
@@ -511,7 +511,7 @@ def test_a_deletion_waits_unless_it_was_asked_for(tmp_path: Path) -> None:
     made = Transcript()
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    known = Known({"local": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}})
+    known = KnownMemory({"local": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}})
     gone = change("", op="delete", file="x.md", asked=False)
     plan = plan_extraction(read, frozenset(), known, Scripted(gone), Rules(mode="auto"))
     assert not plan.stored and [placed.change.op for placed in plan.suggested] == ["delete"]
@@ -527,7 +527,7 @@ def test_what_the_team_knows_is_taken_away_after_review_alone(tmp_path: Path, sc
     before = b"---\nname: x\ndescription: x\ntype: project\n---\n\nThe API runs on Heroku.\n"
     edited = Edited(before, before.replace(b"Heroku", b"Fly")) if op == "update" else None
     gone = change("The API runs on Fly.", op=op, file="x.md", type="project", edited=edited)
-    known = Known({scope: {"main/x.md": before}})
+    known = KnownMemory({scope: {"main/x.md": before}})
     plan = plan_extraction(read, frozenset(), known, Scripted(gone), Rules(mode="auto"))
     waits, done = ([placed.change.op for placed in found] for found in (plan.suggested, plan.stored))
     assert (waits, done) == (([op], []) if scope == "project" else ([], [op]))
@@ -561,7 +561,7 @@ def test_what_may_be_about_something_else_joins_no_memory_and_takes_nothing_out(
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
     text = f"---\nname: x\ndescription: {known}\n---\n\n{known}\n"
-    there = Known({"local": {"main/x.md": text.encode()}})
+    there = KnownMemory({"local": {"main/x.md": text.encode()}})
     [placed] = plan_extraction(
         read, frozenset(), there, Scripted(change(said, description=said)), Rules()
     ).stored
@@ -573,7 +573,7 @@ def test_a_changed_number_that_nobody_asked_to_remember_waits_as_a_replacement(t
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
     text = b"---\nname: x\ndescription: The grpc port is 7000\n---\n\nThe grpc port is 7000.\n"
-    there = Known({"local": {"main/x.md": text}})
+    there = KnownMemory({"local": {"main/x.md": text}})
     said = "The grpc port is 7001.\n\n**Why:** Envoy has the other."
     one = change(said, description="The grpc port is 7001", asked=False)
     plan = plan_extraction(read, frozenset(), there, Scripted(one), Rules(mode="auto"))
@@ -589,7 +589,7 @@ def test_feedback_joins_no_memory_of_the_team(tmp_path: Path) -> None:
     made = Transcript()
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    known = Known({"project": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}, "local": {}})
+    known = KnownMemory({"project": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}, "local": {}})
     said = change("Another.", op="update", name="x", file="x.md")
     rules = Rules(sharing="direct")
     [placed] = plan_extraction(read, frozenset(), known, Scripted(said), rules).stored
@@ -603,7 +603,7 @@ def test_what_a_memory_says_already_is_no_news_in_whichever_scope(tmp_path: Path
     made = Transcript()
     made.user("anything")
     read = read_session(made.write(tmp_path / "s.jsonl"))
-    known = Known({"user": {"main/x.md": b"---\nname: x\n---\n\n- One.\n- A  fact\n  here.\n"}})
+    known = KnownMemory({"user": {"main/x.md": b"---\nname: x\n---\n\n- One.\n- A  fact\n  here.\n"}})
     plan = plan_extraction(read, frozenset(), known, Scripted(change("A fact here.")), Rules())
     assert not plan.stored and [one.op for one in plan.known] == ["noop"]
     with_why = Scripted(change("A fact here.\n\n**Why:** It was so."))
@@ -645,7 +645,7 @@ def test_killed_at_any_step_nothing_is_lost_and_nothing_doubled(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(context_of(workspace, edges), engine, [path], watch=Watch(step))
+        extract_sessions(context_of(workspace, edges), engine, [path], watch=ExtractWatch(step))
     extract_sessions(context_of(workspace, edges), engine, [path])
     messages = history(workspace)
     assert sorted(parse_trailers(message).job[-2:] for message in messages) == [".1", ".2"]
@@ -674,7 +674,7 @@ def test_a_job_is_found_again_after_another_writer_came_between(
 
     with pytest.raises(Killed):
         extract_sessions(
-            context_of(workspace, edges), engine, [session(home, repo, "One.")], watch=Watch(step)
+            context_of(workspace, edges), engine, [session(home, repo, "One.")], watch=ExtractWatch(step)
         )
     put(workspace, "main/the-name.md", "---\nname: the-name\n---\n\nSomebody made another fact of it.\n")
     extract_sessions(context_of(workspace, edges), engine, [])
@@ -720,7 +720,7 @@ def test_an_edit_on_disk_and_an_extraction_meet_without_loss(
     assert live is not None
     live.path.mkdir(parents=True)
     (live.path / "mine.md").write_text("---\nname: mine\ndescription: Mine\n---\n\nMy own.\n")
-    save(Request(live, edges.now, ANN))
+    save(SaveRequest(live, edges.now, ANN))
     (live.path / "mine.md").write_text(
         "---\nname: mine\ndescription: Mine\n---\n\nMy own.\n\nMore of it.\n"
     )

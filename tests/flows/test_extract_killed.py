@@ -18,14 +18,14 @@ from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.context import Edges, initialised_at, workspace_at
-from gitmem.flows.extract.run import Watch, extract_sessions
-from gitmem.flows.extract.sessions import Source
+from gitmem.flows.extract.run import ExtractWatch, extract_sessions
+from gitmem.flows.extract.sessions import SessionSource
 from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
@@ -110,7 +110,7 @@ class Editor(PartialEngine):
             "said",
             0.9,
             True,
-            Origin("s", "u", "u"),
+            ChangeOrigin("s", "u", "u"),
         )
         edit = replace(
             add,
@@ -139,7 +139,7 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
     workspace: Workspace, edges: Edges, home: Path, repo: Path, at: str, agent: str
 ) -> None:
     path = transcript(home, repo, 1, "One.", subagent=agent != "main")
-    source = Source(path, agent, None if agent == "main" else "local")
+    source = SessionSource(path, agent, None if agent == "main" else "local")
     engine, told = Editor(), list[str]()
 
     def step(name: str) -> None:
@@ -147,8 +147,8 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(context_of(workspace, edges), engine, [source], watch=Watch(step))
-    watch = Watch(landed=lambda changes, _: told.append(changes.job))
+        extract_sessions(context_of(workspace, edges), engine, [source], watch=ExtractWatch(step))
+    watch = ExtractWatch(landed=lambda changes, _: told.append(changes.job))
     extract_sessions(context_of(workspace, edges), engine, [source], watch=watch)
     made = [parse_trailers(message) for message in history(workspace)]
     assert sorted(one.job[-2:] for one in made if one.writer == "extract") == [".1", ".2"]

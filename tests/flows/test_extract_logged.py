@@ -14,13 +14,13 @@ from transcripts import Transcript
 
 from gitmem.app.context import real_edges
 from gitmem.core import tombstone
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges, initialised_at, workspace_at
-from gitmem.flows.extract.run import Outcome, Watch, extract_sessions, foresee
+from gitmem.flows.extract.run import ExtractOutcome, ExtractWatch, extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions
 from gitmem.git.repository import Signature
@@ -67,7 +67,7 @@ class Scripted(PartialEngine):
     def extract(self, given: ExtractInput) -> Extraction:
         self.asked += 1
         first = given.messages[-1]
-        origin = Origin(given.session, first.uuid, first.uuid, first.time)
+        origin = ChangeOrigin(given.session, first.uuid, first.uuid, first.time)
         return Extraction(tuple(replace(change, origin=origin) for change in self.changes))
 
 
@@ -98,7 +98,7 @@ def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int]
     return made.write(folder / f"{id}.jsonl")
 
 
-def extract(workspace: Workspace, edges: Edges, engine: Engine, *paths: Path) -> tuple[Outcome, ...]:
+def extract(workspace: Workspace, edges: Edges, engine: Engine, *paths: Path) -> tuple[ExtractOutcome, ...]:
     return extract_sessions(context_of(workspace, edges), engine, paths)
 
 
@@ -218,7 +218,7 @@ def test_killed_at_any_step_each_line_is_there_once_after_the_replay(
             raise Killed
 
     with pytest.raises(Killed):
-        extract_sessions(context_of(workspace, edges), engine, [path], watch=Watch(step))
+        extract_sessions(context_of(workspace, edges), engine, [path], watch=ExtractWatch(step))
     if at != "write the changeset":
         git("-C", repo, "config", "gitmem.mode", "topics")
         workspace = initialised_at(edges)

@@ -16,12 +16,12 @@ from purge_ground import MakeMachine
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.daily_log import LogLine, facts
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.context import initialised_at, workspace_at
-from gitmem.flows.extract.run import Watch, extract_sessions
+from gitmem.flows.extract.run import ExtractWatch, extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
@@ -51,7 +51,7 @@ class Listener(PartialEngine):
                 Change(
                     *("add", said.text.split(".")[0].lower().replace(" ", "-"), said.text, "project"),
                     *(said.text, "said", 1.0, True),
-                    Origin(given.session, said.uuid, said.uuid, said.time),
+                    ChangeOrigin(given.session, said.uuid, said.uuid, said.time),
                 )
                 for said in given.messages
                 if said.role == "person"
@@ -91,7 +91,7 @@ class Clone:
 
         with suppress(Killed):
             extract_sessions(
-                context_of(initialised_at(edges), edges), Listener(), self.waiting, watch=Watch(step)
+                context_of(initialised_at(edges), edges), Listener(), self.waiting, watch=ExtractWatch(step)
             )
         if kill >= 0:
             extract_sessions(context_of(initialised_at(edges), edges), Listener(), self.waiting)
@@ -164,7 +164,7 @@ def test_two_refs_that_extractions_and_merges_move_for_thirty_days_have_every_li
         late = 86_399 if rng.random() < 0.2 else rng.randrange(86_400)
         text = f"Fact {number // 5}." if late == 86_399 else f"Fact {number} of {which}."
         said = day + timedelta(seconds=late) - timedelta(days=rng.choice([0, 0, 3]))
-        change = Change("add", "f", text, "project", text, "said", 1.0, True, Origin("s"))
+        change = Change("add", "f", text, "project", text, "said", 1.0, True, ChangeOrigin("s"))
         logged = as_logged(change, lambda _: False, said)
         assert logged is not None
         base = scopes[which].repo.ref(scopes[which].ref) or ""

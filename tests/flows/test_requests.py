@@ -18,7 +18,7 @@ from slices import often
 from gitmem.core import tombstone
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.dream.cards import Card, Side
+from gitmem.dream.cards import Card, CardSide
 from gitmem.flows.pull_request import LIMIT, find_host, markdown, request_body
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_paths
@@ -555,7 +555,7 @@ def around(card: Card) -> str:
 
 
 def card(text: str) -> Card:
-    return Card(3, text, "merge", (Side("-", text, (text, text)), Side("+", text)), "", text)
+    return Card(3, text, "merge", (CardSide("-", text, (text, text)), CardSide("+", text)), "", text)
 
 
 def test_what_others_wrote_stands_in_code() -> None:

@@ -27,11 +27,11 @@ from gitmem.git.repository import (
     EXECUTABLE,
     LINK,
     TREE,
-    Entry,
     MissingObject,
     RefMoved,
     Repository,
     Signature,
+    TreeEntry,
 )
 
 ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
@@ -65,7 +65,7 @@ class Ground:
         self, *parents: str, time: int = ANN.time, message: str = "Learn it", text: bytes = b"x\n"
     ) -> str:
         who = Signature("Ann", "ann@example.com", time)
-        tree = self.store.add_tree({"m.md": Entry(BLOB, self.store.add_blob(text))})
+        tree = self.store.add_tree({"m.md": TreeEntry(BLOB, self.store.add_blob(text))})
         return self.store.add_commit(tree, parents, who, who, message)
 
 
@@ -93,8 +93,12 @@ def test_objects_come_back_as_they_were_stored_and_plain_git_finds_them_sound(gr
     blob = store.add_blob(b"\0\xffbytes\r\n")
     empty = store.add_tree({})
     names = ["a", "a.b", "a-b", "a0", "é", "b\udcff", "with\nline", 'quo"te']
-    entries = {name: Entry(BLOB, blob) for name in names}
-    entries |= {"run": Entry(EXECUTABLE, blob), "link": Entry(LINK, blob), "a": Entry(TREE, empty)}
+    entries = {name: TreeEntry(BLOB, blob) for name in names}
+    entries |= {
+        "run": TreeEntry(EXECUTABLE, blob),
+        "link": TreeEntry(LINK, blob),
+        "a": TreeEntry(TREE, empty),
+    }
     tree = store.add_tree(entries)
     parent = store.add_commit(empty, (), ANN, BEN, "Begin")
     tip = store.add_commit(tree, (parent,), ANN, BEN, "Learn é\n\nWhy.\n\nGitmem-Op: add\n\n")
@@ -128,9 +132,11 @@ def test_both_backends_name_the_same_objects_the_same(tmp_path: Path, command: G
         store = open_repository(path, command, "git" if prefer == "git" else "auto")
         blob = store.add_blob("ü\n".encode())
         tree = store.add_tree(
-            {"z": Entry(BLOB, blob), "a.b": Entry(BLOB, blob), "a": Entry(EXECUTABLE, blob)}
+            {"z": TreeEntry(BLOB, blob), "a.b": TreeEntry(BLOB, blob), "a": TreeEntry(EXECUTABLE, blob)}
         )
-        tree = store.add_tree({"a": Entry(TREE, tree), "a.b": Entry(BLOB, blob), "a-": Entry(BLOB, blob)})
+        tree = store.add_tree(
+            {"a": TreeEntry(TREE, tree), "a.b": TreeEntry(BLOB, blob), "a-": TreeEntry(BLOB, blob)}
+        )
         odd = Signature(" A <n>\nn., ", "ann@example.com", 0, -90)
         root = store.add_commit(tree, (), odd, ANN, "")
         made.append((blob, tree, root, store.add_commit(tree, (root,), ANN, odd, "\n\nLearn\n\n\n")))
@@ -153,7 +159,7 @@ def test_a_commit_has_the_bytes_that_git_itself_would_write(ground: Ground) -> N
 def test_a_name_that_git_forbids_is_never_written(ground: Ground, name: str) -> None:
     blob = ground.store.add_blob(b"x")
     with pytest.raises(RepositoryError):
-        ground.store.add_tree({name: Entry(BLOB, blob)})
+        ground.store.add_tree({name: TreeEntry(BLOB, blob)})
 
 
 def test_missing_objects_and_objects_of_another_kind_are_told(ground: Ground) -> None:
@@ -166,9 +172,9 @@ def test_missing_objects_and_objects_of_another_kind_are_told(ground: Ground) ->
         with pytest.raises(MissingObject):
             read(oid)
     with pytest.raises(MissingObject):
-        store.add_tree({"m.md": Entry(BLOB, nothing)})
+        store.add_tree({"m.md": TreeEntry(BLOB, nothing)})
     with pytest.raises(MissingObject):
-        store.add_tree({"m.md": Entry(TREE, blob)})
+        store.add_tree({"m.md": TreeEntry(TREE, blob)})
     for tree, parents in ((nothing, ()), (blob, ()), (store.add_tree({}), (nothing,))):
         with pytest.raises(MissingObject):
             store.add_commit(tree, parents, ANN, ANN, "x")
@@ -213,7 +219,7 @@ def test_objects_are_found_after_git_packed_them(ground: Ground) -> None:
 )
 def test_a_tree_survives_being_written_and_read(entries: dict[bytes, int]) -> None:
     names = {
-        raw.decode("utf-8", "surrogateescape"): Entry(mode, "ab" * 20) for raw, mode in entries.items()
+        raw.decode("utf-8", "surrogateescape"): TreeEntry(mode, "ab" * 20) for raw, mode in entries.items()
     }
     allowed = {k: v for k, v in names.items() if k not in (".", "..") and k.lower() != ".git"}
     assert objects.parse_tree(objects.encode_tree(allowed, 40), 40, "x") == allowed

@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_repository import Ground, command, ground
 from test_walks import Line, line
 
-from gitmem.git.repository import MissingObject, Step
+from gitmem.git.repository import CommitDiff, MissingObject
 from gitmem.search.trees import is_memory, torn_steps
 
 __all__ = ["command", "ground", "line"]
 
 
-def told(line: Line, tip: str, *paths: str) -> list[Step]:
+def told(line: Line, tip: str, *paths: str) -> list[CommitDiff]:
     return list(line.store.steps(tip, paths))
 
 
@@ -39,7 +39,8 @@ def history(line: Line) -> list[str]:
 def test_steps_are_those_that_the_trees_tell(line: Line, history: list[str]) -> None:
     found = told(line, history[-1])
     kept = [
-        Step(s.commit, tuple(tuple(d for d in one if is_memory(d[0])) for one in s.before)) for s in found
+        CommitDiff(s.commit, tuple(tuple(d for d in one if is_memory(d[0])) for one in s.before))
+        for s in found
     ]
     slow = list(torn_steps(line.store, history[-1]))
     assert {s.commit.oid: s.commit for s in found} == {s.commit.oid: s.commit for s in slow}

@@ -11,7 +11,7 @@ from memory_repository import MemoryRepository
 from test_repository import Ground, command, ground, loose
 
 from gitmem.git import history, objects
-from gitmem.git.repository import BLOB, TREE, Entry, MissingObject, Repository, Signature, Touch
+from gitmem.git.repository import BLOB, TREE, MissingObject, Repository, Signature, Touch, TreeEntry
 from gitmem.git.trees import write_tree
 
 __all__ = ["command", "ground"]
@@ -45,7 +45,7 @@ def test_an_entry_is_found_at_any_depth(line: Line) -> None:
     tip = line.put({"main/archive/ab/old.md": "o", "main/a.md": "a", "main/é\n.md": "e", "top": "t"})
     tree = store.commit(tip).tree
     inner = store.tree(store.tree(tree)["main"].oid)
-    assert store.entry(tree, "main/a.md") == inner["a.md"] == Entry(BLOB, store.add_blob(b"a"))
+    assert store.entry(tree, "main/a.md") == inner["a.md"] == TreeEntry(BLOB, store.add_blob(b"a"))
     assert store.entry(tree, "main/é\n.md") == inner["é\n.md"]
     assert store.entry(tree, "main") == store.tree(tree)["main"]
     found = store.entry(tree, "main/archive/ab/old.md")
@@ -77,7 +77,7 @@ def test_an_entry_behind_a_damaged_tree_is_an_error_that_comes_at_once(ground: G
 )
 def test_one_line_of_a_tree_is_that_of_the_whole(rows: dict[str, tuple[int, bytes]]) -> None:
     """Names may stand in the bytes of an object's name too."""
-    entries = {name: Entry(mode, raw.hex()) for name, (mode, raw) in rows.items()}
+    entries = {name: TreeEntry(mode, raw.hex()) for name, (mode, raw) in rows.items()}
     data = objects.encode_tree(entries, 40)
     for name in [*entries, "absent", ""]:
         assert objects.tree_entry(data, name, 40, "x") == objects.parse_tree(data, 40, "x").get(name)
@@ -85,7 +85,7 @@ def test_one_line_of_a_tree_is_that_of_the_whole(rows: dict[str, tuple[int, byte
 
 def test_a_name_inside_an_objects_name_is_no_entry() -> None:
     hidden = b" x\0".ljust(20, b"y").hex()
-    data = objects.encode_tree({"a": Entry(BLOB, hidden)}, 40)
+    data = objects.encode_tree({"a": TreeEntry(BLOB, hidden)}, 40)
     assert objects.tree_entry(data, "x", 40, "t") is None
     with pytest.raises(MissingObject):
         objects.tree_entry(data[:-1] + b"\0 x\0", "x", 40, "t")

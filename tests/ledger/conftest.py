@@ -13,7 +13,7 @@ from memory_repository import MemoryRepository
 
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
-from gitmem.ledger.save_plan import Request
+from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, save
 from gitmem.ledger.workspace import LiveDirectory, Surroundings, Workspace, open_workspace, store_project_id
 from gitmem.search.index import Catalog
@@ -53,6 +53,6 @@ def run(live: LiveDirectory) -> Callable[..., Saved]:
 
     def do(**changes: Any) -> Saved:
         clock["now"] += 100
-        return save(replace(Request(live, clock["now"], ANN), **changes))
+        return save(replace(SaveRequest(live, clock["now"], ANN), **changes))
 
     return do

@@ -24,7 +24,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import MissingObject, Repository, Signature
 from gitmem.git.trees import write_tree
-from gitmem.ledger.blame import Blamed, Origin, blame_memory
+from gitmem.ledger.blame import Blamed, ClaimOrigin, blame_memory
 from gitmem.ledger.epochs import keep_former
 from gitmem.ledger.log import entries_of
 from gitmem.ledger.merge import merge_commits
@@ -68,7 +68,7 @@ class History:
     def blame(self, tip: str, path: str = PORTS) -> dict[str, Blamed]:
         return {one.claim.text: one for one in blame_memory(self.store, tip, path)}
 
-    def origin(self, tip: str, text: str, path: str = PORTS) -> Origin:
+    def origin(self, tip: str, text: str, path: str = PORTS) -> ClaimOrigin:
         (found,) = self.blame(tip, path)[text].origins
         return found
 

@@ -29,7 +29,7 @@ from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.land import Ref, Write, land, root_commit
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page
-from gitmem.ledger.save_plan import Request
+from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, save
 from gitmem.ledger.workspace import LiveDirectory
 
@@ -101,7 +101,7 @@ def fill(live: LiveDirectory, numbers: range, days: int) -> None:
 
 
 def adopt(live: LiveDirectory) -> Saved:
-    request = Request(live, NOW, ANN, adopt=True)
+    request = SaveRequest(live, NOW, ANN, adopt=True)
     touched = {path.name: path.stat().st_mtime for path in live.path.iterdir()}
     return save(replace(request, split=partial(by_time, request, touched)))
 
@@ -133,7 +133,7 @@ def test_each_day_of_an_adopted_folder_is_a_commit_of_that_day(live: LiveDirecto
     assert [one.subject for one in made[:4]] == ["Adopt 5 memories of reviewer"] * 4
     files = read_files(repo, made[-1].tree, "reviewer")
     there = {f"reviewer/{path.name}": path.read_bytes() for path in live.path.iterdir()}
-    assert files == there and save(Request(live, NOW, ANN)).written == ()
+    assert files == there and save(SaveRequest(live, NOW, ANN)).written == ()
 
 
 def test_the_plan_is_made_once_for_all_the_parts_of_a_save(
@@ -180,7 +180,7 @@ def test_files_that_are_laid_out_anew_take_no_process_each(
     live: LiveDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(live, range(FEW), 1)
-    save(Request(live, NOW, ANN))
+    save(SaveRequest(live, NOW, ANN))
     gone = Write(
         {f"reviewer/s-{number + FIRST}.md": None for number in range(FEW)}, "Less", Provenance("page")
     )
@@ -190,7 +190,7 @@ def test_files_that_are_laid_out_anew_take_no_process_each(
     monkeypatch.setattr(
         GitCommand, "run", lambda git, *given, **known: started.append(1) or run(git, *given, **known)
     )
-    saved = save(Request(live, NOW + DAY, ANN))
+    saved = save(SaveRequest(live, NOW + DAY, ANN))
     assert len(saved.laid_out) >= FEW and len(started) < FEW / 2
     assert sorted(path.name for path in live.path.iterdir()) == ["MEMORY.md"]
 

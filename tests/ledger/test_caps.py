@@ -15,7 +15,7 @@ from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
-from gitmem.git.repository import BLOB, TREE, Entry, Repository, Signature
+from gitmem.git.repository import BLOB, TREE, Repository, Signature, TreeEntry
 from gitmem.ledger import caps
 from gitmem.ledger.arrival import take_in
 from gitmem.ledger.caps import TooLarge, check_caps, no_room
@@ -33,18 +33,18 @@ def objects(request: pytest.FixtureRequest, repo: Path) -> Repository:
     return open_repository(repo, GitCommand(dict(os.environ)), prefer=request.param)
 
 
-def _bomb(repo: Repository, levels: int, width: int, bottom: dict[str, Entry]) -> str:
+def _bomb(repo: Repository, levels: int, width: int, bottom: dict[str, TreeEntry]) -> str:
     """A tree that stands for `width ** levels` folders and takes `levels` objects."""
     with repo.together():
         tree = repo.add_tree(bottom)
         for _ in range(levels):
-            tree = repo.add_tree({f"d{number}": Entry(TREE, tree) for number in range(width)})
+            tree = repo.add_tree({f"d{number}": TreeEntry(TREE, tree) for number in range(width)})
     return tree
 
 
-def _file(repo: Repository, data: bytes) -> Entry:
+def _file(repo: Repository, data: bytes) -> TreeEntry:
     with repo.together():
-        return Entry(BLOB, repo.add_blob(data))
+        return TreeEntry(BLOB, repo.add_blob(data))
 
 
 def _commit_of(repo: Repository, tree: str) -> str:
@@ -108,7 +108,7 @@ def test_folders_without_a_file_are_counted_too(objects: Repository) -> None:
     with objects.together():
         empty = objects.add_tree({})
     with pytest.raises(TooLarge, match="folders, and 1,000,000 are the most"):
-        check_caps(objects, _bomb(objects, 15, 10, {"a": Entry(TREE, empty)}), "it")
+        check_caps(objects, _bomb(objects, 15, 10, {"a": TreeEntry(TREE, empty)}), "it")
 
 
 def test_an_ordinary_tree_passes(objects: Repository) -> None:
@@ -134,9 +134,9 @@ def test_an_archive_is_counted_by_a_sample(objects: Repository, monkeypatch: pyt
     inner = {f"m{number}.md": _file(objects, b"A.\n") for number in range(3)}
     with objects.together():
         fan = objects.add_tree(inner)
-        archive = objects.add_tree({f"{number:02x}": Entry(TREE, fan) for number in range(64)})
-        agent = objects.add_tree({"archive": Entry(TREE, archive)})
-        tree = objects.add_tree({"main": Entry(TREE, agent)})
+        archive = objects.add_tree({f"{number:02x}": TreeEntry(TREE, fan) for number in range(64)})
+        agent = objects.add_tree({"archive": TreeEntry(TREE, archive)})
+        tree = objects.add_tree({"main": TreeEntry(TREE, agent)})
     monkeypatch.setattr(caps, "SCOPE_ENTRIES", 193)
     assert no_room(objects, tree, 1) is None
     assert "about 192 files" in (no_room(objects, tree, 2) or "")

@@ -14,7 +14,7 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger import save_plan, working_copy
 from gitmem.ledger.layout import read_record, record_path, write_record
-from gitmem.ledger.save_plan import Request
+from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, look, save
 from gitmem.ledger.workspace import (
     LiveDirectory,
@@ -127,13 +127,13 @@ def test_two_worktrees_edit_one_memory_and_both_claims_stay(
     git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
     second = workspace.live_directory("project", "reviewer", tmp_path / "other")
     assert second is not None
-    save(Request(second, 1_800_001_000, ANN))
+    save(SaveRequest(second, 1_800_001_000, ANN))
     assert (second.path / "ports.md").read_text() == MEMORY.format("ports")
     (live.path / "ports.md").write_text(MEMORY.format("ports") + "\nFrom one.\n")
     (second.path / "ports.md").write_text(MEMORY.format("ports") + "\nFrom the other.\n")
-    save(Request(second, 1_800_002_000, ANN))
+    save(SaveRequest(second, 1_800_002_000, ANN))
     run()
-    save(Request(second, 1_800_003_000, ANN))
+    save(SaveRequest(second, 1_800_003_000, ANN))
     assert (live.path / "ports.md").read_text() == (second.path / "ports.md").read_text()
     assert {"From one.", "From the other."} <= set((live.path / "ports.md").read_text().splitlines())
 
@@ -181,7 +181,7 @@ def test_a_linked_live_directory_is_not_followed(workspace: Workspace, repo: Pat
     (repo / ".claude/agent-memory/reviewer").symlink_to(tmp_path / "elsewhere")
     live = workspace.live_directory("project", "reviewer")
     assert live is not None
-    saved = look(Request(live, 1_800_000_000, ANN))
+    saved = look(SaveRequest(live, 1_800_000_000, ANN))
     assert saved.plan.edits == {} and "symbolic link" in str(saved.problems)
 
 
@@ -226,7 +226,7 @@ def test_a_writer_that_read_before_the_layout_does_not_undo_it(live: LiveDirecto
     path = live.path / "a.md"
     path.write_text(MEMORY.format("a"))
     now = path.stat().st_mtime
-    save(Request(live, now, ANN))
+    save(SaveRequest(live, now, ANN))
     other = MEMORY.format("a") + "\nArrived by merge.\n"
     from gitmem.core.trailers import Provenance
     from gitmem.ledger.land import Write, land
@@ -236,10 +236,10 @@ def test_a_writer_that_read_before_the_layout_does_not_undo_it(live: LiveDirecto
         lambda tip: Write({"reviewer/a.md": other.encode()}, "Merge", Provenance(op="sync", writer="sync")),
         ANN,
     )
-    save(Request(live, now, ANN))
+    save(SaveRequest(live, now, ANN))
     assert path.read_text() == other
     path.write_text(MEMORY.format("a") + "\nBy the agent.\n")
-    save(Request(live, now + 1, ANN))
+    save(SaveRequest(live, now + 1, ANN))
     assert {"Arrived by merge.", "By the agent."} <= set(path.read_text().splitlines())
 
 
@@ -263,11 +263,11 @@ def test_what_the_code_branch_tracks_is_saved_but_never_written(
     (live,) = workspace.live_directories()
     assert live.tracked
     head = git("-C", repo, "rev-parse", "HEAD")
-    saved = save(Request(live, 1_800_000_000, ANN, code_head=head))
+    saved = save(SaveRequest(live, 1_800_000_000, ANN, code_head=head))
     assert "reviewer/a.md" in tree(live.scope) and saved.laid_out == ()
     assert sorted(p.name for p in folder.iterdir()) == ["a.md"]
     git("-C", repo, "checkout", "-q", "HEAD~1")
-    gone = save(Request(live, 1_800_000_100, ANN, code_head="other", code_files={}))
+    gone = save(SaveRequest(live, 1_800_000_100, ANN, code_head="other", code_files={}))
     assert gone.written == () and "reviewer/a.md" in tree(live.scope)
 
 

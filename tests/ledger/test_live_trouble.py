@@ -14,12 +14,12 @@ from gitmem.core import tombstone
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, LINK, TREE, Entry, Repository, Signature
+from gitmem.git.repository import BLOB, LINK, TREE, Repository, Signature, TreeEntry
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger import layout, working_copy
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.layout import read_record, record_path
-from gitmem.ledger.save_plan import Request
+from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, look
 from gitmem.ledger.workspace import LiveDirectory
 
@@ -50,20 +50,20 @@ def push(live: LiveDirectory, edits: dict[str, bytes | None], op: str = "sync") 
     land(live.scope, lambda tip: Write(rooted, "Change", provenance), ANN)
 
 
-def force(live: LiveDirectory, entries: dict[str, Entry]) -> None:
+def force(live: LiveDirectory, entries: dict[str, TreeEntry]) -> None:
     """Puts a tree on the ref that no gitmem would have written, past all checks."""
     repo = live.scope.repo
     old = repo.ref(live.scope.ref)
     assert old is not None
     root = dict(repo.tree(repo.commit(old).tree))
     inside = {**repo.tree(root[live.agent].oid), **entries}
-    root[live.agent] = Entry(TREE, repo.add_tree(inside))
+    root[live.agent] = TreeEntry(TREE, repo.add_tree(inside))
     new = repo.add_commit(repo.add_tree(root), (old,), ANN, ANN, "Hostile\n")
     move_ref(repo, live.scope.ref, new, old, "hostile")
 
 
-def blob(repo: Repository, text: str) -> Entry:
-    return Entry(BLOB, repo.add_blob(text.encode()))
+def blob(repo: Repository, text: str) -> TreeEntry:
+    return TreeEntry(BLOB, repo.add_blob(text.encode()))
 
 
 # What a ref's tree may hold
@@ -76,7 +76,7 @@ def test_only_safe_names_of_a_hostile_tree_are_laid_out(
     run()
     repo = live.scope.repo
     bad = blob(repo, MEMORY.format("bad"))
-    folder = Entry(TREE, repo.add_tree({"x.md": bad}))
+    folder = TreeEntry(TREE, repo.add_tree({"x.md": bad}))
     force(
         live,
         {
@@ -89,8 +89,8 @@ def test_only_safe_names_of_a_hostile_tree_are_laid_out(
             "sub": folder,
             "nul": folder,
             "team": folder,
-            "logs": Entry(TREE, repo.add_tree({"x.md": bad, "2026": folder})),
-            "link.md": Entry(LINK, repo.add_blob(str(tmp_path).encode())),
+            "logs": TreeEntry(TREE, repo.add_tree({"x.md": bad, "2026": folder})),
+            "link.md": TreeEntry(LINK, repo.add_blob(str(tmp_path).encode())),
             "good.md": blob(repo, MEMORY.format("good")),
         },
     )
@@ -474,7 +474,7 @@ def test_a_missing_base_blob_makes_a_union_not_a_loss(live: LiveDirectory, run: 
 
 def test_a_look_writes_nothing(live: LiveDirectory, run: Save) -> None:
     (live.path / "a.md").write_text(MEMORY.format("a"))
-    look(Request(live, 1_900_000_000, ANN))
+    look(SaveRequest(live, 1_900_000_000, ANN))
     assert live.scope.repo.ref(live.scope.ref) is None
     assert sorted(p.name for p in live.path.iterdir()) == ["a.md"]
 

@@ -18,7 +18,7 @@ from gitmem.core.tombstone import bury, with_stones
 from gitmem.core.trailers import parse as trailers
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
-from gitmem.git.repository import LINK, Entry, Repository, Signature
+from gitmem.git.repository import LINK, Repository, Signature, TreeEntry
 from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.land import Tip, check_format, root_commit
 from gitmem.ledger.merge import merge_commits, standing_aside
@@ -224,10 +224,10 @@ def test_what_git_itself_would_not_write_is_left_in_history(
 
 
 def test_a_symbolic_link_never_becomes_a_file(store: Repository) -> None:
-    link = store.add_tree({"evil.md": Entry(LINK, store.add_blob(b"/etc/passwd"))})
+    link = store.add_tree({"evil.md": TreeEntry(LINK, store.add_blob(b"/etc/passwd"))})
     who = Signature("Eve", "eve@example.com", START)
     theirs = store.add_commit(
-        store.add_tree({"main": Entry(0o040000, link)}), (root_commit(store),), who, who, "x\n"
+        store.add_tree({"main": TreeEntry(0o040000, link)}), (root_commit(store),), who, who, "x\n"
     )
     ours = put(store, {"main/a.md": "a\n"}, root_commit(store))
     assert read(store, merge_commits(store, ours, theirs).commit) == {"main/a.md": "a\n"}

@@ -15,7 +15,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Tip, Write, land
-from gitmem.ledger.save_plan import Request
+from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import save
 from gitmem.ledger.workspace import Surroundings, open_workspace, store_project_id
 from gitmem.search.index import Catalog
@@ -68,7 +68,7 @@ def test_no_edit_of_a_racing_agent_is_lost(
     assert live is not None
     (folder / "log.md").write_text(HEAD)
     moment = (folder / "log.md").stat().st_mtime
-    save(Request(live, moment, ANN))
+    save(SaveRequest(live, moment, ANN))
 
     added = 0
     stop = threading.Event()
@@ -103,7 +103,7 @@ def test_no_edit_of_a_racing_agent_is_lost(
     try:
         while agent.poll() is None:
             save(
-                Request(
+                SaveRequest(
                     live,
                     (folder / "log.md").stat().st_mtime if (folder / "log.md").exists() else moment,
                     ANN,
@@ -114,7 +114,7 @@ def test_no_edit_of_a_racing_agent_is_lost(
         stop.set()
         other.join()
     assert (agent.returncode, failures) == (0, [])
-    save(Request(live, moment + 1e6, ANN))
+    save(SaveRequest(live, moment + 1e6, ANN))
     tip = live.scope.repo.ref(live.scope.ref)
     assert tip is not None
     stored = read_files(live.scope.repo, live.scope.repo.commit(tip).tree)["reviewer/log.md"].decode()

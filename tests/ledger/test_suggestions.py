@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.change import Change, Edited, Origin
+from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.refs import move_ref
@@ -37,7 +37,7 @@ CHANGE = Change(
     reason="a standing instruction",
     confidence=0.8,
     asked=False,
-    origin=Origin("s1", "u1", "u2", datetime(2026, 11, 20, 9, 0, tzinfo=UTC)),
+    origin=ChangeOrigin("s1", "u1", "u2", datetime(2026, 11, 20, 9, 0, tzinfo=UTC)),
 )
 GOLDEN = """\
 {

@@ -21,7 +21,7 @@ from gitmem.ledger.paging import page
 from gitmem.ledger.working_copy import Saved
 from gitmem.ledger.workspace import LiveDirectory
 from gitmem.rules.paths import judge_places
-from gitmem.rules.rule import Context, side_of
+from gitmem.rules.rule import RuleContext, side_of
 
 Save = Callable[..., Saved]
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
@@ -200,7 +200,7 @@ def test_what_was_forgotten_stays_gone_there_too() -> None:
 def test_a_check_takes_them_for_memory() -> None:
     def said(path: str) -> list[str]:
         side = side_of({path: memory("a").encode()})
-        return [one.rule for one in judge_places(None, side, Context(changed=frozenset({path})))]
+        return [one.rule for one in judge_places(None, side, RuleContext(changed=frozenset({path})))]
 
     assert not said(f"main/{DEEP}") and not said(f"main/{archive_path(DEEP)}")
     assert said("main/team/a.md") == said("main/topics/notes.txt") == ["foreign"]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git.command import GitCommand, Result
+from gitmem.git.command import GitCommand, GitResult
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, Entry, MissingObject, Repository, Signature
+from gitmem.git.repository import BLOB, MissingObject, Repository, Signature, TreeEntry
 
 ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
 
@@ -21,7 +21,7 @@ class Counting(GitCommand):
 
     asked: list[str] = []  # noqa: RUF012 - one test at a time
 
-    def run(self, args, **given) -> Result:
+    def run(self, args, **given) -> GitResult:
         self.asked.append(args[0])
         return super().run(args, **given)
 
@@ -36,7 +36,7 @@ def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Repository:
 
 
 def grow(repo: Repository, texts: list[bytes]) -> str:
-    entries = {f"{number}.md": Entry(BLOB, repo.add_blob(text)) for number, text in enumerate(texts)}
+    entries = {f"{number}.md": TreeEntry(BLOB, repo.add_blob(text)) for number, text in enumerate(texts)}
     return repo.add_commit(repo.add_tree(entries), (), ANN, ANN, "Learn\n")
 
 
@@ -85,7 +85,7 @@ def test_one_inside_another_ends_with_the_outer_one(repo: Repository) -> None:
 def test_a_tree_that_names_a_missing_object_is_refused(repo: Repository) -> None:
     nowhere = "1" * repo.hex_length
     with repo.together(), pytest.raises(MissingObject):
-        repo.add_tree({"a.md": Entry(BLOB, nowhere)})
+        repo.add_tree({"a.md": TreeEntry(BLOB, nowhere)})
 
 
 def test_refs_are_found_loose_and_packed_without_asking_git(repo: Repository, tmp_path: Path) -> None:

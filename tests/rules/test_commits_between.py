@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.rules.history import judge_between, judge_commits, judge_merges
-from gitmem.rules.rule import PLAIN, Context, File, Finding, Revision, Side
+from gitmem.rules.rule import PLAIN, File, Finding, Revision, RuleContext, Side
 
 OID = "0123456789abcdef0123"
 SHORT = "(0123456789ab)"
@@ -28,18 +28,18 @@ def revision(
 
 
 def commits(one: Revision) -> list[Finding]:
-    return list(judge_commits(None, Side({}, {}), Context(revisions=(one,))))
+    return list(judge_commits(None, Side({}, {}), RuleContext(revisions=(one,))))
 
 
 def between(one: Revision, end: dict[str, File] | None = None) -> list[tuple[str, int, str, str]]:
     after = Side({}, end or {})
-    found = list(judge_between(None, after, Context(revisions=(one,))))
+    found = list(judge_between(None, after, RuleContext(revisions=(one,))))
     assert all(this.commit == OID and this.message.endswith(SHORT) for this in found)
     return [(this.path, this.line, this.rule, this.level) for this in found]
 
 
 def merges(one: Revision) -> list[Finding]:
-    return list(judge_merges(None, Side({}, {}), Context(revisions=(one,))))
+    return list(judge_merges(None, Side({}, {}), RuleContext(revisions=(one,))))
 
 
 def test_a_plain_commit_is_no_finding() -> None:

@@ -6,7 +6,7 @@ import pytest
 from planted_secrets import GITHUB, Maker
 
 from gitmem.rules.credentials import judge_secrets, safe_path, without_secrets
-from gitmem.rules.rule import PLAIN, Context, File, Finding, Revision, Side, compare
+from gitmem.rules.rule import PLAIN, File, Finding, Revision, RuleContext, Side, compare
 from gitmem.rules.secrets import find_secrets
 
 OTHER = Maker(20261123).summed("gh" + "o")
@@ -33,7 +33,7 @@ def memory(*claims: str, description: str = "About a") -> str:
 
 
 def judged(before: Side | None, after: Side, **known: object) -> list[Finding]:
-    context = compare(before, after, Context(**known))  # type: ignore[arg-type]
+    context = compare(before, after, RuleContext(**known))  # type: ignore[arg-type]
     found = list(judge_secrets(before, after, context))
     shown = repr(without_secrets(found, frozenset()))
     assert GITHUB not in shown and OTHER not in shown

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.core.account import lines_at, references
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import MOST_LINES, Step, crowd, losses, misheard
+from gitmem.rules.account import MOST_LINES, ReplayedCommit, crowd, losses, misheard
 from gitmem.rules.invention import messages, permit, refiled
 from gitmem.rules.rule import Finding
 
@@ -28,7 +28,7 @@ def ref(files: dict[str, bytes], text: str) -> str:
 
 
 def heard(after: dict[str, bytes], *fates: Fate) -> list[tuple[str, int, str, str]]:
-    found = misheard(Step({}, after, fates, lines=LINES))
+    found = misheard(ReplayedCommit({}, after, fates, lines=LINES))
     return [(one.path, one.line, one.rule, one.claim) for one in found]
 
 
@@ -70,8 +70,8 @@ def test_a_claim_overtakes_a_line_with_a_reason_only() -> None:
 
 def test_a_change_of_more_lines_than_anyone_can_judge_is_told() -> None:
     fates = tuple(Fate("merged", f"{LOG}#{number:012x}", "main/a.md#0") for number in range(MOST_LINES + 1))
-    assert crowd(Step({}, {}, fates[1:] + fates[1:])) == ()
-    (found,) = crowd(Step({}, {}, fates))
+    assert crowd(ReplayedCommit({}, {}, fates[1:] + fates[1:])) == ()
+    (found,) = crowd(ReplayedCommit({}, {}, fates))
     assert (found.path, found.line, found.rule, found.claim) == (LOG, 1, "account", fates[0].source)
     assert MOST_LINES == 1000 and "1,001 lines" in found.message
 
@@ -95,7 +95,7 @@ def test_a_change_of_more_lines_than_anyone_can_judge_is_told() -> None:
     ],
 )
 def test_frontmatter_says_what_it_said_but_for_the_description(before, after, found) -> None:
-    told = list(refiled(Step(before, after, ())))
+    told = list(refiled(ReplayedCommit(before, after, ())))
     assert [(one.rule, said in one.message) for one, (_, said) in zip(told, found, strict=True)] == [
         (rule, True) for rule, _ in found
     ]
@@ -106,12 +106,15 @@ def test_what_is_about_a_person_keeps_its_type() -> None:
     personal = {"main/p.md": HEAD.format("p", "", "I like tea.").replace("project", "user").encode()}
     after = memory("Ann likes tea.")
     fate = Fate("merged", ref(personal, "tea"), ref(after, "tea"))
-    (found,) = refiled(Step(personal, after, (fate,)))
+    (found,) = refiled(ReplayedCommit(personal, after, (fate,)))
     assert (found.path, found.line, found.rule) == ("main/a.md", 1, "place")
-    assert list(refiled(Step(personal, after, ()))) == []
-    (told,) = refiled(Step({}, after, (Fate("merged", TEA, ref(after, "tea")),), lines=LINES))
+    assert list(refiled(ReplayedCommit(personal, after, ()))) == []
+    (told,) = refiled(ReplayedCommit({}, after, (Fate("merged", TEA, ref(after, "tea")),), lines=LINES))
     assert (told.path, told.rule) == ("main/a.md", "place")
-    assert list(refiled(Step({}, after, (Fate("merged", SHIP, ref(after, "tea")),), lines=LINES))) == []
+    assert (
+        list(refiled(ReplayedCommit({}, after, (Fate("merged", SHIP, ref(after, "tea")),), lines=LINES)))
+        == []
+    )
 
 
 def test_a_person_answers_for_all_findings_of_a_rule_with_one_word() -> None:

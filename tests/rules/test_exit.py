@@ -40,13 +40,13 @@ from gitmem.app.context import real_edges
 from gitmem.app.hooks import CLAUDE_JOBS, CONTEXTS, SAYS
 from gitmem.app.hooks import main as hook
 from gitmem.cli.app import SUMMARIES, app
-from gitmem.dream.cards import Card, Side
+from gitmem.dream.cards import Card, CardSide
 from gitmem.flows.context import initialised_at
 from gitmem.flows.export import FORMATS
 from gitmem.flows.pull_request import request_body
 from gitmem.git.trees import read_file
 from gitmem.memory_tool.backend import Backend
-from gitmem.memory_tool.commands import Refused
+from gitmem.memory_tool.commands import CommandError
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -389,7 +389,7 @@ def test_the_memory_tool_lets_nothing_out(hostile: Hostile, scope: Any) -> None:
     for one in asked:
         try:
             said.append(one())
-        except Refused as refused:
+        except CommandError as refused:
             said.append(str(refused))
     assert any("Deploys use" in text for text in said)
     assert not [bad for text in said for bad in leaks(text)]
@@ -440,7 +440,7 @@ def test_the_text_of_a_request_lets_nothing_out(hostile: Hostile) -> None:
             1,
             f"{ONE} {one}",
             "merge",
-            (Side("-", f"{TWO} {one}", (f"Ann {TWO} {one}",)),),
+            (CardSide("-", f"{TWO} {one}", (f"Ann {TWO} {one}",)),),
             "",
             f"{one} {ONE}",
         )

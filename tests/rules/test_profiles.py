@@ -9,7 +9,7 @@ import pytest
 from gitmem.rules import profiles
 from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import judge_hosts
-from gitmem.rules.rule import PLAIN, Context, File, Side, compare
+from gitmem.rules.rule import PLAIN, File, RuleContext, Side, compare
 
 WORDS = {
     "write": "secret path size",
@@ -47,12 +47,12 @@ def memory(*claims: str) -> Side:
 def test_three_claims_or_a_tenth_of_all_may_go_unasked(stood: int, gone: int, level: str) -> None:
     claims = [f"Fact {chr(97 + n // 26)}{chr(97 + n % 26)} about thing {n}." for n in range(stood)]
     before, after = memory(*claims), memory(*claims[gone:])
-    found = list(judge_losses(before, after, compare(before, after, Context())))
+    found = list(judge_losses(before, after, compare(before, after, RuleContext())))
     (loss,) = (one for one in found if one.rule == "loss")
     assert loss.level == level
     assert loss.message.startswith(f"this request takes out {gone} of {stood + 1} claims")
     assert sum(one.rule == "dropped" for one in found) == gone
-    allowed = Context(frozenset(loss.fingerprints))
+    allowed = RuleContext(frozenset(loss.fingerprints))
     (again,) = (
         one for one in judge_losses(before, after, compare(before, after, allowed)) if one.rule == "loss"
     )
@@ -65,16 +65,22 @@ def test_three_claims_or_a_tenth_of_all_may_go_unasked(stood: int, gone: int, le
 )
 def test_what_git_or_a_host_acts_on_takes_a_person_in_any_folder(name: str) -> None:
     before, after = Side({"main": {}}, {}), Side({"main": {name: file("x")}}, {})
-    (found,) = judge_hosts(before, after, Context())
+    (found,) = judge_hosts(before, after, RuleContext())
     assert (found.path, found.rule) == (f"main/{name}", "host") and "is added" in found.message
-    assert "is removed" in next(judge_hosts(after, before, Context())).message
+    assert "is removed" in next(judge_hosts(after, before, RuleContext())).message
     assert (
-        "is changed" in next(judge_hosts(after, Side({"main": {name: file("y")}}, {}), Context())).message
+        "is changed"
+        in next(judge_hosts(after, Side({"main": {name: file("y")}}, {}), RuleContext())).message
     )
-    assert list(judge_hosts(None, after, Context())) == list(judge_hosts(after, after, Context())) == []
+    assert (
+        list(judge_hosts(None, after, RuleContext()))
+        == list(judge_hosts(after, after, RuleContext()))
+        == []
+    )
 
 
 def test_a_memory_takes_nobody() -> None:
     assert (
-        list(judge_hosts(Side({"main": {}}, {}), Side({"main": {"x.md": file("x")}}, {}), Context())) == []
+        list(judge_hosts(Side({"main": {}}, {}), Side({"main": {"x.md": file("x")}}, {}), RuleContext()))
+        == []
     )

@@ -11,13 +11,13 @@ from gitmem.rules.rule import (
     EMPTY,
     PLAIN,
     QUOTED,
-    Context,
     File,
     Finding,
     Revision,
     Rule,
+    RuleContext,
+    RuleFile,
     Side,
-    Text,
     compare,
     in_texts,
     new_ones,
@@ -84,7 +84,7 @@ def test_memories_of_a_folder_are_those_that_were_read_and_fit() -> None:
 
 
 def test_a_text_is_read_as_a_memory_whatever_its_bytes() -> None:
-    text = Text("main/a.md", "a.md", b"---\nname: x\n---\n\nA \xff\n")
+    text = RuleFile("main/a.md", "a.md", b"---\nname: x\n---\n\nA \xff\n")
     assert text.text.endswith("A \udcff\n") and text.memory.name == "x"
 
 
@@ -128,7 +128,7 @@ def test_what_changed_is_told_with_what_it_was_there_or_elsewhere() -> None:
         },
         {},
     )
-    context = Context(frozenset({"f"}), 7, "ref", (), frozenset({"old"}))
+    context = RuleContext(frozenset({"f"}), 7, "ref", (), frozenset({"old"}))
     known = compare(before, after, context)
     assert known.changed == {"main/a.md", "main/archive/ab/b.md", "main/new.md"}
     assert {path: text.path for path, text in known.former.items()} == {
@@ -136,14 +136,14 @@ def test_what_changed_is_told_with_what_it_was_there_or_elsewhere() -> None:
         "main/archive/ab/b.md": "main/b.md",
     }
     assert (known.allow, known.now, known.ref) == ({"f"}, 7, "ref")
-    fresh = compare(None, after, Context())
+    fresh = compare(None, after, RuleContext())
     assert fresh.changed == after.files.keys() and fresh.former == {}
     mode = Side({"main": {"a.md": file("A", mode=0o100755)}}, {})
-    assert compare(before, mode, Context()).changed == {"main/a.md"}
+    assert compare(before, mode, RuleContext()).changed == {"main/a.md"}
 
 
 def test_a_rule_over_one_file_judges_what_is_new_in_those_that_changed() -> None:
-    def lines(text: Text) -> Iterator[Finding]:
+    def lines(text: RuleFile) -> Iterator[Finding]:
         for number, line in enumerate(text.text.split(), 1):
             yield Finding(text.path, number, "word", line)
 
@@ -152,7 +152,7 @@ def test_a_rule_over_one_file_judges_what_is_new_in_those_that_changed() -> None
         {"main": {"b.md": file("zero one"), "a.md": file("new"), "c.md": file("same"), "d.md": file(None)}},
         {},
     )
-    judged = list(in_texts(lines)(before, after, compare(before, after, Context())))
+    judged = list(in_texts(lines)(before, after, compare(before, after, RuleContext())))
     assert [(one.path, one.line, one.message) for one in judged] == [
         ("main/a.md", 1, "new"),
         ("main/b.md", 1, "zero"),

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from gitmem.rules.rule import PLAIN, Context, File, Side
+from gitmem.rules.rule import PLAIN, File, RuleContext, Side
 from gitmem.rules.snapshot import FUTURE_SECONDS, MOST_FILES, STATE_BYTES, digest, judge_snapshots
 
 MADE = 1_795_000_000
@@ -28,7 +28,7 @@ def side(state: object, files: dict[str, bytes] | None = None, folder: str = "sn
 
 
 def found(after: Side, before: Side | None = None) -> list[tuple[str, str, str]]:
-    judged = list(judge_snapshots(before, after, Context()))
+    judged = list(judge_snapshots(before, after, RuleContext()))
     assert all(one.path == f"{next(iter(after.folders))}/snapshot.json" and one.line == 1 for one in judged)
     return [(one.rule, one.level, one.message) for one in judged]
 
@@ -116,4 +116,4 @@ def test_only_what_changed_is_judged_and_only_what_is_new_told() -> None:
         "has no updat"
     ]
     assert len(found(broken, Side({}, {}, snapshots=True))) == 2
-    assert list(judge_snapshots(None, Side(broken.folders, {}), Context())) == []
+    assert list(judge_snapshots(None, Side(broken.folders, {}), RuleContext())) == []

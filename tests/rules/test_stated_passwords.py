@@ -12,7 +12,7 @@ from planted_secrets import Maker
 from ran import Ran
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Provenance
 from gitmem.engines.engine import ExtractInput, Extraction
@@ -24,7 +24,7 @@ from gitmem.flows.review import queue
 from gitmem.flows.save import save_all
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
-from gitmem.ledger.knowledge import Known
+from gitmem.ledger.knowledge import KnownMemory
 from gitmem.transcripts.model import Message, Session
 
 Git = Callable[..., str]
@@ -63,7 +63,7 @@ def _change(text: str, **more: str) -> Change:
         reason=f"the user said: {text}",
         confidence=1.0,
         asked=True,
-        origin=Origin(session="s", first="u1"),
+        origin=ChangeOrigin(session="s", first="u1"),
         agent="main",
         **given,  # type: ignore[arg-type]
     )
@@ -179,7 +179,7 @@ def test_extraction_leaves_it_to_a_person_and_names_nothing_after_it(log: bool) 
     plan = plan_extraction(
         session,
         (),
-        Known(),
+        KnownMemory(),
         _Says(_change(STATED)),
         Rules(sharing="off", log=log),  # type: ignore[arg-type]
     )

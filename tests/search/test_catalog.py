@@ -21,7 +21,7 @@ from memory_repository import DAY, REF, START, MemoryRepository, memory
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, LINK, TREE, Entry, Signature
+from gitmem.git.repository import BLOB, LINK, TREE, Signature, TreeEntry
 from gitmem.ledger.files import CATALOG
 from gitmem.search import database, postings
 from gitmem.search.index import Catalog
@@ -535,9 +535,9 @@ def test_it_follows_a_real_repository(repo: Path, tmp_path: Path, prefer: Litera
     who = Signature("Ann", "ann@example.com", START)
     tip: str | None = None
     for time, content in ((START, MOCKS), (START + DAY, MOCKS + "Ask Ben.\n")):
-        folder = real.add_tree({"a.md": Entry(BLOB, real.add_blob(content.encode()))})
+        folder = real.add_tree({"a.md": TreeEntry(BLOB, real.add_blob(content.encode()))})
         who = replace(who, time=time)
-        root = real.add_tree({"main": Entry(TREE, folder)})
+        root = real.add_tree({"main": TreeEntry(TREE, folder)})
         new = real.add_commit(root, (tip,) if tip else (), who, who, "Learn\n")
         move_ref(real, REF, new, tip, "test")
         first, tip = tip, new

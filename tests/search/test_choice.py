@@ -13,7 +13,17 @@ from memory_repository import REF, MemoryRepository, follow, memory
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows.choice import kept_here, select_by
-from gitmem.search.gate import PROMPT, QUESTION, Gate, explains, fits, headed_alike, said_by, select, warns
+from gitmem.search.gate import (
+    PROMPT,
+    QUESTION,
+    RecallGate,
+    explains,
+    fits,
+    headed_alike,
+    said_by,
+    select,
+    warns,
+)
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
 from gitmem.transcripts.privacy import NOTHING, ignoring
@@ -76,7 +86,7 @@ def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
     assert selection.left[2].words == "matches too little of it (weighs 1.1 of 1.5)"
 
 
-def asked(folder: Path, files: dict[str, str], query: str, gate: Gate) -> list[str]:
+def asked(folder: Path, files: dict[str, str], query: str, gate: RecallGate) -> list[str]:
     """What passes a gate, of memories among two hundred others."""
     others = {
         f"main/o{n}.md": memory(f"other-{n}", f"Notes on topic{n}", f"Colour {n}.") for n in range(200)
@@ -106,7 +116,7 @@ def test_one_word_deep_in_a_body_is_never_enough() -> None:
 
 
 @pytest.mark.parametrize("gate", [PROMPT, QUESTION])
-def test_words_that_no_memory_has_count_against_all(tmp_path: Path, gate: Gate) -> None:
+def test_words_that_no_memory_has_count_against_all(tmp_path: Path, gate: RecallGate) -> None:
     """What a request is about may be nowhere here, though a word beside it is."""
     limits = {"main/a.md": memory("limits", "The quota of the importer", "It is 500 rows.")}
     query = "raise the quota of Kubernetes, Elasticsearch and Grafana"

@@ -14,7 +14,7 @@ from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search import commits
 from gitmem.search.commits import CommitIndex, Hit, _Follower, follow, messages
-from gitmem.search.reverts import Undoing, undoing
+from gitmem.search.reverts import UndoneBy, undoing
 
 DECISION = """Keep the session cookie for thirty minutes
 
@@ -94,7 +94,7 @@ class Code:
         with closing(index):
             return index.search(query)
 
-    def undoing(self, oid: str, seconds: float = 30) -> Undoing | None:
+    def undoing(self, oid: str, seconds: float = 30) -> UndoneBy | None:
         index = CommitIndex.open(self.state)
         assert index is not None
         with closing(index):
@@ -329,7 +329,7 @@ def test_a_revert_is_told(code: Code) -> None:
     code.run("revert", "--no-edit", decision)
     revert = code.run("rev-parse", "HEAD")
     assert code.follow()
-    assert code.undoing(decision) == Undoing(revert)
+    assert code.undoing(decision) == UndoneBy(revert)
     code.run("revert", "--no-edit", revert)
     assert code.follow()
     assert code.undoing(decision) is None
@@ -341,7 +341,7 @@ def test_a_squashed_revert_names_only_the_subject(code: Code) -> None:
         'Revert "Keep the session cookie for thirty minutes" (#12)', cookie="minutes = 9\n"
     )
     assert code.follow()
-    assert code.undoing(decision) == Undoing(revert)
+    assert code.undoing(decision) == UndoneBy(revert)
 
 
 def test_lines_that_were_taken_out_are_told(code: Code) -> None:
@@ -351,7 +351,7 @@ def test_lines_that_were_taken_out_are_told(code: Code) -> None:
     breaking = code.commit("perf: simplify cookie", cookie="\n".join(["old", *lines[:2], ""]))
     code.commit("Later still", cookie="nothing\n")
     assert code.follow()
-    assert code.undoing(decision) == Undoing(breaking, "cookie", 6, 8)
+    assert code.undoing(decision) == UndoneBy(breaking, "cookie", 6, 8)
     assert code.undoing(decision, seconds=0) is None
 
 
@@ -368,14 +368,14 @@ def test_a_squashed_revert_that_was_reverted_names_only_subjects(code: Code) -> 
     decision = code.commit("Cap the retries (#41)", cap="3\n")
     first = code.commit('Revert "Cap the retries (#41)" (#42)\n\nReverts acme/app#41', cap="9\n")
     code.follow()
-    assert code.undoing(decision) == Undoing(first)
+    assert code.undoing(decision) == UndoneBy(first)
     again = 'Revert "Revert "Cap the retries (#41)" (#42)" (#43)'
     code.commit(f"{again}\n\nReverts acme/app#42", cap="3\n")
     code.follow()
     assert code.undoing(decision) is None
     code.commit(f'Revert "{again}" (#44)\n\nReverts acme/app#43', cap="9\n")
     code.follow()
-    assert code.undoing(decision) == Undoing(first)
+    assert code.undoing(decision) == UndoneBy(first)
 
 
 def test_a_shallow_clone_that_is_deepened_is_indexed_anew(code: Code, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.app.bench_recall import Given, measure, read_given
+from gitmem.app.bench_recall import RecallCorpus, measure, read_given
 from gitmem.core.memory import parse
 from gitmem.git.command import GitCommand
 from gitmem.search.index import Catalog
@@ -22,11 +22,11 @@ say nothing. One in five was, when the questions were written."""
 
 
 @pytest.fixture(scope="module")
-def given() -> Given:
+def given() -> RecallCorpus:
     return read_given(FOLDER / "corpus.jsonl", FOLDER / "queries.jsonl")
 
 
-def test_every_memory_is_whole_and_asked_for(given: Given) -> None:
+def test_every_memory_is_whole_and_asked_for(given: RecallCorpus) -> None:
     (space,) = given.spaces
     assert len(space.queries) >= 120
     assert {one for query in space.queries for one in query.relevant} == {line.id for line in space.lines}
@@ -38,7 +38,7 @@ def test_every_memory_is_whole_and_asked_for(given: Given) -> None:
         assert memory.front.text("type") in ("user", "feedback", "project", "reference")
 
 
-def test_no_question_shares_a_content_word_with_its_memory(given: Given, tmp_path: Path) -> None:
+def test_no_question_shares_a_content_word_with_its_memory(given: RecallCorpus, tmp_path: Path) -> None:
     """Else it measures the stemmer, and a search that knows no meaning could pass."""
     (space,) = given.spaces
     memories = [parse("", line.text.encode()) for line in space.lines]
@@ -56,7 +56,7 @@ def test_no_question_shares_a_content_word_with_its_memory(given: Given, tmp_pat
 
 
 def test_what_words_cannot_find_is_mostly_met_with_silence(
-    given: Given, home: Path, tmp_path: Path
+    given: RecallCorpus, home: Path, tmp_path: Path
 ) -> None:
     found = measure(given, GitCommand(dict(os.environ)), tmp_path / "ground", 1_800_000_000, lambda _: None)
     wrong = [one.query.text for one in found.asked if one.selected and not one.selected_share]

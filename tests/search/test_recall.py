@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from memory_repository import DAY, START, MemoryRepository
 
 from gitmem.core.limits import PROMPT_RECALL_CHARS
-from gitmem.core.references import Code, Finding, FindingKind, Named
+from gitmem.core.references import Code, FindingKind, Named, NameFate
 from gitmem.search.index import Catalog
-from gitmem.search.query import Source, gather
+from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import (
     Recall,
     RecallItem,
@@ -62,7 +62,7 @@ class Ground:
         self.fake = MemoryRepository()
         self.refs: dict[str, str] = {}
         self.fake.ref = self.refs.get  # type: ignore[attr-defined]
-        self.source = Source(self.fake, Catalog.open(folder), {REF: "project"})  # type: ignore[arg-type]
+        self.source = RecallSource(self.fake, Catalog.open(folder), {REF: "project"})  # type: ignore[arg-type]
 
     def put(self, files: dict[str, str], time: int = START) -> str:
         parents = [self.refs[REF]] if REF in self.refs else []
@@ -175,8 +175,8 @@ class Fixed:
     def __init__(self, kind: FindingKind, now: str = "") -> None:
         self.kind, self.now = kind, now
 
-    def look(self, asked: Sequence[Named]) -> list[list[Finding]]:
-        return [[Finding(path, self.kind, self.now) for path in one.paths] for one in asked]
+    def look(self, asked: Sequence[Named]) -> list[list[NameFate]]:
+        return [[NameFate(path, self.kind, self.now) for path in one.paths] for one in asked]
 
 
 def test_what_became_of_a_path_is_told_and_what_is_still_there_only_to_programs(ground: Ground) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from memory_repository import DAY, START, MemoryRepository
 
-from gitmem.search.gate import PROMPT, QUESTION, Gate, select
+from gitmem.search.gate import PROMPT, QUESTION, RecallGate, select
 from gitmem.search.index import Catalog
-from gitmem.search.query import Source, gather
+from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import recall
 
 REF = "refs/gitmem/project"
@@ -149,7 +149,7 @@ LATER_NOTHING = [
 
 
 def asked(
-    folder: Path, names: list[str], queries: list[str], gate: Gate = QUESTION
+    folder: Path, names: list[str], queries: list[str], gate: RecallGate = QUESTION
 ) -> dict[str, list[str]]:
     """What each query recalls from a repository that holds the named memories."""
     fake = MemoryRepository()
@@ -160,7 +160,7 @@ def asked(
     }
     refs = {REF: fake.put(files, time=START)}
     fake.ref = refs.get  # type: ignore[attr-defined]
-    source = Source(fake, Catalog.open(folder), {REF: "project"})  # type: ignore[arg-type]
+    source = RecallSource(fake, Catalog.open(folder), {REF: "project"})  # type: ignore[arg-type]
     answers = {}
     for query in queries:
         found = [candidate for _, candidate in gather(query, [source])]
@@ -179,7 +179,7 @@ def asked(
     ids=["tuned", "later"],
 )
 def test_questions_find_their_memory_and_other_prompts_none(
-    tmp_path: Path, found: list[tuple[str, str]], nothing: list[str], most_false: float, gate: Gate
+    tmp_path: Path, found: list[tuple[str, str]], nothing: list[str], most_false: float, gate: RecallGate
 ) -> None:
     answers = asked(tmp_path, list(MEMORIES), [query for query, _ in found] + nothing, gate)
     missed = {query: answers[query] for query, name in found if name not in answers[query]}
@@ -194,7 +194,7 @@ def test_questions_find_their_memory_and_other_prompts_none(
 
 
 @pytest.mark.parametrize("gate", [QUESTION, PROMPT], ids=["question", "prompt"])
-def test_a_repository_with_one_memory_answers_as_a_full_one_does(tmp_path: Path, gate: Gate) -> None:
+def test_a_repository_with_one_memory_answers_as_a_full_one_does(tmp_path: Path, gate: RecallGate) -> None:
     """In a handful of texts no word is rare by count, so counting alone would find nothing."""
     missed, false = {}, {}
     for name in MEMORIES:

@@ -8,21 +8,21 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.search.score import Asked, Corpus, Piece, Text, scores
+from gitmem.search.score import Corpus, Piece, QueryTerm, ScoredText, scores
 from gitmem.search.words import ASKS, LABEL, PASSAGE, words
 
 CORPUS = Corpus(texts=100, passages=400, name=200, description=600, body=8000)
-A = Asked(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)
-B = Asked(term="beta", ways=("b",), tells=True, count=5, passages=8, labels=0)
-SPEAKER = Asked(term="ann", ways=("n",), tells=True, count=90, passages=60, labels=300)
+A = QueryTerm(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)
+B = QueryTerm(term="beta", ways=("b",), tells=True, count=5, passages=8, labels=0)
+SPEAKER = QueryTerm(term="ann", ways=("n",), tells=True, count=90, passages=60, labels=300)
 
 
 def said(words: str, *, label: str = "", asks: bool = False) -> Piece:
     return Piece(label, words, asks)
 
 
-def text(*pieces: Piece, name: str = "", description: str = "") -> Text:
-    return Text(name, description, written(pieces), pieces)
+def text(*pieces: Piece, name: str = "", description: str = "") -> ScoredText:
+    return ScoredText(name, description, written(pieces), pieces)
 
 
 def written(pieces: Sequence[Piece]) -> str:
@@ -32,7 +32,7 @@ def written(pieces: Sequence[Piece]) -> str:
     )
 
 
-def score(asked: tuple[Asked, ...], one: Text) -> float:
+def score(asked: tuple[QueryTerm, ...], one: ScoredText) -> float:
     return scores(asked, [one], CORPUS)[0]
 
 
@@ -49,7 +49,7 @@ def test_a_rare_word_counts_more_than_a_common_one() -> None:
 
 def test_a_name_of_code_counts_as_a_whole_where_it_is_rare() -> None:
     """Its words count for themselves: the project's own name must not outweigh what is asked of it."""
-    name = Asked(term="alpha beta", ways=("ab",), tells=True, count=2, passages=2, labels=0)
+    name = QueryTerm(term="alpha beta", ways=("ab",), tells=True, count=2, passages=2, labels=0)
     own = replace(name, count=60, passages=240)
     whole, apart = text(said("abx")), text(said("axb"))
     assert score((A, B, name), whole) > 1.5 * score((A, B, name), apart)

@@ -8,7 +8,7 @@ import pytest
 from memory_repository import DAY, START, MemoryRepository
 from memory_repository import follow as indexed
 
-from gitmem.search.candidates import Ground
+from gitmem.search.candidates import SearchSpace
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
 from gitmem.search.text import read_memory
@@ -97,7 +97,7 @@ def test_only_the_same_session_agent_and_ref_is_beside(
     else:
         follow(catalog, fake, TALK, ref=OTHER)
     follow(catalog, fake, alone)
-    ground = Ground(catalog, (REF, OTHER), None, {})
+    ground = SearchSpace(catalog, (REF, OTHER), None, {})
     entries = list(ground.entries(range(1, 99)))
     ours = [one for one in entries if (one.ref, one.path) == (REF, "main/gateway-2.md")]
     assert [len(some) for some in ground.beside(ours, 8).values()] == [1]
@@ -120,14 +120,14 @@ def test_a_session_is_in_the_order_it_taught_in(catalog: Catalog, fake: MemoryRe
     first = {"main/z.md": ("s1", "One."), "main/y.md": ("s1", "Two.")}
     tip = follow(catalog, fake, first)
     follow(catalog, fake, first | {"main/a.md": ("s1", "Three.")}, tip, time=START + DAY)
-    ground = Ground(catalog, (REF,), None, {})
+    ground = SearchSpace(catalog, (REF,), None, {})
     (thread,) = ground.beside(ground.entries(range(1, 9)), 8).values()
     assert [one.path for one in thread] == ["main/y.md", "main/z.md", "main/a.md"]
 
 
 def test_of_a_long_session_only_what_is_near_is_read(catalog: Catalog, fake: MemoryRepository) -> None:
     follow(catalog, fake, {f"main/m{n:03}.md": ("s1", f"Heron number {n}.") for n in range(200)})
-    ground = Ground(catalog, (REF,), None, {})
+    ground = SearchSpace(catalog, (REF,), None, {})
     (entry,) = [one for one in ground.entries(range(1, 300)) if one.path == "main/m100.md"]
     (thread,) = ground.beside([entry], 3).values()
     assert [one.path for one in thread] == [f"main/m{n:03}.md" for n in range(97, 104)]

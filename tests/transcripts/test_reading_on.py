@@ -18,7 +18,7 @@ from transcripts import Transcript, reasoned
 from gitmem.transcripts import reader
 from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.reader import Line, lines_of
+from gitmem.transcripts.reader import RecordLine, lines_of
 
 TEXTS = ["fix it", "use tabs", "why?"]
 STEPS = [
@@ -190,7 +190,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Where each later reading begins to parse."""
     places: list[int] = []
 
-    def noting(file: Any, place: int = 0, skim: Any = None) -> Iterator[Line]:
+    def noting(file: Any, place: int = 0, skim: Any = None) -> Iterator[RecordLine]:
         if skim is not None:
             # A look at the first lines, which tells whose recording it is, does without.
             places.append(place)

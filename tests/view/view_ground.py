@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, Origin
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import initialised_at
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import OFFLINE, propose, suggest
 from gitmem.ledger.workspace import Workspace
-from gitmem.view.server import Page
+from gitmem.view.server import ViewServer
 
 START = 1_795_000_000
 
@@ -68,7 +68,7 @@ def wait_for(repo: Path, *names: str, body: str = "", scope: str = "project") ->
             asked=False,
             agent="reviewer",
             file="",
-            origin=Origin(session="session-1", first="u1", last="u2"),
+            origin=ChangeOrigin(session="session-1", first="u1", last="u2"),
         )
         for name in names
     ]
@@ -108,7 +108,7 @@ class Answer:
 class Client:
     """Asks a page as a browser does, unless told otherwise."""
 
-    page: Page
+    page: ViewServer
 
     def ask(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -148,7 +148,7 @@ class Client:
 @contextmanager
 def served(repo: Path, at: str = "") -> Iterator[Client]:
     """The page of a repository, answered in threads of this process."""
-    page = Page(repo, at)
+    page = ViewServer(repo, at)
     thread = threading.Thread(target=page.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

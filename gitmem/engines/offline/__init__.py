@@ -21,7 +21,7 @@ from gitmem.engines.engine import (
 )
 
 if TYPE_CHECKING:
-    from gitmem.engines.offline.extract import Candidate
+    from gitmem.engines.offline.extract import SaidCandidate
 
 
 class OfflineEngine:
@@ -36,7 +36,7 @@ class OfflineEngine:
 
         return Extraction(extract(given))
 
-    def candidates(self, given: ExtractInput) -> tuple[Candidate, ...]:
+    def candidates(self, given: ExtractInput) -> tuple[SaidCandidate, ...]:
         """All that may last, best first; see `gitmem.engines.offline.extract.candidates`."""
         from gitmem.engines.offline.extract import candidates
 

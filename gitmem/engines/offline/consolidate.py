@@ -25,8 +25,8 @@ from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
     DreamChange,
+    DreamProgress,
     Observation,
-    Step,
     Tell,
     untold,
 )
@@ -36,7 +36,7 @@ from gitmem.engines.offline.duplicates import merge_duplicates, relate
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
 from gitmem.engines.offline.pairs import Pair, ends, find_pairs
 from gitmem.engines.offline.similar import flat, holds, movable, quoted, said
-from gitmem.engines.offline.work import Work, ages, with_links
+from gitmem.engines.offline.work import ConsolidationWork, ages, with_links
 
 LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""
@@ -87,10 +87,12 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
 
 
 def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
-    tell(Step("consolidate"))
-    work = Work(given.files, given.agents, given.waiting, given.allowance, given.most, given.pending)
+    tell(DreamProgress("consolidate"))
+    work = ConsolidationWork(
+        given.files, given.agents, given.waiting, given.allowance, given.most, given.pending
+    )
     _repair_all(work, given)
-    tell(Step("consolidate", files=work.touched()))
+    tell(DreamProgress("consolidate", files=work.touched()))
     pairs: list[Pair] = []
     changed = given.compared.changed if given.compared else None
     for agent in work.agents():
@@ -101,7 +103,7 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     relate(work, pairs, given.said, given.authors, asking=False)
     for agent in sorted({agent_folder(path_of(ref)) for ref in given.lines}):
         distil(work, agent, given.lines, given.scope)
-    tell(Step("prune", files=work.touched()))
+    tell(DreamProgress("prune", files=work.touched()))
     for agent in work.agents():
         keep_long_entries(work, agent)
         note_limits(work, agent)
@@ -115,7 +117,7 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     ask_about_sessions(work, given.sessions)
     ask_about_code(work, given.observed)
     relate(work, pairs, given.said, given.authors, asking=True)
-    tell(Step("prune", files=work.touched()))
+    tell(DreamProgress("prune", files=work.touched()))
     # What is proposed, or asked, is not told again.
     left = (one for one in given.observed if not one.claims or not work.went(one.claims))
     observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in left)
@@ -130,7 +132,7 @@ def doubts(given: ConsolidateInput, most: int) -> tuple[Pair, ...]:
     Args:
         most: how many at most.
     """
-    work = Work(given.files, given.agents, given.waiting, None, 2 * most, given.pending)
+    work = ConsolidationWork(given.files, given.agents, given.waiting, None, 2 * most, given.pending)
     found = [pair for agent in work.agents() for pair in find_pairs(work.hot(agent), given.said)]
     return tuple(relate(work, found, given.said, given.authors, asking=True))
 
@@ -146,7 +148,9 @@ def settle(given: ConsolidateInput, pairs: Sequence[Pair]) -> Consolidation:
     log: list[str] = []
     left: list[Pair] = [*pairs]
     for _ in range(ROUNDS):
-        work = Work(given.files, given.agents, given.waiting, given.allowance, given.most, given.pending)
+        work = ConsolidationWork(
+            given.files, given.agents, given.waiting, given.allowance, given.most, given.pending
+        )
         made = relate(work, left, given.said, given.authors, asking=False)
         # What cannot be proposed so is asked as well.
         left = [one if one in made else _as_question(one) for one in left]
@@ -173,7 +177,7 @@ def _as_question(pair: Pair) -> Pair:
     return replace(pair, judgement=replace(pair.judgement, kind="ask"), wording="")
 
 
-def _repair_all(work: Work, given: ConsolidateInput) -> None:
+def _repair_all(work: ConsolidationWork, given: ConsolidateInput) -> None:
     """Dates first: "yesterday" said on two days is not said twice."""
     for path in work.paths():
         date_claims(work, path, given.said)
@@ -210,7 +214,7 @@ def _shortened(notes: Iterable[str]) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def date_claims(work: Work, path: str, said_at: Mapping[str, datetime]) -> None:
+def date_claims(work: ConsolidationWork, path: str, said_at: Mapping[str, datetime]) -> None:
     """One change for each claim that holds a relative date which means one day."""
     claims = work.memories[path].claims
     # Of what stands twice the last first: those before it keep their names.
@@ -245,7 +249,7 @@ def date_claims(work: Work, path: str, said_at: Mapping[str, datetime]) -> None:
 
 
 def settle_disputes(
-    work: Work, path: str, said_at: Mapping[str, datetime], observed: Sequence[Observation]
+    work: ConsolidationWork, path: str, said_at: Mapping[str, datetime], observed: Sequence[Observation]
 ) -> None:
     """Merges disputed claims of a memory that others of the same dispute hold; a note for what is left.
 
@@ -277,7 +281,7 @@ def _sides(memory: Memory) -> dict[str, list[int]]:
     return sides
 
 
-def _settle(work: Work, path: str) -> bool:
+def _settle(work: ConsolidationWork, path: str) -> bool:
     """Takes out one side of a dispute that another one holds, and the mark of one that is left alone."""
     memory = work.memories[path]
     for numbers in _sides(memory).values():
@@ -288,7 +292,7 @@ def _settle(work: Work, path: str) -> bool:
     return False
 
 
-def _settled(work: Work, path: str, numbers: Sequence[int], number: int, at: int) -> bool:
+def _settled(work: ConsolidationWork, path: str, numbers: Sequence[int], number: int, at: int) -> bool:
     memory = work.memories[path]
     claim, other = memory.parsed.claims[number], memory.parsed.claims[at]
     if not holds(other, claim) or (other.key == claim.key and other.ordinal > claim.ordinal):
@@ -306,7 +310,7 @@ REPAIRED = 50
 """Links of one memory that are looked after in one dream."""
 
 
-def repair_links(work: Work, renamed: Mapping[str, str]) -> None:
+def repair_links(work: ConsolidationWork, renamed: Mapping[str, str]) -> None:
     """One change for each name that a memory links to in vain and that is known; a note for each other.
 
     Args:
@@ -333,7 +337,7 @@ def repair_links(work: Work, renamed: Mapping[str, str]) -> None:
         work.notes.append(f"link: [[{link}]] in {where[0]}{more} leads to no memory")
 
 
-def _repair(work: Work, path: str, link: str, names: Names) -> bool:
+def _repair(work: ConsolidationWork, path: str, link: str, names: Names) -> bool:
     """Proposes where a link leads; False where nobody knows."""
     memory, agent = work.memories[path], agent_folder(path)
     now = names.remembered(link)
@@ -380,7 +384,7 @@ _HOOK = re.compile(
 )
 
 
-def keep_long_entries(work: Work, agent: str) -> None:
+def keep_long_entries(work: ConsolidationWork, agent: str) -> None:
     """Moves what an overlong index line says, and its memory does not, into the memory as a claim.
 
     The line itself stays: an index is never changed on the branch of a dream.
@@ -425,7 +429,7 @@ def _unsaid(memory: Memory, hook: str) -> str:
     return "; ".join(fresh) if fresh else ""
 
 
-def rename_code(work: Work, observed: Iterable[Observation]) -> None:
+def rename_code(work: ConsolidationWork, observed: Iterable[Observation]) -> None:
     """One change for each memory that names what the code calls otherwise now, in all of its claims.
 
     Args:
@@ -440,7 +444,7 @@ def rename_code(work: Work, observed: Iterable[Observation]) -> None:
             _rename(work, work.memories[path], found)
 
 
-def _rename(work: Work, memory: Memory, found: Sequence[Observation]) -> bool:
+def _rename(work: ConsolidationWork, memory: Memory, found: Sequence[Observation]) -> bool:
     def renamed(claim: Claim) -> str:
         ref = reference(memory.path, claim)
         names = dict(pair for one in found if ref in one.claims for pair in one.names)
@@ -473,7 +477,7 @@ CODE = 5
 """Questions of one dream about claims whose code is gone."""
 
 
-def ask_about_code(work: Work, observed: Iterable[Observation]) -> None:
+def ask_about_code(work: ConsolidationWork, observed: Iterable[Observation]) -> None:
     """Asks of claims that name what the code no longer has whether they go.
 
     Args:
@@ -486,7 +490,7 @@ def ask_about_code(work: Work, observed: Iterable[Observation]) -> None:
                 asked += asked < CODE and _ask_about_code(work, ref, one.text)
 
 
-def _ask_about_code(work: Work, ref: str, why: str) -> bool:
+def _ask_about_code(work: ConsolidationWork, ref: str, why: str) -> bool:
     memory = work.memories.get(path_of(ref))
     claims = memory.parsed.claims if memory else ()
     at = next(
@@ -509,7 +513,7 @@ def _ask_about_code(work: Work, ref: str, why: str) -> bool:
     return work.propose("question", {memory.path: changed}, fates, subject, reason)
 
 
-def note_limits(work: Work, agent: str) -> None:
+def note_limits(work: ConsolidationWork, agent: str) -> None:
     """Lists memories and indexes over their limits, and index lines that are repaired on acceptance."""
     hot = work.hot(agent)
     for memory in hot:

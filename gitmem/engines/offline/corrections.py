@@ -23,7 +23,7 @@ from gitmem.engines.offline import prose, wording
 from gitmem.engines.offline.likeness import NEAR, Gist, gist, near, same, words
 from gitmem.engines.offline.requests import Reversal, passing, reversals
 from gitmem.engines.offline.similar import movable, quoted
-from gitmem.engines.offline.work import Work
+from gitmem.engines.offline.work import ConsolidationWork
 
 _AGAIN = re.compile(
     r"^(?:and |but |so )*(?:as |like )?(?:i(?:'ve| have)?(?: already)? (?:said|told you|mentioned)"
@@ -306,7 +306,7 @@ def corrections(sessions: Mapping[str, str]) -> Iterator[tuple[str, str, str, st
                 yield f"On {day} " if day else "", *one
 
 
-def ask_about_sessions(work: Work, sessions: Mapping[str, str]) -> None:
+def ask_about_sessions(work: ConsolidationWork, sessions: Mapping[str, str]) -> None:
     """Asks whether what a person said in the place of one claim stands for it.
 
     Args:
@@ -354,7 +354,9 @@ def _given_up(words: str) -> Iterator[tuple[str, str, str]]:
                     yield sentence, way.old, wording.without_opening(sentence[way.start :])
 
 
-def _ask(work: Work, places: Sequence[tuple[Memory, int]], way: tuple[str, str], why: str) -> bool:
+def _ask(
+    work: ConsolidationWork, places: Sequence[tuple[Memory, int]], way: tuple[str, str], why: str
+) -> bool:
     """Asks about the one claim that says what is given up; of several nobody knows which is meant."""
     old, new = way
     found = [

@@ -21,7 +21,7 @@ from gitmem.core.text import counted, one_line, skeleton
 from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording
 from gitmem.engines.offline.similar import heading, holds, is_tagged, led_in, said
-from gitmem.engines.offline.work import Work
+from gitmem.engines.offline.work import ConsolidationWork
 from gitmem.rules.instructions import find_instructions
 from gitmem.rules.secrets import scan
 
@@ -65,7 +65,7 @@ def paragraphs(line: LogLine) -> Iterator[str]:
         yield text if text.rstrip().endswith("?") else wording.statement(text)
 
 
-def distil(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str = "") -> None:
+def distil(work: ConsolidationWork, agent: str, lines: Mapping[str, LogLine], scope: str = "") -> None:
     """Proposes a change for each memory that facts of an agent's logs make, or complete.
 
     Args:
@@ -88,7 +88,9 @@ def distil(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str = ""
         _create(work, agent, draft, taken)
 
 
-def _drafts(work: Work, agent: str, lines: Mapping[str, LogLine], scope: str) -> Iterator[_Draft]:
+def _drafts(
+    work: ConsolidationWork, agent: str, lines: Mapping[str, LogLine], scope: str
+) -> Iterator[_Draft]:
     """What the lines say, each thing once, in the order in which it was first said."""
     secrets = scan([line.text for line in lines.values()])
     known: dict[object, list[_Draft]] = {}
@@ -138,7 +140,7 @@ def _unfit(line: LogLine, texts: tuple[str, ...], scope: str) -> str:
 class _Places:
     """Where the memories of an agent say something, by how it begins."""
 
-    def __init__(self, work: Work, agent: str) -> None:
+    def __init__(self, work: ConsolidationWork, agent: str) -> None:
         self._work = work
         self._known: dict[object, dict[str, None]] = {}
         for memory in work.hot(agent):
@@ -169,7 +171,7 @@ def _place(memory: Memory, draft: _Draft) -> int:
     return -1
 
 
-def _complete(work: Work, path: str, drafts: Iterable[_Draft]) -> None:
+def _complete(work: ConsolidationWork, path: str, drafts: Iterable[_Draft]) -> None:
     """One change for all that an existing memory is to hold besides."""
     memory = work.memories[path]
     kept: list[_Draft] = []
@@ -225,7 +227,7 @@ def _with(memory: Memory, draft: _Draft) -> tuple[Memory, list[Fate]] | None:
     return (changed, fates) if changed else None
 
 
-def _create(work: Work, agent: str, draft: _Draft, taken: _Taken) -> None:
+def _create(work: ConsolidationWork, agent: str, draft: _Draft, taken: _Taken) -> None:
     """One change for a new memory."""
     slug = taken.free(undated(draft.plain))
     path = f"{agent}/{file_name(slug)}"
@@ -270,7 +272,7 @@ def _reason(lines: Mapping[str, LogLine]) -> str:
 class _Taken:
     """Names that a new memory may not have: those of others, and what a reader would take for one."""
 
-    def __init__(self, work: Work, agent: str) -> None:
+    def __init__(self, work: ConsolidationWork, agent: str) -> None:
         self._paths = {skeleton(path) for path in work.files}
         self._agent = agent
         self._names: set[str] = set()

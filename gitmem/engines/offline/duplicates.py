@@ -32,7 +32,7 @@ from gitmem.engines.offline.similar import (
     said,
     same_context,
 )
-from gitmem.engines.offline.work import Work
+from gitmem.engines.offline.work import ConsolidationWork
 
 REPEATED = 20
 """Claims that stand twice in one memory and are taken out in one dream; each is a commit to review."""
@@ -44,7 +44,7 @@ _WHOLE = "the other memory says all of it"
 _TWICE = "it stands twice"
 
 
-def merge_duplicates(work: Work, agent: str, changed: frozenset[str] | None = None) -> None:
+def merge_duplicates(work: ConsolidationWork, agent: str, changed: frozenset[str] | None = None) -> None:
     """Proposes to merge what an agent's memories say twice, until another night would find nothing more.
 
     Args:
@@ -59,7 +59,9 @@ def merge_duplicates(work: Work, agent: str, changed: frozenset[str] | None = No
         changed = (changed or frozenset()) | frozenset(work.touched())
 
 
-def _merge_once(work: Work, agent: str, repeated: Counter[str], changed: frozenset[str] | None) -> None:
+def _merge_once(
+    work: ConsolidationWork, agent: str, repeated: Counter[str], changed: frozenset[str] | None
+) -> None:
     # No memory is merged away in the dream that makes it.
     hot = [memory for memory in work.hot(agent) if memory.path in work.files]
     near = hot if changed is None else sharing(hot, changed)
@@ -96,7 +98,7 @@ def _sharing_a_sentence(memories: list[Memory]) -> dict[str, set[str]]:
 
 
 def _candidates(
-    work: Work, sharing_with: Mapping[str, set[str]], path: str, changed: frozenset[str] | None
+    work: ConsolidationWork, sharing_with: Mapping[str, set[str]], path: str, changed: frozenset[str] | None
 ) -> Iterator[str]:
     """Memories that share a sentence with this one, those that say most first."""
     if path not in work.memories:
@@ -108,7 +110,7 @@ def _candidates(
     yield from sorted(known, key=lambda other: (-len(work.memories[other].parsed.claims), other))
 
 
-def _repeat(work: Work, path: str) -> bool:
+def _repeat(work: ConsolidationWork, path: str) -> bool:
     """Takes out one claim that stands twice in one memory, under one heading."""
     memory = work.memories[path]
     claims = memory.parsed.claims
@@ -146,7 +148,7 @@ def _under_one(claims: tuple[Claim, ...], first: int, again: int) -> bool:
     return here == there or (claims[first].key == claims[again].key and spelled_out)
 
 
-def _whole(work: Work, path: str, into: str) -> bool:
+def _whole(work: ConsolidationWork, path: str, into: str) -> bool:
     """Takes out a memory all of whose claims another one holds."""
     memory, target = work.memories[path], work.memories[into]
     if memory.type != target.type:
@@ -208,7 +210,7 @@ def _whole(work: Work, path: str, into: str) -> bool:
 
 
 def relate(
-    work: Work,
+    work: ConsolidationWork,
     pairs: Iterable[Pair],
     said_at: Mapping[str, datetime],
     authors: Mapping[str, str],
@@ -233,7 +235,9 @@ def relate(
     return made
 
 
-def _settle(work: Work, pair: Pair, said_at: Mapping[str, datetime], authors: Mapping[str, str]) -> bool:
+def _settle(
+    work: ConsolidationWork, pair: Pair, said_at: Mapping[str, datetime], authors: Mapping[str, str]
+) -> bool:
     """Proposes, or asks, that one claim of a pair goes, with what explains it; the other stays as it is."""
     here, there = _now(work, *pair.gone), _now(work, *pair.stays)
     if here is None or there is None:
@@ -339,7 +343,7 @@ def _in_other_words(memory: Memory | None, claim: Claim, wording: str) -> tuple[
     return changed, reference(memory.path, changed.parsed.claims[number])
 
 
-def _now(work: Work, memory: Memory, number: int) -> tuple[Memory, int] | None:
+def _now(work: ConsolidationWork, memory: Memory, number: int) -> tuple[Memory, int] | None:
     """Where a claim of a memory stands after the changes before; None where it does no more."""
     now, claim = work.memories.get(memory.path), memory.parsed.claims[number]
     at = [at for at, one in enumerate(now.parsed.claims) if one.key == claim.key] if now else []
@@ -390,7 +394,7 @@ def _labels(memory: Memory, target: Memory) -> tuple[str, str]:
     return PurePosixPath(memory.path).stem, PurePosixPath(target.path).stem
 
 
-def _holder(work: Work, into: str, claim: Claim) -> int:
+def _holder(work: ConsolidationWork, into: str, claim: Claim) -> int:
     """Position of the claim of a body that holds another one: an equal one first; -1 for none."""
     claims = work.memories[into].parsed.claims
     near = work.lookup(into).near(claim)

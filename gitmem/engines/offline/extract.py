@@ -13,17 +13,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gitmem.core.change import Change, Header, MemoryType, Origin
+from gitmem.core.change import Change, ChangeOrigin, Header, MemoryType
 from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.engines.engine import Considered, ExtractInput
-from gitmem.engines.offline import corrections, prose, signals, wording
+from gitmem.engines.offline import corrections, prose, requests, signals, wording
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
-from gitmem.engines.offline.requests import Request, Reversal, passing, request, reversals, takes_back
+from gitmem.engines.offline.requests import RememberRequest, Reversal
 from gitmem.engines.offline.speech import (
     SHORTEST,
     STEPS,
     Heard,
-    Spoken,
+    SpokenSentence,
     announced,
     below,
     end_below,
@@ -90,7 +90,7 @@ _OF_THE_TASK = STEPS | {"agrees", "broken"}
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SaidCandidate:
     """Something that a person said and that may last.
 
     Attributes:
@@ -163,7 +163,7 @@ def extract(given: ExtractInput) -> tuple[Change, ...]:
     return _Session(given).changes()
 
 
-def candidates(given: ExtractInput) -> tuple[Candidate, ...]:
+def candidates(given: ExtractInput) -> tuple[SaidCandidate, ...]:
     """Gives all that may last, best first: wide, for whoever decides better than a formula.
 
     What memory or an instruction file says already is left out.
@@ -204,12 +204,12 @@ class _Session:
         found += [change for _, change in self._suggested(taken)]
         return tuple(found)
 
-    def candidates(self) -> tuple[Candidate, ...]:
+    def candidates(self) -> tuple[SaidCandidate, ...]:
         """All that may last, best first."""
         taken = {header.name for header in self._given.manifest}
         pairs = [(find, self._change(find, taken)) for find in self._finds] + self._reversed
         found = [
-            Candidate(find.message.uuid, wording.statement(find.line), find.likely, find.asked, change)
+            SaidCandidate(find.message.uuid, wording.statement(find.line), find.likely, find.asked, change)
             for find, change in pairs
             if change.op != "noop"
         ]
@@ -269,7 +269,7 @@ class _Session:
                 if one.text in used:
                     continue
                 own = not (others or announced(heard, at, number))
-                wish = request(one.text) if own else None
+                wish = requests.request(one.text) if own else None
                 find = self._asked(heard, at, number, wish) if wish else None
                 lasting = own and heard.places[at].paragraph == 0 and not any(map(_passes, passage))
                 if self._gives_up(heard, one, find, plainly=lasting):
@@ -277,9 +277,9 @@ class _Session:
                 elif find is not None:
                     used.update((one.text, *find.parts))
                     before = passage[number - 1].text if number else ""
-                    self._state(find, corrects=takes_back(one.text, before))
+                    self._state(find, corrects=requests.takes_back(one.text, before))
         for find in _likely(heard, used):
-            self._state(find, corrects=takes_back(find.sentence))
+            self._state(find, corrects=requests.takes_back(find.sentence))
 
     def _undo(self, heard: Heard) -> None:
         """Drops what the message before asked for, or suggests."""
@@ -293,13 +293,13 @@ class _Session:
         self._dropped += [(find, "taken back later in the session") for find in undone]
         self._reversed = [pair for pair in self._reversed if pair[0] not in undone]
 
-    def _gives_up(self, heard: Heard, one: Spoken, find: Find | None, *, plainly: bool) -> bool:
+    def _gives_up(self, heard: Heard, one: SpokenSentence, find: Find | None, *, plainly: bool) -> bool:
         """Whether a sentence gives up what memory, or an earlier statement of the session, says.
 
         Args:
             plainly: the words are the person's own and hold beyond the moment: they may take memory away.
         """
-        for way in reversals(one.text):
+        for way in requests.reversals(one.text):
             way = way if plainly else replace(way, plainly=False)
             new = "" if way.start < 0 else wording.without_opening(one.text[way.start :])
             if find is not None and new:
@@ -409,7 +409,7 @@ class _Session:
         how = "corrects what was said before" if before.how == "corrects" else "said before in this session"
         self._dropped.append((find, how))
 
-    def _asked(self, heard: Heard, at: int, number: int, wish: Request) -> Find | None:
+    def _asked(self, heard: Heard, at: int, number: int, wish: RememberRequest) -> Find | None:
         """What is to be remembered; None where there is nothing to be found."""
         passage = heard.passages[at]
         one = passage[number]
@@ -507,15 +507,15 @@ def _around(given: ExtractInput) -> tuple[Heard, ...]:
     return read(said[people[first - 1] :], first - 1, opening=opened(said[people[0]]))
 
 
-def _origin(given: ExtractInput, message: Message, first: str = "") -> Origin:
-    return Origin(given.session, first or message.uuid, message.uuid, message.time)
+def _origin(given: ExtractInput, message: Message, first: str = "") -> ChangeOrigin:
+    return ChangeOrigin(given.session, first or message.uuid, message.uuid, message.time)
 
 
 def _dated(text: str, message: Message) -> str:
     return annotate(text, message.time) if text and message.time is not None else text
 
 
-def _score(heard: Heard, said: Sequence[Spoken]) -> float:
+def _score(heard: Heard, said: Sequence[SpokenSentence]) -> float:
     cues = heard.circumstances.union(*(one.cues for one in said))
     return signals.probability(cues, max(one.odds for one in said))
 
@@ -546,7 +546,7 @@ def _likely(heard: Heard, used: set[str]) -> list[Find]:
     return [find for find in found if find.score >= WIDE or find.plain]
 
 
-def _find(heard: Heard, passage: Sequence[Spoken], best: int, run: range) -> Find:
+def _find(heard: Heard, passage: Sequence[SpokenSentence], best: int, run: range) -> Find:
     one = passage[best]
     line = wording.without_opening(one.text)
     said = why = ""
@@ -607,7 +607,7 @@ def _of_the_task(heard: Heard) -> bool:
     return first is None or bool(first.cues & {"task", "asks", "asks for"})
 
 
-def _run(passage: Sequence[Spoken], best: int, left: Sequence[int]) -> range:
+def _run(passage: Sequence[SpokenSentence], best: int, left: Sequence[int]) -> range:
     """The sentences around one that belong to it: no questions or steps of the task, and of one type."""
     first = last = best
     length = len(passage[best].text)
@@ -628,15 +628,15 @@ def _run(passage: Sequence[Spoken], best: int, left: Sequence[int]) -> range:
     return range(first, last + 1)
 
 
-def _cut(text: str, wish: Request) -> str:
+def _cut(text: str, wish: RememberRequest) -> str:
     """The statement of a request, as one says it by itself."""
     said = text[wish.start : wish.end].strip().rstrip("?,;:–—-( ")
     said = wording.without_opening(said) if wish.start == 0 else said
     return f"don't {said}" if wish.negated else said
 
 
-def _passes(one: Spoken) -> bool:
-    return passing(one.text)
+def _passes(one: SpokenSentence) -> bool:
+    return requests.passing(one.text)
 
 
 def _agents(text: str) -> str:

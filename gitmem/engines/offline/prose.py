@@ -235,7 +235,7 @@ def _split(text: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Passage:
+class ProsePassage:
     """Sentences that belong together.
 
     Attributes:
@@ -249,7 +249,7 @@ class Passage:
     item: bool = False
 
 
-def placed(text: str) -> tuple[Passage, ...]:
+def placed(text: str) -> tuple[ProsePassage, ...]:
     """Gives what a person wrote themselves, cut into passages of sentences, with their places.
 
     Args:
@@ -258,16 +258,16 @@ def placed(text: str) -> tuple[Passage, ...]:
     Returns:
         passages in order; a list item is one of its own.
     """
-    found: list[Passage] = []
+    found: list[ProsePassage] = []
     for number, paragraph in enumerate(paragraphs(text)):
         begun: list[str] = []
         item = False
         for is_item, unit in _units(paragraph):
             if is_item:
-                found.append(Passage(tuple(begun), number, item))
+                found.append(ProsePassage(tuple(begun), number, item))
                 begun, item = [], True
             begun += [spelled(one) for one in _split(" ".join(" ".join(unit).split()))]
-        found.append(Passage(tuple(begun), number, item))
+        found.append(ProsePassage(tuple(begun), number, item))
     return tuple(passage for passage in found if passage.sentences)
 
 

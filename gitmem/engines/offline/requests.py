@@ -292,7 +292,7 @@ SHORTEST_LETTERS = 5
 
 
 @dataclass(frozen=True)
-class Request:
+class RememberRequest:
     """A plain request to remember.
 
     Attributes:
@@ -311,7 +311,7 @@ class Request:
     standing: bool = False
 
 
-def request(sentence: str) -> Request | None:
+def request(sentence: str) -> RememberRequest | None:
     """Finds a plain request to remember, as order or as question, in a dozen languages.
 
     Args:
@@ -320,13 +320,13 @@ def request(sentence: str) -> Request | None:
     low = masked(sentence)
     aside = _ASIDE.search(low)
     if aside:
-        return Request("below", 0, aside.start()) if aside.start() else Request("below")
+        return RememberRequest("below", 0, aside.start()) if aside.start() else RememberRequest("below")
     for pattern in _BEFORE:
         back = pattern.match(low)
         if back:
-            return Request("below" if back["more"] else "before")
+            return RememberRequest("below" if back["more"] else "before")
     if _FOREIGN_BEFORE.match(low):
-        return Request("before")
+        return RememberRequest("before")
     polite = _POLITELY_IN_MIND.match(low)
     for found in (*(pattern.match(low) for pattern in _HERE), polite):
         if found is None:
@@ -342,7 +342,9 @@ def request(sentence: str) -> Request | None:
             return None
         if _enough(rest) and not asks and not _STEP_TO_COME.match(rest) and not _REMINDED_OF.match(rest):
             negated = to_do and kinds["to"] != "to"
-            return Request("here", found.start("rest"), len(sentence), negated, to_do or "rule" in kinds)
+            return RememberRequest(
+                "here", found.start("rest"), len(sentence), negated, to_do or "rule" in kinds
+            )
         if asks or _REMINDED_OF.match(rest):
             return None
     asks = re.search(r"[?？][\s)\"']*$|吗。?$", low) is not None
@@ -351,22 +353,22 @@ def request(sentence: str) -> Request | None:
     for pattern in _FOREIGN:
         found = pattern.match(low)
         if found and _enough(found["rest"]):
-            return Request("here", found.start("rest"), found.end("rest"))
+            return RememberRequest("here", found.start("rest"), found.end("rest"))
     lasting = _FROM_NOW_ON.match(low) or _FOREIGN_FROM_NOW_ON.match(low)
     if lasting:
         group = next(name for name, text in lasting.groupdict().items() if text)
         said = lasting[group]
         plain = not (_POINTS.search(said) or _SO_NOW.search(said) or _IN_THIS.search(said))
         if plain and (len(said.split()) > SHORTEST or not said.isascii()) and _enough(said):
-            return Request("here", lasting.start(group), lasting.end(group), standing=True)
+            return RememberRequest("here", lasting.start(group), lasting.end(group), standing=True)
     keeps = _KEEPS_TO.search(low)
     if keeps and not _IN_THIS.search(low):
-        return Request("here", keeps.start("rest"), keeps.end("rest"), to_do=True)
+        return RememberRequest("here", keeps.start("rest"), keeps.end("rest"), to_do=True)
     if _WONDERS.search(low) and not _ONLY_ASKS.match(low):
-        return Request("before")
+        return RememberRequest("before")
     trails = _TRAILS.match(low)
     if trails and len(trails["ahead"].split()) > SHORTEST:
-        return Request("here", 0, trails.end("ahead"))
+        return RememberRequest("here", 0, trails.end("ahead"))
     return None
 
 

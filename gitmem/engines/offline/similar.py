@@ -120,7 +120,7 @@ _NESTED = re.compile(r"\n[ \t]+(?:[-+*]|\d{1,9}[.)])[ \t]")
 
 
 @dataclass(frozen=True)
-class Said:
+class ClaimWords:
     """What a claim says.
 
     Attributes:
@@ -142,7 +142,7 @@ def is_tagged(claim: Claim) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def said(text: str) -> Said:
+def said(text: str) -> ClaimWords:
     """Reads a claim's text."""
     bare = _bare(text)
     flat = " ".join(bare.split())
@@ -153,7 +153,9 @@ def said(text: str) -> Said:
         leads_in or _BLOCK.search(bare) or _NESTED.search(text) or _TAGGED.match(bare) or "\0" in text
     )
     dated = bool(relative_dates(text))
-    return Said(sentences, found, plain and not dated and sum(map(len, sentences)) >= MIN_WORDS, dated)
+    return ClaimWords(
+        sentences, found, plain and not dated and sum(map(len, sentences)) >= MIN_WORDS, dated
+    )
 
 
 def split_sentences(text: str) -> list[str]:
@@ -196,7 +198,7 @@ def _canonical(sentence: str) -> tuple[str, ...]:
     return found
 
 
-class Lookup:
+class ClaimIndex:
     """The claims of a body by what they say, so that one that holds another is found without a search."""
 
     def __init__(self, claims: Sequence[Claim]) -> None:

@@ -32,7 +32,7 @@ _QUOTES = re.compile(r"you (?:also |just )?(?:wrote|said|mentioned)\b", re.I)
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SpokenSentence:
     """One sentence of a person, with the names of its cues."""
 
     text: str
@@ -70,11 +70,11 @@ class Heard:
 
     message: Message
     question: str
-    passages: tuple[tuple[Spoken, ...], ...]
+    passages: tuple[tuple[SpokenSentence, ...], ...]
     circumstances: frozenset[str]
     agent: str = field(default="", repr=False)
     opening: str = ""
-    places: tuple[prose.Passage, ...] = field(default=(), repr=False)
+    places: tuple[prose.ProsePassage, ...] = field(default=(), repr=False)
     undoes: bool = False
 
     @property
@@ -97,7 +97,8 @@ def read(messages: Sequence[Message], first: int = 0, opening: str = "") -> tupl
         written = prose.placed(message.text)
         places = _kept(written)
         passages = tuple(
-            tuple(Spoken(text, signals.cues(text)) for text in passage.sentences) for passage in places
+            tuple(SpokenSentence(text, signals.cues(text)) for text in passage.sentences)
+            for passage in places
         )
         spoken = [one for passage in passages for one in passage]
         words = sum(len(one.text.split()) for one in spoken)
@@ -130,9 +131,9 @@ def opened(message: Message) -> str:
     return told
 
 
-def _kept(written: tuple[prose.Passage, ...]) -> tuple[prose.Passage, ...]:
+def _kept(written: tuple[prose.ProsePassage, ...]) -> tuple[prose.ProsePassage, ...]:
     """What a person wrote, less what they ask not to be remembered: that is neither learned nor quoted."""
-    found: list[prose.Passage] = []
+    found: list[prose.ProsePassage] = []
     gone = -1
     below = False
     for passage in written:

@@ -16,12 +16,12 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import MOST, DreamChange
 from gitmem.engines.offline.links import LINK, Way, inline_links, links, slug, turned
-from gitmem.engines.offline.similar import Lookup
+from gitmem.engines.offline.similar import ClaimIndex
 
 _REPAIRS = frozenset({"date", "link", "index"})
 
 
-class Work:
+class ConsolidationWork:
     """Memories of one scope under consolidation, and the changes made so far."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Work:
         self.memories = {path: parse(path, files[path]) for path in sorted(files) if is_memory(path)}
         # What became a rule of the code is left alone; links to it, and what it says, still count.
         self._rules = frozenset(path for path in self.memories if is_promoted(path, files[path]))
-        self._lookups: dict[str, tuple[Memory, Lookup]] = {}
+        self._lookups: dict[str, tuple[Memory, ClaimIndex]] = {}
         self._hot: dict[str, list[str]] = {}
         for path in self.memories:
             agent = agent_folder(path)
@@ -84,12 +84,12 @@ class Work:
         """An agent's memories that are laid out, by path."""
         return [self.memories[path] for path in self._hot.get(agent, ()) if path in self.memories]
 
-    def lookup(self, path: str) -> Lookup:
+    def lookup(self, path: str) -> ClaimIndex:
         """The claims of a memory's body by what they say."""
         memory = self.memories[path]
         known = self._lookups.get(path)
         if known is None or known[0] is not memory:
-            known = self._lookups[path] = (memory, Lookup(memory.parsed.claims))
+            known = self._lookups[path] = (memory, ClaimIndex(memory.parsed.claims))
         return known[1]
 
     def stands_alone(self, source: str, target: str) -> bool:

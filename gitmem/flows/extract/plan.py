@@ -23,14 +23,14 @@ from gitmem.flows.extract.sessions import (
     UNREAD,
     Conversation,
     LeftOut,
-    Part,
-    Source,
+    SessionPart,
+    SessionSource,
     Turns,
     handled,
     part_of,
     turns_of,
 )
-from gitmem.ledger.apply import Judged, Placed, Refused
+from gitmem.ledger.apply import Judged, Placed, RefusedChange
 from gitmem.ledger.edits import (
     as_logged,
     claim_keys,
@@ -45,7 +45,7 @@ from gitmem.ledger.edits import (
     taken_out,
     texts,
 )
-from gitmem.ledger.knowledge import Known
+from gitmem.ledger.knowledge import KnownMemory
 from gitmem.ledger.suggestions import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, ScopeName, Workspace, home
 from gitmem.rules.exclusions import excluded
@@ -115,12 +115,12 @@ def rules_of(
     )
 
 
-def rules_for(base: Rules, source: Source, session: Session, out: LeftOut) -> Rules:
+def rules_for(base: Rules, source: SessionSource, session: Session, out: LeftOut) -> Rules:
     """The rules for one session: whose it is, and what in it was said while nothing was to be learned."""
     return replace(base, agent=source.agent, scope=source.scope, left_out=out(session, False))
 
 
-def throttled(workspace: Workspace, source: Source, session: Session, rules: Rules) -> str:
+def throttled(workspace: Workspace, source: SessionSource, session: Session, rules: Rules) -> str:
     """Why a session is left for later; empty where it is its turn."""
     every = workspace.settings.number("extractEvery")
     if source.pressing or source.agent != MAIN or every <= 1:
@@ -168,7 +168,7 @@ class ExtractionPlan(Judged):
 def plan_extraction(
     session: Session,
     handled: Container[str],
-    known: Known,
+    known: KnownMemory,
     engine: Engine,
     rules: Rules,
     whole: Conversation = UNREAD,
@@ -191,7 +191,7 @@ def plan_extraction(
         DetectorUnavailable: secrets cannot be looked for, so nothing may be stored.
     """
     turns = _turns(session, handled, engine, rules)
-    part = Part(turns.messages, whole.record)
+    part = SessionPart(turns.messages, whole.record)
     if engine.reads_history:
         part = _part(session, whole.record, turns, rules)
     given = ExtractInput(
@@ -247,7 +247,7 @@ def _is_same_request(change: Change, done: Change) -> bool:
     return change.body == done.body or says(change.body, [done.body])
 
 
-def judge(change: Change, known: Known, rules: Rules) -> Judged:
+def judge(change: Change, known: KnownMemory, rules: Rules) -> Judged:
     """Passes a change that no session brought through the same gates: guard, exclusions, tombstones."""
     return _Sorter(known, rules, {}, "", 0.0).judged([change])
 
@@ -261,7 +261,7 @@ def _turns(session: Session, handled: Container[str], engine: Engine, rules: Rul
     return replace(turns, messages=work if any(m.text.strip() for m in work) else ())
 
 
-def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> Part:
+def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> SessionPart:
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
     every = withholding((*record, *rest), rules.left_out)
@@ -272,7 +272,7 @@ def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rule
 class _Sorter:
     """Passes an engine's proposals one by one, since a later one may repeat an earlier."""
 
-    known: Known
+    known: KnownMemory
     rules: Rules
     times: Mapping[str, datetime | None]
     session: str
@@ -281,7 +281,7 @@ class _Sorter:
     covered: list[str] = field(default_factory=list)
     stored: list[Placed] = field(default_factory=list)
     suggested: list[Placed] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedChange] = field(default_factory=list)
     seen: list[Change] = field(default_factory=list)
 
     def judged(self, changes: Iterable[Change]) -> Judged:
@@ -368,13 +368,13 @@ class _Sorter:
         )
         return Placed(placed.scope, made) if made else None
 
-    def _secret(self, logged: Change) -> Refused | None:
+    def _secret(self, logged: Change) -> RefusedChange | None:
         """Why lines are refused: what stands in two paragraphs is read together in one line."""
         secrets = refused_claims(tuple(line.text for line in log_lines(logged)), self.rules.allow)
         if not secrets:
             return None
         first = secrets[min(secrets)]
-        return Refused(first.text, first.message, "secret", logged.origin.first)
+        return RefusedChange(first.text, first.message, "secret", logged.origin.first)
 
     def _is_known(self, agent: str, key: str) -> bool:
         said = self.known.find(agent, key) or (self.rules.log and self.known.logged(agent, key))
@@ -402,26 +402,26 @@ class _Sorter:
             )
         return change, is_open
 
-    def _refusal(self, change: Change, secrets: Mapping[int, Finding]) -> Refused | None:
+    def _refusal(self, change: Change, secrets: Mapping[int, Finding]) -> RefusedChange | None:
         message = change.origin.first
         if secrets:
             first = secrets[min(secrets)]
-            return Refused(first.text, first.message, "secret", message)
+            return RefusedChange(first.text, first.message, "secret", message)
         text = " ".join(change.description.split())[:TEXT_CHARS]
         if not is_text(change) or change_from_json(change_to_json(change)) is None:
-            return Refused(text, "it is too long, or no memory could be written so", "form", message)
+            return RefusedChange(text, "it is too long, or no memory could be written so", "form", message)
         if any(self.known.buried(change.agent, key) for key in claim_keys(change)):
-            return Refused(text, "it was forgotten or rejected", "tombstone", message)
+            return RefusedChange(text, "it was forgotten or rejected", "tombstone", message)
         if change.op == "delete":
             return None
         if len(change.body.encode()) > MEMORY_BYTES // 2:
-            return Refused(text, f"is longer than {MEMORY_BYTES // 2:,} bytes", "form", message)
+            return RefusedChange(text, f"is longer than {MEMORY_BYTES // 2:,} bytes", "form", message)
         if sides(change) is not None and not any(self._edited_there(change)):
-            return Refused(text, "it edits what does not stand there", "form", message)
+            return RefusedChange(text, "it edits what does not stand there", "form", message)
         said = "\n\n".join(claim.text for claim in said_anew(change)) if change.edited else change.body
         reason = excluded(said, kind=change.type, rules=self.rules.texts)
         if reason:
-            return Refused(text, reason, "excluded", message)
+            return RefusedChange(text, reason, "excluded", message)
         return None
 
     def _placed(self, change: Change) -> Placed | None:

@@ -31,7 +31,7 @@ from gitmem.flows.extract.sessions import (
     Conversation,
     LeftOut,
     News,
-    Source,
+    SessionSource,
     conversation_of,
     goes_on_to_write,
     handled,
@@ -46,8 +46,8 @@ from gitmem.git.repository import Signature
 from gitmem.ledger import failures, reminders
 from gitmem.ledger.apply import Placed, bring_up_to_date, land_change
 from gitmem.ledger.files import read_regular, write_atomically
-from gitmem.ledger.job_record import Tally, fit
-from gitmem.ledger.knowledge import Known, known_at
+from gitmem.ledger.job_record import RunTally, fit
+from gitmem.ledger.knowledge import KnownMemory, known_at
 from gitmem.ledger.land import Copies, Written
 from gitmem.ledger.suggestions import (
     Suggestion,
@@ -192,7 +192,7 @@ def nobody(_: ChangeSet, __: Sequence[Written | None]) -> None:
 
 
 @dataclass(frozen=True)
-class Watch:
+class ExtractWatch:
     """Who looks on while an extraction goes on.
 
     Attributes:
@@ -203,11 +203,11 @@ class Watch:
 
     step: Step = quietly
     landed: Landed = nobody
-    tally: Tally = field(default_factory=Tally)
+    tally: RunTally = field(default_factory=RunTally)
 
 
 @dataclass(frozen=True)
-class Context:
+class ExtractContext:
     """What extractions of a repository work in.
 
     Attributes:
@@ -257,7 +257,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExtractOutcome:
     """What became of one session.
 
     Attributes:
@@ -282,13 +282,13 @@ class Outcome:
 
 
 def extract_sessions(
-    context: Context,
+    context: ExtractContext,
     engine: Engine,
-    paths: Sequence[Path | Source],
+    paths: Sequence[Path | SessionSource],
     *,
     before: Callable[[Sequence[Path]], object] | None = None,
-    watch: Watch | None = None,
-) -> tuple[Outcome, ...]:
+    watch: ExtractWatch | None = None,
+) -> tuple[ExtractOutcome, ...]:
     """Extracts from sessions, after what an earlier, interrupted run left.
 
     Args:
@@ -306,9 +306,9 @@ def extract_sessions(
         RepositoryError: no identity, or a ref cannot be written; nothing is lost, run it again.
         Locked: another extraction is under way.
     """
-    on, workspace, now = watch or Watch(), context.workspace, context.now
+    on, workspace, now = watch or ExtractWatch(), context.workspace, context.now
     who = context.author
-    done: list[Outcome] = []
+    done: list[ExtractOutcome] = []
     errors: list[EngineError] = []
     kept = 0
     # A fork's name has the model of its last session in it.
@@ -363,7 +363,7 @@ class _AskedOnly(OfflineEngine):
         return Extraction(asked_in(given))
 
 
-def _store_asked(context: Context, one: News, who: Signature, on: Watch) -> int:
+def _store_asked(context: ExtractContext, one: News, who: Signature, on: ExtractWatch) -> int:
     """Stores what a person plainly asked for in a session that another engine is to look at later.
 
     The cursor stays, so that the engine is still shown all of it; how far this went is kept beside it, so
@@ -404,13 +404,13 @@ def _left_alone(engine: str, held: failures.Failure) -> str:
 
 
 def _planned(
-    context: Context,
+    context: ExtractContext,
     engine: Engine,
     one: News,
     session: Session,
     rules: Rules,
     done: Handled,
-    known: Known,
+    known: KnownMemory,
 ) -> ExtractionPlan:
     return plan_extraction(
         session,
@@ -425,14 +425,14 @@ def _planned(
 
 
 def _land(
-    context: Context,
+    context: ExtractContext,
     engine: Engine,
     one: News,
     session: Session,
     plan: ExtractionPlan,
     who: Signature,
-    on: Watch,
-) -> Outcome:
+    on: ExtractWatch,
+) -> ExtractOutcome:
     """Lands one session's plan, once it is on disk."""
     changes = _changeset(context, engine, session, one.start, plan)
     if goes_on_to_write(session.messages, context.rules.folders, session.cwd):
@@ -445,14 +445,14 @@ def _land(
 
 
 def _land_planned(
-    context: Context,
+    context: ExtractContext,
     engine: Engine,
     session: Session,
     plan: ExtractionPlan,
     changes: ChangeSet,
     who: Signature,
-    on: Watch,
-) -> Outcome:
+    on: ExtractWatch,
+) -> ExtractOutcome:
     on.step("write the changeset")
     path = context.changesets / f"{changes.job}.json"
     if changes.stored or changes.suggested:
@@ -460,11 +460,11 @@ def _land_planned(
     _count(context.workspace, on.tally, engine, session, plan, len(changes.suggested))
     commits = land_changeset(context, changes, who, on)
     path.unlink(missing_ok=True)
-    return Outcome(session.path, plan, commits, changes.suggested)
+    return ExtractOutcome(session.path, plan, commits, changes.suggested)
 
 
 def _put_to_agent(
-    context: Context, session: Session, tell: Sequence[Change], changes: ChangeSet, tally: Tally
+    context: ExtractContext, session: Session, tell: Sequence[Change], changes: ChangeSet, tally: RunTally
 ) -> ChangeSet:
     """Leaves what may last to the session's agent; finds that would be parked wait for what it decides.
 
@@ -490,7 +490,7 @@ def _put_to_agent(
     return replace(changes, suggested=parked_now)
 
 
-def park_untold(context: Context, sessions: Sequence[str]) -> Iterator[tuple[str, int]]:
+def park_untold(context: ExtractContext, sessions: Sequence[str]) -> Iterator[tuple[str, int]]:
     """Parks the finds that waited for an agent which is told nothing any more, since its session has ended.
 
     Args:
@@ -511,7 +511,7 @@ def park_untold(context: Context, sessions: Sequence[str]) -> Iterator[tuple[str
         reminders.close(context.reminders, name)
 
 
-def _stands(known: Known, change: Change) -> bool:
+def _stands(known: KnownMemory, change: Change) -> bool:
     """Whether the agent wrote it down by itself meanwhile, in whichever words."""
     if all(known.find(change.agent, claim.key) for claim in parse_body(change.body).claims):
         return True
@@ -519,7 +519,12 @@ def _stands(known: Known, change: Change) -> bool:
 
 
 def _count(
-    workspace: Workspace, tally: Tally, engine: Engine, session: Session, plan: ExtractionPlan, parked: int
+    workspace: Workspace,
+    tally: RunTally,
+    engine: Engine,
+    session: Session,
+    plan: ExtractionPlan,
+    parked: int,
 ) -> None:
     tally.sessions += 1
     tally.stored += len(plan.stored)
@@ -536,8 +541,8 @@ def _count(
 
 
 def foresee(
-    context: Context, engine: Engine, paths: Sequence[Path], *, anew: bool = False
-) -> tuple[Outcome, ...]:
+    context: ExtractContext, engine: Engine, paths: Sequence[Path], *, anew: bool = False
+) -> tuple[ExtractOutcome, ...]:
     """What `extract_sessions` would do; writes nothing, not even a cursor.
 
     Args:
@@ -547,13 +552,15 @@ def foresee(
     workspace = context.workspace
     done = Handled() if anew else handled(workspace)
     known = known_at(workspace)
-    fresh = [News(0, Source(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
+    fresh = (
+        [News(0, SessionSource(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
+    )
     found = []
     for one, session in read(workspace, fresh, keep=False, follow=True):
         rules = rules_for(context.rules, one.source, session, context.left_out)
         plan = _planned(context, engine, one, session, rules, done, known)
         done = done.plus(plan.handled)
-        found.append(Outcome(session.path, plan, (), _suggested(plan, engine, context.now)))
+        found.append(ExtractOutcome(session.path, plan, (), _suggested(plan, engine, context.now)))
     return tuple(found)
 
 
@@ -562,7 +569,7 @@ def _suggested(plan: ExtractionPlan, engine: Engine, now: float) -> tuple[Sugges
 
 
 def _changeset(
-    context: Context, engine: Engine, session: Session, start: int, plan: ExtractionPlan
+    context: ExtractContext, engine: Engine, session: Session, start: int, plan: ExtractionPlan
 ) -> ChangeSet:
     workspace = context.workspace
     top = workspace.layout.worktree
@@ -581,7 +588,7 @@ def _changeset(
     )
 
 
-def recover(context: Context, who: Signature, on: Watch) -> None:
+def recover(context: ExtractContext, who: Signature, on: ExtractWatch) -> None:
     """Ends what an interrupted extraction began; the engine is not asked again."""
     for path in sorted(context.changesets.glob("*.json")) if context.changesets.is_dir() else ():
         found = read_regular(path, CHANGESET_BYTES)
@@ -597,7 +604,7 @@ def recover(context: Context, who: Signature, on: Watch) -> None:
 
 
 def land_changeset(
-    context: Context, changes: ChangeSet, who: Signature, on: Watch
+    context: ExtractContext, changes: ChangeSet, who: Signature, on: ExtractWatch
 ) -> tuple[Written | None, ...]:
     """Lands a changeset; what of it was done before is not done again."""
     workspace = context.workspace

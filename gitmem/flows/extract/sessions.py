@@ -35,7 +35,7 @@ flag, where there was any such time, what was said at an unknown one counts as s
 
 
 @dataclass(frozen=True)
-class Source:
+class SessionSource:
     """One recording to extract from.
 
     Attributes:
@@ -57,14 +57,14 @@ class News:
     """A recording with something new, and where that begins."""
 
     start: int
-    source: Source
+    source: SessionSource
 
 
-def news(workspace: Workspace, paths: Iterable[Path | Source]) -> list[News]:
+def news(workspace: Workspace, paths: Iterable[Path | SessionSource]) -> list[News]:
     """Transcripts with something after their cursor, and where that begins."""
     found = []
     for given in paths:
-        source = given if isinstance(given, Source) else Source(given, pressing=True)
+        source = given if isinstance(given, SessionSource) else SessionSource(given, pressing=True)
         path = source.path
         start = _cursor(workspace, path)
         try:
@@ -170,7 +170,9 @@ class Conversation:
 UNREAD = Conversation()
 
 
-def conversation_of(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> Conversation:
+def conversation_of(
+    workspace: Workspace, source: SessionSource, part: Session, out: LeftOut
+) -> Conversation:
     """What such an engine gets of a session besides its new part: the same again in every later extraction.
 
     Args:
@@ -185,7 +187,9 @@ def conversation_of(workspace: Workspace, source: Source, part: Session, out: Le
     return Conversation(record, known_before(workspace, source.agent, began))
 
 
-def record_of(workspace: Workspace, source: Source, part: Session, out: LeftOut) -> tuple[Message, ...]:
+def record_of(
+    workspace: Workspace, source: SessionSource, part: Session, out: LeftOut
+) -> tuple[Message, ...]:
     """All that was said up to the end of a part; without its words what is not to be learned from.
 
     Raises:
@@ -274,7 +278,7 @@ def goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd
 
 
 @dataclass(frozen=True)
-class Part:
+class SessionPart:
     """One extraction's part of the session; see `ExtractInput`."""
 
     messages: tuple[Message, ...]
@@ -282,7 +286,7 @@ class Part:
     seen: int | None = None
 
 
-def part_of(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool = False) -> Part:
+def part_of(record: Sequence[Message], new: Sequence[Message], *, agents_too: bool = False) -> SessionPart:
     """Says where in the record the new messages stand, and where the request before ended.
 
     Turns that are left out at the end of the part are left to the next request: so it goes on from where
@@ -297,7 +301,7 @@ def part_of(record: Sequence[Message], new: Sequence[Message], *, agents_too: bo
     speaking = [at for at, message in enumerate(record) if message.role == "person" or agents_too]
     fresh = {places[m.uuid] for m in new if m.uuid in places and (m.role == "person" or agents_too)}
     if not fresh:
-        return Part(tuple(new))
+        return SessionPart(tuple(new))
     first, last = min(fresh), max(fresh)
     end = next((at for at in speaking if at > last), len(record))
     seen = first
@@ -306,7 +310,7 @@ def part_of(record: Sequence[Message], new: Sequence[Message], *, agents_too: bo
             break
         seen = at
     kept = tuple(message for message in new if first <= places.get(message.uuid, -1) < end)
-    return Part(kept, tuple(record[:end]), seen)
+    return SessionPart(kept, tuple(record[:end]), seen)
 
 
 def _passed(message: Message) -> bool:

@@ -27,7 +27,7 @@ _MILLISECONDS = 100_000_000_000
 
 
 @dataclass(frozen=True)
-class Entry:
+class ImportedMemory:
     """A memory that a reader found.
 
     Attributes:
@@ -52,7 +52,7 @@ class Entry:
 
 
 @dataclass
-class Tally:
+class ImportTally:
     """What was seen of a source's fields, and what could not be read.
 
     Attributes:
@@ -80,7 +80,7 @@ def entry(
     more: Mapping[str, Value] | None = None,
     agent: str = "main",
     session: str = "",
-) -> Entry:
+) -> ImportedMemory:
     """A memory made of fields.
 
     Args:
@@ -97,12 +97,12 @@ def entry(
     if time is not None:
         text = annotate(text, datetime.fromtimestamp(time, UTC))
     data = encode(f"{front.render()}\n{text.strip()}\n")
-    return Entry(id, data, file_name(named), about, time, agent, session)
+    return ImportedMemory(id, data, file_name(named), about, time, agent, session)
 
 
 def file_entry(
     id: str, file: str, data: bytes, time: float | None, *, title: str = "", description: str = ""
-) -> Entry:
+) -> ImportedMemory:
     """A memory that is a file: frontmatter is added to, nothing of it goes, and the body stays as it is.
 
     Args:
@@ -122,7 +122,9 @@ def file_entry(
         if front.text("type").lower() not in TYPES:
             made = made.with_value("type", "project")
     between = "" if front is not None or body.startswith("\n") else "\n"
-    return Entry(id, encode(made.render() + between + body), file, one_line(about), time, is_file=True)
+    return ImportedMemory(
+        id, encode(made.render() + between + body), file, one_line(about), time, is_file=True
+    )
 
 
 def first_line(text: str) -> str:
@@ -172,7 +174,7 @@ def parsed(data: bytes, name: str) -> Any:
         raise UsageError(f"{name} is no JSON: {error}") from error
 
 
-def json_lines(data: bytes, name: str, tally: Tally) -> Iterator[dict[str, Any]]:
+def json_lines(data: bytes, name: str, tally: ImportTally) -> Iterator[dict[str, Any]]:
     """Objects of a file with one JSON value a line; other lines are named."""
     for number, line in enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1):
         if not line.strip():

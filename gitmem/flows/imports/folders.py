@@ -23,8 +23,8 @@ from gitmem.core.text import decode, encode
 from gitmem.flows.imports.entry import (
     DROPPED,
     KEPT,
-    Entry,
-    Tally,
+    ImportedMemory,
+    ImportTally,
     entry,
     file_entry,
     first_line,
@@ -33,7 +33,7 @@ from gitmem.flows.imports.entry import (
     parsed,
     words,
 )
-from gitmem.flows.imports.source import Source
+from gitmem.flows.imports.source import ImportSource
 
 MANIFEST = "gitmem.json"
 """Beside a folder that `git mem export` made."""
@@ -46,12 +46,12 @@ _TIMES = ("modified", "updated", "updated_at", "timestamp", "created", "created_
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t#]*")
 
 
-def is_export(source: Source) -> bool:
+def is_export(source: ImportSource) -> bool:
     """Whether `git mem export --format markdown` made it."""
     return MANIFEST in source.files
 
 
-def read_export(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_export(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Memories of an export, `<agent>/<file>` below it, byte for byte."""
     told = parsed(source.read(MANIFEST), MANIFEST)
     said = told.get("times") if isinstance(told, dict) else None
@@ -70,12 +70,12 @@ def read_export(source: Source, tally: Tally) -> Iterator[Entry]:
             yield replace(one, time=times.get(name))
 
 
-def is_claude_memory(source: Source) -> bool:
+def is_claude_memory(source: ImportSource) -> bool:
     """Whether it is a folder that Claude Code keeps memory in, of this machine or another."""
     return not source.single and INDEX in source.files
 
 
-def read_claude_memory(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_claude_memory(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Its files as they are; what its index says that is no line about a file is a memory as well."""
     for name in source.ending(".md"):
         if name == INDEX:
@@ -88,7 +88,9 @@ def read_claude_memory(source: Source, tally: Tally) -> Iterator[Entry]:
     yield from index_notes(INDEX, decode(source.read(INDEX)), "main", source.times.get(INDEX), tally)
 
 
-def index_notes(id: str, text: str, agent: str, time: float | None, tally: Tally) -> Iterator[Entry]:
+def index_notes(
+    id: str, text: str, agent: str, time: float | None, tally: ImportTally
+) -> Iterator[ImportedMemory]:
     """What people wrote into an index that is no line about a file, as a memory.
 
     Args:
@@ -104,7 +106,9 @@ def index_notes(id: str, text: str, agent: str, time: float | None, tally: Tally
         tally.see(["lines of the index"], {}, "index-notes.md")
 
 
-def _as_it_is(source: Source, tally: Tally, name: str, file: str, agent: str) -> Iterator[Entry]:
+def _as_it_is(
+    source: ImportSource, tally: ImportTally, name: str, file: str, agent: str
+) -> Iterator[ImportedMemory]:
     data = source.read(name)
     front, body = frontmatter.split(decode(data))
     if why := _refused(data, front):
@@ -112,23 +116,23 @@ def _as_it_is(source: Source, tally: Tally, name: str, file: str, agent: str) ->
         return
     tally.see(front.keys() if front else (), {}, KEPT)
     told = front.text("description") if front else ""
-    yield Entry(
+    yield ImportedMemory(
         name, data, file, told or first_line(body) or file, _time(source, name, front), agent, is_file=True
     )
 
 
-def is_basic_memory(source: Source) -> bool:
+def is_basic_memory(source: ImportSource) -> bool:
     """Whether notes are named by permalinks, as basic-memory names them."""
     return any(b"\npermalink:" in source.head(name) for name in source.ending(".md")[:50])
 
 
-def read_basic_memory(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_basic_memory(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Notes of basic-memory: observations and relations are markdown, and stay so."""
     table = {"title": "name, description", "type": "project", "permalink": "source id", "tags": KEPT}
     yield from _notes(source, tally, table, "title", "permalink")
 
 
-def is_okf(source: Source) -> bool:
+def is_okf(source: ImportSource) -> bool:
     """Whether it is a bundle of the Open Knowledge Format: its root says so, or each file has a type."""
     if source.single:
         return False
@@ -138,7 +142,7 @@ def is_okf(source: Source) -> bool:
     return bool(some) and "index.md" in source.files and all(b"\ntype:" in head[:2_000] for head in some)
 
 
-def read_okf(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_okf(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Concepts of a bundle; the type is an open word there and becomes the nearest of the four."""
     table = {"title": "name", "type": "type", "timestamp": "time", "description": KEPT}
     yield from _notes(source, tally, table, "title", "", other=KEPT)
@@ -148,29 +152,29 @@ def _reserved(name: str) -> bool:
     return name.rpartition("/")[2] in ("index.md", "log.md")
 
 
-def is_memfs(source: Source) -> bool:
+def is_memfs(source: ImportSource) -> bool:
     """Whether it is a memory file system of Letta: `system/` with described blocks."""
     blocks = [name for name in source.ending(".md") if name.startswith(("system/", "memory/system/"))]
     return bool(blocks) and b"description:" in source.head(blocks[0])
 
 
-def read_memfs(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_memfs(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Blocks of a Letta agent; where they stood in its prompt is told by folders, which stay."""
     table = {"description": KEPT, "limit": DROPPED, "read_only": DROPPED}
     yield from _notes(source, tally, table, "", "")
 
 
-def is_rules(source: Source) -> bool:
+def is_rules(source: ImportSource) -> bool:
     """Whether it is a file of rules, or a folder in which there are some."""
     return bool(_rule_files(source))
 
 
-def _rule_files(source: Source) -> tuple[str, ...]:
+def _rule_files(source: ImportSource) -> tuple[str, ...]:
     given = source.ending(".mdc", ".instructions.md") + source.named(*RULES)
     return tuple(sorted(set(given)))
 
 
-def read_rules(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_rules(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Rules of Cursor, Copilot, Claude Code and others: a memory a section, to be split and reviewed."""
     table = {"description": KEPT, "globs": "a claim", "applyTo": "a claim", "alwaysApply": DROPPED}
     for name in _rule_files(source):
@@ -210,20 +214,25 @@ def _sections(body: str) -> Iterator[tuple[str, str]]:
     yield heading, "\n".join(lines)
 
 
-def is_markdown(source: Source) -> bool:
+def is_markdown(source: ImportSource) -> bool:
     """Whether it has any markdown at all."""
     return bool(source.ending(".md"))
 
 
-def read_markdown(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_markdown(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Any notes: one memory a file, title and tags from the frontmatter where there is one."""
     table = {"title": "name", "id": DROPPED, **_FRONT}
     yield from _notes(source, tally, table, "title", "", other=KEPT)
 
 
 def _notes(
-    source: Source, tally: Tally, table: Mapping[str, str], title: str, key: str, other: str = KEPT
-) -> Iterator[Entry]:
+    source: ImportSource,
+    tally: ImportTally,
+    table: Mapping[str, str],
+    title: str,
+    key: str,
+    other: str = KEPT,
+) -> Iterator[ImportedMemory]:
     """One memory a file.
 
     Args:
@@ -257,7 +266,7 @@ def _refused(data: bytes, front: Frontmatter | None) -> str:
     return problem if problem.endswith("are not read") else ""
 
 
-def _typed(made: Entry, front: Frontmatter | None) -> Entry:
+def _typed(made: ImportedMemory, front: Frontmatter | None) -> ImportedMemory:
     """The entry with the type for which its tags and the tool's own type speak."""
     if front is None:
         return made
@@ -279,6 +288,6 @@ def _place(name: str) -> str | None:
     return made if is_memory_file(made) else None
 
 
-def _time(source: Source, name: str, front: Frontmatter | None) -> float | None:
+def _time(source: ImportSource, name: str, front: Frontmatter | None) -> float | None:
     said = (moment(front.text(key)) for key in _TIMES) if front else ()
     return next((time for time in said if time is not None), source.times.get(name))

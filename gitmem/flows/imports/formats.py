@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import one_line
 from gitmem.flows.imports import folders, records
-from gitmem.flows.imports.entry import Entry, Tally
-from gitmem.flows.imports.source import Source
+from gitmem.flows.imports.entry import ImportedMemory, ImportTally
+from gitmem.flows.imports.source import ImportSource
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Format:
 
     name: str
     what: str
-    is_it: Callable[[Source], bool]
-    read: Callable[[Source, Tally], Iterator[Entry]]
+    is_it: Callable[[ImportSource], bool]
+    read: Callable[[ImportSource, ImportTally], Iterator[ImportedMemory]]
 
 
 FORMATS = (
@@ -60,7 +60,7 @@ def named(name: str) -> Format:
     raise UsageError(f"There is no format {name!r}", f"Formats: {', '.join(one.name for one in FORMATS)}.")
 
 
-def recognised(source: Source) -> Format:
+def recognised(source: ImportSource) -> Format:
     """The first row that a source is of. Raises UsageError where it is of none."""
     for one in FORMATS:
         if one.is_it(source):

@@ -18,8 +18,8 @@ from gitmem.core.trailers import one_line
 from gitmem.flows.imports.entry import (
     DROPPED,
     KEPT,
-    Entry,
-    Tally,
+    ImportedMemory,
+    ImportTally,
     entry,
     first_line,
     json_lines,
@@ -30,7 +30,7 @@ from gitmem.flows.imports.entry import (
     words,
 )
 from gitmem.flows.imports.folders import index_notes
-from gitmem.flows.imports.source import SQLITE, Source, database, tables
+from gitmem.flows.imports.source import SQLITE, ImportSource, database, tables
 
 EXPORT = "gitmem-json"
 """What an export of gitmem's own calls itself."""
@@ -39,12 +39,12 @@ _TEXTS = ("memory", "content", "text", "data", "value")
 _LISTED = re.compile(r"\s*(?:[-*•]|\d+[.)])?\s*(?:\[([^\]]{4,40})\]\s*[-–—:]?\s*)?(.+)")
 
 
-def is_export(source: Source) -> bool:
+def is_export(source: ImportSource) -> bool:
     """Whether `git mem export --format json` made it."""
     return any(f'"{EXPORT}"'.encode() in source.head(name, 200) for name in _json(source))
 
 
-def read_export(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_export(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Memories of an export, byte for byte."""
     table = {"content": KEPT, "content_base64": KEPT, "file": KEPT, "agent": KEPT, "time": "time"}
     for name in _json(source):
@@ -63,7 +63,7 @@ def read_export(source: Source, tally: Tally) -> Iterator[Entry]:
             yield made
 
 
-def _exported(record: Mapping[str, Any]) -> Entry | None:
+def _exported(record: Mapping[str, Any]) -> ImportedMemory | None:
     agent, file = record.get("agent"), record.get("file")
     if not isinstance(agent, str) or not isinstance(file, str) or not is_agent_folder(agent):
         return None
@@ -77,7 +77,9 @@ def _exported(record: Mapping[str, Any]) -> Entry | None:
         except ValueError:
             return None
     about = one_line(str(record.get("description") or "")) or _said(data) or file
-    return Entry(f"{agent}/{file}", data, file, about, moment(record.get("time")), agent, is_file=True)
+    return ImportedMemory(
+        f"{agent}/{file}", data, file, about, moment(record.get("time")), agent, is_file=True
+    )
 
 
 def _said(data: bytes) -> str:
@@ -85,14 +87,14 @@ def _said(data: bytes) -> str:
     return first_line(frontmatter.split(decode(data))[1])
 
 
-def is_mem0(source: Source) -> bool:
+def is_mem0(source: ImportSource) -> bool:
     """Whether it is what mem0 or OpenMemory gives out: records with an id and a memory."""
     with suppress(UsageError):
         return any(_mem0_rows(source, name) for name in _json(source))
     return False
 
 
-def _mem0_rows(source: Source, name: str) -> Sequence[Any]:
+def _mem0_rows(source: ImportSource, name: str) -> Sequence[Any]:
     """Its records, wherever they stand: a list, or under `results` or `memories`."""
     found = parsed(source.read(name), name)
     if isinstance(found, dict):
@@ -102,7 +104,7 @@ def _mem0_rows(source: Source, name: str) -> Sequence[Any]:
     return []
 
 
-def read_mem0(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_mem0(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Records of mem0 and OpenMemory; one that was deleted or archived there does not come."""
     table = {
         **dict.fromkeys(_TEXTS, "body"), "id": "source id", "created_at": "time", "updated_at": "time",
@@ -131,14 +133,14 @@ def read_mem0(source: Source, tally: Tally) -> Iterator[Entry]:
             yield entry(str(record.get("id")), text, type=kind, time=time, more=more, session=session)
 
 
-def is_claude_export(source: Source) -> bool:
+def is_claude_export(source: ImportSource) -> bool:
     """Whether it has the memories of a data export from claude.ai."""
     return any(
         b"conversations_memory" in source.head(name, 1_000_000) for name in source.named("memories.json")
     )
 
 
-def read_claude_export(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_claude_export(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """The summary of all conversations, and one a project: a memory each, a claim a paragraph."""
     table = {"conversations_memory": "body", "project_memories": "body", "account_uuid": DROPPED}
     for name in source.named("memories.json"):
@@ -155,12 +157,12 @@ def read_claude_export(source: Source, tally: Tally) -> Iterator[Entry]:
                     yield entry(f"project/{key}", value, name=f"claude-project-{key}"[:60])
 
 
-def is_chatgpt(source: Source) -> bool:
+def is_chatgpt(source: ImportSource) -> bool:
     """Whether it has the conversations of a data export from ChatGPT."""
     return any(b'"mapping"' in source.head(name, 1_000_000) for name in source.named("conversations.json"))
 
 
-def read_chatgpt(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_chatgpt(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """What ChatGPT wrote into its own memory: an export has it as messages to the tool `bio`."""
     table = {"content": "body", "create_time": "time", "id": "source id"}
     for name in source.named("conversations.json"):
@@ -183,12 +185,12 @@ def read_chatgpt(source: Source, tally: Tally) -> Iterator[Entry]:
                     yield entry(str(message.get("id")), text, type="user", time=time, session=session)
 
 
-def is_list(source: Source) -> bool:
+def is_list(source: ImportSource) -> bool:
     """Whether it is a text: what another assistant printed of its memory, an entry a line."""
     return source.single and not source.ending(".md", ".json", ".jsonl", ".db", ".mdc", ".sqlite")
 
 
-def read_list(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_list(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Lines of `[date] - text`, or plain ones; fences and headings are passed over."""
     for name in source.files:
         for line in decode(source.read(name)).splitlines():
@@ -203,14 +205,14 @@ def read_list(source: Source, tally: Tally) -> Iterator[Entry]:
             yield entry(key, text, type="user", time=moment(match[1]) if match else None)
 
 
-def is_beads(source: Source) -> bool:
+def is_beads(source: ImportSource) -> bool:
     """Whether it is what beads keeps in git: a JSON object a line, an issue or a memory each."""
     return any(
         b'"issue_type"' in (head := source.head(name)) or b'"_type"' in head for name in _lines(source)
     )
 
 
-def read_beads(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_beads(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Memories of `bd remember` as they are; issues with what was found out, and how they stand."""
     table = {
         "id": "source id", "key": "source id", "title": "description", "description": "body",
@@ -244,12 +246,12 @@ def read_beads(source: Source, tally: Tally) -> Iterator[Entry]:
             yield entry(id, "\n\n".join(parts), name=named, description=titled, time=time, more=more)
 
 
-def is_graph(source: Source) -> bool:
+def is_graph(source: ImportSource) -> bool:
     """Whether it is the graph of the MCP memory server: entities and relations, a line each."""
     return any(b'"entityType"' in source.head(name, 65_536) for name in _lines(source))
 
 
-def read_graph(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_graph(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """An entity a memory, its observations as claims, its relations as links."""
     table = {"name": "name", "entityType": "tags", "observations": "body", "relationType": "a claim",
              "from": "a claim", "to": "a link", "type": DROPPED}  # fmt: skip
@@ -283,7 +285,7 @@ def read_graph(source: Source, tally: Tally) -> Iterator[Entry]:
             )
 
 
-def is_claude_mem(source: Source) -> bool:
+def is_claude_mem(source: ImportSource) -> bool:
     """Whether it has the database of claude-mem."""
     for name in _databases(source):
         with suppress(UsageError), database(source, name) as opened:
@@ -308,7 +310,7 @@ _SUMMARY: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def read_claude_mem(source: Source, tally: Tally) -> Iterator[Entry]:
+def read_claude_mem(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Observations of claude-mem, and what its summaries of sessions say was learned."""
     for name in _databases(source):
         with database(source, name) as opened:
@@ -330,7 +332,7 @@ def read_claude_mem(source: Source, tally: Tally) -> Iterator[Entry]:
                         yield made
 
 
-def _observation(record: Mapping[str, Any]) -> Entry | None:
+def _observation(record: Mapping[str, Any]) -> ImportedMemory | None:
     facts = [f"- {text}" for text in words(record.get("facts"))]
     parts = [text_of(record, "narrative") or text_of(record, "text") or text_of(record, "subtitle")]
     parts += ["\n".join(facts)]
@@ -345,7 +347,7 @@ def _observation(record: Mapping[str, Any]) -> Entry | None:
     return _learned("observation", record, text or titled, titled, kind, {"tags": tags} if tags else {})
 
 
-def _summary(record: Mapping[str, Any]) -> Entry | None:
+def _summary(record: Mapping[str, Any]) -> ImportedMemory | None:
     text = "\n\n".join(part for key in ("learned", "notes") if (part := text_of(record, key)))
     return _learned("summary", record, text, text_of(record, "request"), "project", {}) if text else None
 
@@ -357,7 +359,7 @@ def _learned(
     titled: str,
     kind: str,
     more: Mapping[str, tuple[str, ...]],
-) -> Entry:
+) -> ImportedMemory:
     time = moment(record.get("created_at_epoch")) or moment(record.get("created_at"))
     session = text_of(record, "memory_session_id", "sdk_session_id", "session_id")
     return entry(f"{what}/{record.get('id')}", text, name=titled, description=titled, type=kind, time=time,
@@ -369,19 +371,19 @@ def _items(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _json(source: Source) -> tuple[str, ...]:
+def _json(source: ImportSource) -> tuple[str, ...]:
     return source.ending(".json") or (source.files if source.single and _looks_json(source) else ())
 
 
-def _looks_json(source: Source) -> bool:
+def _looks_json(source: ImportSource) -> bool:
     return source.head(source.files[0]).lstrip()[:1] in (b"{", b"[")
 
 
-def _lines(source: Source) -> tuple[str, ...]:
+def _lines(source: ImportSource) -> tuple[str, ...]:
     return source.ending(".jsonl") or _json(source)
 
 
-def _databases(source: Source) -> tuple[str, ...]:
+def _databases(source: ImportSource) -> tuple[str, ...]:
     return tuple(
         name for name in source.ending(".db", ".sqlite", ".sqlite3") if source.head(name).startswith(SQLITE)
     )

@@ -20,12 +20,12 @@ from gitmem.core.names import archived_path, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import one_line
 from gitmem.flows.context import Edges
-from gitmem.flows.imports.entry import Entry, Tally, first_line
+from gitmem.flows.imports.entry import ImportedMemory, ImportTally, first_line
 from gitmem.flows.imports.formats import Format, named, recognised
-from gitmem.flows.imports.source import Source
+from gitmem.flows.imports.source import ImportSource
 from gitmem.git.trees import read_files
 from gitmem.ledger import imports
-from gitmem.ledger.imports import Import, Known, Row
+from gitmem.ledger.imports import Import, ImportedBefore, ImportRow
 from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.workspace import ScopeName, Workspace
 from gitmem.rules.rule import Finding
@@ -36,7 +36,7 @@ _OPAQUE = re.compile(r"[^\w./:@+-]+")
 
 
 @dataclass(frozen=True)
-class Report:
+class ImportReport:
     """What an import found and what came of it.
 
     Attributes:
@@ -54,7 +54,7 @@ class Report:
     format: Format
     scope: ScopeName
     found: int
-    rows: tuple[Row, ...]
+    rows: tuple[ImportRow, ...]
     known: int
     forgotten: tuple[str, ...]
     refused: tuple[Finding, ...]
@@ -67,12 +67,12 @@ class Report:
 def bring(
     workspace: Workspace,
     edges: Edges,
-    source: Source,
+    source: ImportSource,
     format: str = "",
     scope: ScopeName = "local",
     *,
     dry_run: bool = False,
-) -> Report:
+) -> ImportReport:
     """Reads a source and lets what is new of it wait for a person.
 
     Args:
@@ -84,7 +84,7 @@ def bring(
         UsageError: it cannot be read, or is of no known format.
     """
     row = named(format) if format else recognised(source)
-    tally = Tally()
+    tally = ImportTally()
     entries = list(row.read(source, tally))
     skipped = {**source.passed, **tally.skipped}
     report = _plan(workspace, row, entries, scope)
@@ -128,19 +128,21 @@ class _Here:
         stones = self._stones.get(agent, ())
         return bool(stones) and tombstone.matches(stones, key)
 
-    def before(self, known: Known) -> tuple[str, bytes] | None:
+    def before(self, known: ImportedBefore) -> tuple[str, bytes] | None:
         """Path and content of what an earlier import made."""
         return known.file(self._workspace)
 
 
-def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope: ScopeName) -> Report:
+def _plan(
+    workspace: Workspace, format: Format, entries: Sequence[ImportedMemory], scope: ScopeName
+) -> ImportReport:
     here, allow = _Here(workspace), workspace.allowed
     where = workspace.scope(scope)
     tip = where.repo.ref(where.ref)
     there = read_files(where.repo, where.repo.commit(tip).tree) if tip else {}
     places = _Places(there)
     known, forgotten, skipped = 0, [], dict[str, str]()
-    rows: dict[str, Row] = {}
+    rows: dict[str, ImportRow] = {}
     for one in entries:
         source = f"{format.name}:{quote(_plain(one.id), '/#:@._-', errors='surrogateescape')}"
         memory = parse(f"{one.agent}/{one.file}", one.data)  # as it is screened: read once
@@ -173,7 +175,7 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
         here.add(one.agent, keys)
         told = f"{source} {iso(one.time)}" if one.time is not None else source
         time = None if one.time is None else int(one.time)
-        rows[path] = Row(
+        rows[path] = ImportRow(
             path,
             data,
             before[1] if before else None,
@@ -184,11 +186,11 @@ def _plan(workspace: Workspace, format: Format, entries: Sequence[Entry], scope:
         )
     kept, screened = _screened(rows, allow)
     ordered = _ordered(kept, places.hot)
-    return Report(format, scope, len(entries), ordered, known, tuple(forgotten), screened.refusals,
+    return ImportReport(format, scope, len(entries), ordered, known, tuple(forgotten), screened.refusals,
                   screened.warnings, skipped)  # fmt: skip
 
 
-def _screened(rows: Mapping[str, Row], allow: frozenset[str]) -> tuple[list[Row], Screened]:
+def _screened(rows: Mapping[str, ImportRow], allow: frozenset[str]) -> tuple[list[ImportRow], Screened]:
     """The rows without what holds a secret; one whose name or whose only text is one stays out whole."""
     before = {path: row.before for path, row in rows.items() if row.before is not None}
     found = screen(before, {path: row.data for path, row in rows.items()}, allow)
@@ -209,7 +211,7 @@ def _screened(rows: Mapping[str, Row], allow: frozenset[str]) -> tuple[list[Row]
     return kept, replace(found, refusals=tuple(refusals))
 
 
-def _told_secrets(rows: Mapping[str, Row], allow: frozenset[str]) -> dict[str, tuple[Secret, ...]]:
+def _told_secrets(rows: Mapping[str, ImportRow], allow: frozenset[str]) -> dict[str, tuple[Secret, ...]]:
     """Ids and sessions of a source that are credentials: they would stand in messages for good."""
     told = {path: f"{row.source} {row.session}" for path, row in rows.items()}
     if not any(one.severity == "block" for one in scan(["\n".join(told.values())], allow)[0]):
@@ -218,7 +220,7 @@ def _told_secrets(rows: Mapping[str, Row], allow: frozenset[str]) -> dict[str, t
     return {path: some for path, some in found.items() if any(one.severity == "block" for one in some)}
 
 
-def _ordered(rows: Sequence[Row], hot: Counter[str]) -> tuple[Row, ...]:
+def _ordered(rows: Sequence[ImportRow], hot: Counter[str]) -> tuple[ImportRow, ...]:
     """Rows oldest first; where the agent's folder has no room for all, the oldest are archived at once."""
     ordered = sorted(rows, key=lambda row: (row.time or 0, row.path))
     new = Counter(row.agent for row in ordered if row.before is None and kind(row.path) == "memory")
@@ -245,7 +247,7 @@ class _Places:
             if kind(path) == "memory" and is_memory_file(file)
         )
 
-    def free(self, one: Entry, name: str) -> str | None:
+    def free(self, one: ImportedMemory, name: str) -> str | None:
         """A path for a memory, with a number where its file is taken; None where it has no fit name.
 
         What is a file in its source, and is here under the same name, is united with that when it lands.

@@ -37,7 +37,7 @@ _LEFT = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 
 
 @dataclass(frozen=True)
-class Source:
+class ImportSource:
     """Files by name, read when they are asked for.
 
     Attributes:
@@ -96,7 +96,7 @@ class Source:
         return self.path if self.single else self.path / name
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> ImportSource:
     """Opens what a person named.
 
     Raises:
@@ -115,19 +115,19 @@ def open_source(path: Path) -> Source:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     readers = {path.name: lambda: _read(path)}
-    return Source(str(path), readers, {path.name: found.st_mtime}, {}, path, single=True)
+    return ImportSource(str(path), readers, {path.name: found.st_mtime}, {}, path, single=True)
 
 
-def piped(stream: BinaryIO) -> Source:
+def piped(stream: BinaryIO) -> ImportSource:
     """What comes through a pipe, as one file."""
     data = stream.read(FILE_BYTES + 1)
     if len(data) > FILE_BYTES:
         raise UsageError(f"More than {FILE_BYTES:,} bytes came through the pipe", "Give it as a file.")
-    return Source("-", {"-": lambda: data}, single=True)
+    return ImportSource("-", {"-": lambda: data}, single=True)
 
 
 @contextmanager
-def database(source: Source, name: str) -> Iterator[sqlite3.Connection]:
+def database(source: ImportSource, name: str) -> Iterator[sqlite3.Connection]:
     """Opens a SQLite file of a source, which stays as it is byte for byte.
 
     What a program that is still running wrote last lies in a log beside it: both are copied then, since to
@@ -172,7 +172,7 @@ def tables(opened: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _folder(path: Path) -> Source:
+def _folder(path: Path) -> ImportSource:
     readers: dict[str, Callable[[], bytes]] = {}
     times: dict[str, float] = {}
     passed: dict[str, str] = {}
@@ -181,7 +181,7 @@ def _folder(path: Path) -> Source:
             raise UsageError(f"{path} holds more than {MOST_FILES:,} files", "Name a folder inside it.")
         readers[name] = _reader(Path(entry.path))
         times[name] = entry.stat(follow_symlinks=False).st_mtime
-    return Source(str(path), readers, times, passed, path)
+    return ImportSource(str(path), readers, times, passed, path)
 
 
 def _walk(path: Path, prefix: str, passed: dict[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -223,7 +223,7 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _archive(path: Path) -> Source:
+def _archive(path: Path) -> ImportSource:
     try:
         opened = zipfile.ZipFile(path)
         infos = [info for info in opened.infolist() if not info.is_dir()]
@@ -240,7 +240,7 @@ def _archive(path: Path) -> Source:
             passed[info.filename] = f"has more than {FILE_BYTES:,} bytes"
         else:
             readers[info.filename] = _member(opened, info)
-    return Source(str(path), readers, {}, passed, path)
+    return ImportSource(str(path), readers, {}, passed, path)
 
 
 def _member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
