@@ -150,12 +150,12 @@ def test_the_newest_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_runs_that_an_older_version_kept_as_lines_are_taken_over(tmp_path: Path) -> None:
     lines = ['{"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}', '"odd"', '{"events": [']
-    (tmp_path / "steps.jsonl").write_text("\n".join(lines))
+    (tmp_path / "jobs.jsonl").write_text("\n".join(lines))
     with recorded(tmp_path, RunTally(("commit",)), NOW, lambda: 0.0):
         pass
     old, new = read_runs(tmp_path)
     assert old == {"time": "2026-11-18T10:00:00Z", "events": ["stop"], "stored": 2}
-    assert new["events"] == ["commit"] and not (tmp_path / "steps.jsonl").exists()
+    assert new["events"] == ["commit"] and not (tmp_path / "jobs.jsonl").exists()
 
 
 def test_an_engine_that_fails_leaves_the_cursor_and_the_job(
