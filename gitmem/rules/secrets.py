@@ -51,9 +51,10 @@ _REFERENCE = re.compile(r"\$?\{\{[^{}\n]*\}\}|\$\{(?:[^{}\n]|\{[^{}\n]*\})*\}|\$
 # What stands around a word in markdown, prose and queries: the rules expect white space or quotes there.
 # (Each pattern begins with the character that it is about, and looks back from there: quick to search for.)
 _AROUND = re.compile(r"[*|<>()\[\]{}&“”‘’„«».,:!?](?:(?<![.,:!?])|(?<=\S[.,:!?])(?=[\s*|)\]`\"'”’»]|$))")
-# (What a memory's frontmatter has on its next line continues nothing.)
+# (A memory's name goes on into its description: `name: prod-api-key` says what the value there is. What
+# stands below a value in frontmatter continues nothing.)
 _WRAPPED = re.compile(
-    r"\n(?<=[\w\-.+/=]{8}\n)(?!(?:description|metadata|modified):)[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})"
+    r"\n(?<=[\w\-.+/=]{8}\n)(?!(?:metadata|modified):)[ \t]*(?:(?:>|#|//)[ \t]*)?(?=[\w\-]{6})"
 )
 # One token that was written as two: `ghp_…` + `…`.
 _SPLIT = re.compile(

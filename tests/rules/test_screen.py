@@ -104,6 +104,18 @@ def test_a_name_and_a_description_of_a_held_value_hold_the_whole_file() -> None:
         assert PASSWORD not in repr(held.refusals)
 
 
+@pytest.mark.parametrize("layout", [MEMORY, MEMORY.replace("metadata:\n  ", "")], ids=["nested", "flat"])
+@pytest.mark.parametrize("name", ["prod-api-key", "deploy-token", "cloudflare-api"])
+def test_a_value_that_only_the_name_above_it_gives_away_is_held(name: str, layout: str) -> None:
+    """Neither line says it by itself."""
+    value = MAKE.some(40)
+    assert find_secrets(f"description: {value}") == ()
+    files = {"main/a.md": layout.format(name, value, "See the vault.").encode()}
+    made = screen({}, files, frozenset())
+    assert [one.path for one in made.refusals] == ["main/a.md"] and not made.files
+    assert value not in repr(made.refusals)
+
+
 def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
     edits = {"main/a.md": memory("a", "How staging is reached", STATED)}
     assert [one.rule for one in refuse_secrets({}, edits, frozenset())] == ["password-in-prose"]
