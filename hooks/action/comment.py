@@ -31,8 +31,11 @@ def main() -> int:
     except urllib.error.HTTPError as error:
         need = " (the token needs `pull-requests: write`)" if error.code in (401, 403, 404) else ""
         _warn(f"the host refused the comment: {error.code}{need}")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
         _warn(f"the comment could not be written: {error}")
+    except (ValueError, KeyError, TypeError):
+        # What is said of a header that cannot be sent would show the token.
+        _warn("the comment could not be written: the token or the host's answer is not as it should be")
     return 0
 
 
@@ -42,7 +45,7 @@ def _write(text: str) -> None:
     if text:
         body = f"{MARK}\n{text}"
     elif mine is not None:
-        body = f"{MARK}\nNo memory of the project is made false any more."
+        body = f"{MARK}\nThe check finds no memory of the project that this change still makes false."
     else:
         return
     if mine is None:
@@ -78,7 +81,8 @@ def _repository(path: str, method: str = "GET", value: object = None):
 
 def _ask(path: str, method: str = "GET", value: object = None):
     data = None if value is None else json.dumps(value).encode()
-    headers = {"Authorization": f"Bearer {os.environ['TOKEN']}", "Accept": "application/vnd.github+json"}
+    token = os.environ["TOKEN"].strip()
+    headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
     asked = urllib.request.Request(os.environ["GITHUB_API_URL"] + path, data, headers, method=method)
     with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
         return json.loads(answer.read(ANSWER_BYTES))

@@ -197,15 +197,18 @@ class _Answer(BaseHTTPRequestHandler):
 MARK = "<!-- gitmem check --code -->"
 
 
+GONE = "The check finds no memory of the project that this change still makes false."
+
+
 def comment(id: int, login: str, body: str) -> dict:
     return {"id": id, "user": {"login": login}, "body": body}
 
 
-def say(api: Api, folder: Path, text: str) -> str:
+def say(api: Api, folder: Path, text: str, token: str = "t0ken") -> str:
     """What the program of the Action prints that writes a text into its comment."""
     (folder / "comment.md").write_text(text)
     words = [sys.executable, "-I", str(ACTION.with_name("comment.py")), str(folder / "comment.md")]
-    given = {"TOKEN": "t0ken", "NUMBER": "7", "GITHUB_API_URL": api.url, "GITHUB_REPOSITORY": "remote.git"}
+    given = {"TOKEN": token, "NUMBER": "7", "GITHUB_API_URL": api.url, "GITHUB_REPOSITORY": "remote.git"}
     done = subprocess.run(words, env={**os.environ, **given}, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout
@@ -221,7 +224,7 @@ def test_one_comment_is_written_and_changed_wherever_it_stands(login: str, tmp_p
         assert say(api, tmp_path, text) == ""
         assert [one["body"] for one in api.comments[150:]] == [f"{MARK}\n{text}"]
     say(api, tmp_path, "")
-    assert api.comments[150]["body"] == f"{MARK}\nNo memory of the project is made false any more."
+    assert api.comments[150]["body"] == f"{MARK}\n{GONE}"
     assert api.comments[:150] == others
     api.end()
 
@@ -233,6 +236,31 @@ def test_a_host_that_says_no_is_a_warning_and_fails_nothing(tmp_path: Path) -> N
     assert told.startswith("::warning title=gitmem::") and "403" in told and "summary" in told
     api.end()
     assert say(api, tmp_path, "One is false.").startswith("::warning title=gitmem::")
+
+
+def test_a_token_with_a_line_break_is_sent_without_it_and_told_nowhere(tmp_path: Path) -> None:
+    """A secret that was pasted ends in one, and what refuses such a header would print it."""
+    api = Api([])
+    assert say(api, tmp_path, "One is false.", "t0ken\n") == "" and len(api.comments) == 1
+    assert "t0ken" not in say(api, tmp_path, "Two are false.", "t0ken\nand more")
+    api.end()
+
+
+def test_a_check_that_broke_off_changes_no_comment(tmp_path: Path) -> None:
+    """What it did not print is no word that all is well."""
+    script = next(one["run"] for one in action()["runs"]["steps"] if "--comment" in one.get("run", ""))
+    ground = make_ground(tmp_path / "ground", {"a.py": "pass\n"}, branch="main")
+    ground.push("gitmem/project")
+    sha = ground.git("rev-parse", "HEAD")
+    bin = ground.path / "runner/gitmem/bin"
+    broken = f"mkdir -p {bin}; printf '#!/bin/sh\\nexit 1\\n' > {bin}/gitmem; chmod +x {bin}/gitmem"
+    fetch = action()["runs"]["steps"][0]["run"]
+    api = Api([comment(0, "github-actions[bot]", f"{MARK}\nOne is false.")])
+    given = {"BASE": sha, "NUMBER": "7", "GITHUB_API_URL": api.url}
+    done = run_steps([{"run": fetch}, {"run": broken}, {"run": script}], ground, sha, **given)
+    assert done.returncode == 1
+    assert [one["body"] for one in api.comments] == [f"{MARK}\nOne is false."]
+    api.end()
 
 
 def test_the_action_says_nothing_where_the_remote_has_no_memory(tmp_path: Path) -> None:
