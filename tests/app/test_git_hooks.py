@@ -343,6 +343,7 @@ def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_n
 @pytest.mark.parametrize("name", ["spool/commit-.git", "starter", "worker.lock"])
 def test_a_commit_waits_for_no_pipe_in_the_state(ground: Ground, name: str) -> None:
     """Whoever opens a named pipe waits for the other end, which never comes."""
+    quiet(ground)
     ground.install()
     path = ground.common / "gitmem" / name
     path.parent.mkdir(exist_ok=True)
