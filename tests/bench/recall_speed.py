@@ -210,7 +210,7 @@ def cold(folder: Path) -> float:
     code = """
 import os, sys
 from pathlib import Path
-from gitmem.search.query import Source, gather
+from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import recall
 from gitmem.search.recall import as_context
 from gitmem.search.index import Catalog
@@ -218,7 +218,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 folder = Path(sys.argv[1])
 repo = open_repository(folder / "repo", GitCommand(os.environ), "git")
-source = Source(repo, Catalog.open(folder / "gitmem"), {"refs/gitmem/project": "project"})
+source = RecallSource(repo, Catalog.open(folder / "gitmem"), {"refs/gitmem/project": "project"})
 found = [candidate for _, candidate in gather(sys.argv[2], [source])]
 as_context(recall(sys.argv[2], found, lambda c: repo.blob(c.blob), 1_790_000_000, source.scopes))
 repo.close()

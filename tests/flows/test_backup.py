@@ -203,7 +203,7 @@ def test_a_backup_that_never_stands_still_is_given_up(
     monkeypatch.setattr(
         Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves}
     )
-    monkeypatch.setattr("gitmem.git.remote.Patience.__call__", lambda *_: None)
+    monkeypatch.setattr("gitmem.git.remote.PushPatience.__call__", lambda *_: None)
     assert "kept moving" in desk.run("backup", code=3).err
 
 

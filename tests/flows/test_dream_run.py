@@ -384,7 +384,7 @@ SCRIPT = """
 import os, signal, subprocess, sys, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[1]]
-from gitmem.engines.engine import Step
+from gitmem.engines.engine import DreamProgress
 from gitmem.flows.dream import dream
 from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.dream_process import Stopped
@@ -394,7 +394,7 @@ if sys.argv[4] == "deaf":
 class Hanging:
     name = "scripted:model"
     def consolidate(self, given, tell):
-        tell(Step("consolidate", 2, 5, ("main/a.md",)))
+        tell(DreamProgress("consolidate", 2, 5, ("main/a.md",)))
         child = subprocess.Popen(["sleep", "600"], start_new_session=True)
         try:
             print(child.pid, flush=True)

@@ -211,7 +211,7 @@ def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Te
         return push(self, oid, branch, expected)
 
     team.patch.setattr(sync_module.Remote, "push", race)
-    team.patch.setattr("gitmem.git.remote.Patience.__call__", lambda self, lost: None)
+    team.patch.setattr("gitmem.git.remote.PushPatience.__call__", lambda self, lost: None)
     teach(ann, "slow")
     ann.run("save")
     workspace = ann.workspace

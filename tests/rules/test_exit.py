@@ -479,6 +479,7 @@ def test_what_an_import_proposes_lets_nothing_out(run: Any, hostile: Hostile) ->
     said = [
         told, err, *run("review"), *run("review", "--json"), *run("review", "show", id, "--all"),
         *run("review", "show", id, "--json"), *run("review", "accept", id), *run("log", "--json"),
+        *run("show", "local/main/new", "--json"),
     ]  # fmt: skip
     assert sum("Gates open" in text for text in said) > 2
     assert not [bad for text in said for bad in all_leaks(text)]

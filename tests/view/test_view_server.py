@@ -456,7 +456,7 @@ def test_the_address_is_printed_and_a_browser_is_given_the_link(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda link: not opened.append(link))
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr("gitmem.view.server.Page.serve_forever", lambda self: None)
+    monkeypatch.setattr("gitmem.view.server.ViewServer.serve_forever", lambda self: None)
     said = gitmem("view")
     value = gitmem("view", "--json", "--no-open").json
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/\n", said.out)
