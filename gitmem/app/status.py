@@ -12,7 +12,7 @@ from gitmem import __version__
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.worker import failed_jobs, read_state
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.names import INDEX, is_archived
 from gitmem.core.text import iso
@@ -219,7 +219,10 @@ def _tracking(workspace: Workspace, scope: Scope) -> str:
             return ""
         from gitmem.ledger.backup import backup_remote  # few have one
 
-        return backup_remote(workspace, url).tracking(scope.ref)
+        try:
+            return backup_remote(workspace, url).tracking(scope.ref)
+        except CheckFailed:  # its setting is gone: the next backup says what to do
+            return ""
     if workspace.sharing == "off":
         return ""
     top = workspace.top

@@ -142,7 +142,7 @@ def back_up(workspace: Workspace, edges: Edges, url: str, recipients: tuple[str,
 
     if recipients:
         encrypt_to(workspace, recipients)
-    if workspace.settings.get("backup") != url:
+    if recipients or workspace.settings.get("backup") != url:
         backup.name_backup(workspace, url)
     save_all(workspace, edges, everywhere=True)
     try:

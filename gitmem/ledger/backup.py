@@ -32,7 +32,15 @@ from gitmem.ledger.projects import PROJECTS_REF
 from gitmem.ledger.proposals import other_place
 from gitmem.ledger.push_plan import doubts_to_leave, refuse_secrets
 from gitmem.ledger.replay import Carried, purge_accepted
-from gitmem.ledger.sealed_backup import BRANCH, SealedRemote, encrypt_to, forget_key, recipients_of
+from gitmem.ledger.sealed_backup import (
+    BRANCH,
+    SETTING,
+    SealedRemote,
+    encrypt_to,
+    forget_key,
+    knows_key,
+    recipients_of,
+)
 from gitmem.ledger.workspace import DECIDED, TURNED_DOWN, WAITING, Workspace
 from gitmem.rules.rule import Finding
 
@@ -451,7 +459,10 @@ def name_backup(workspace: Workspace, url: str) -> None:
     if workspace.settings.get("backup") not in ("", url):
         _forget_tracking(workspace.private)
     config_set(git, None, KEY, url, scope="global", git_dir=private)
-    if not recipients_of(workspace):  # plain git can make nothing of an encrypted one
+    git.run(["config", "--remove-section", f"remote.{NAME}"], git_dir=private, check=False)
+    if not recipients_of(
+        workspace
+    ):  # plain git can make nothing of an encrypted one, and would send in plain
         config_set(git, None, f"remote.{NAME}.url", url, git_dir=private)
         config_set(
             git, None, f"remote.{NAME}.fetch", f"+refs/heads/*:refs/remotes/{NAME}/*", git_dir=private
@@ -467,8 +478,7 @@ def forget_backup(workspace: Workspace) -> str:
         private = workspace.private.git_dir
         workspace.git.run(["config", "--remove-section", f"remote.{NAME}"], git_dir=private, check=False)
         _forget_tracking(workspace.private)
-    if recipients_of(workspace):
-        forget_key(workspace)
+    forget_key(workspace)
     _agreed_file(workspace).unlink(missing_ok=True)
     workspace.settings = workspace.with_settings(backup="").settings
     return url
@@ -509,6 +519,11 @@ def backup_remote(workspace: Workspace, url: str) -> Remote:
     private = workspace.private.git_dir
     if recipients := recipients_of(workspace):
         return sealed_remote(workspace, url, recipients)
+    if knows_key(workspace):  # a setting that somebody deleted makes nothing readable
+        raise CheckFailed(
+            f"The backup of this machine is encrypted, and gitmem.{SETTING} is gone; nothing was sent",
+            "Go on: git mem backup --encrypt-to RECIPIENT. To have it in plain: git mem backup --off first",
+        )
     return Remote(workspace.git, private, NAME, url, FAMILIES, git_dir=private)
 
 

@@ -128,6 +128,11 @@ def recipients_of(workspace: Workspace) -> tuple[str, ...]:
     return tuple(filter(None, workspace.settings.get(SETTING).split(",")))
 
 
+def knows_key(workspace: Workspace) -> bool:
+    """Whether this machine keeps the key of an encrypted backup."""
+    return (workspace.private_state / _NOTE).exists()
+
+
 def encrypt_to(workspace: Workspace, recipients: Sequence[str]) -> None:
     """Has the backup encrypted from now on; with others than before, under a new key."""
     value = ",".join(recipients)
