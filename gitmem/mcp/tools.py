@@ -39,7 +39,7 @@ from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
 from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
-from gitmem.ledger.signatures import requires
+from gitmem.ledger.signatures import of_commits, requires
 from gitmem.ledger.taint import holds_secret, read_tainted, told
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
@@ -274,6 +274,7 @@ def log(
     entries = [{key: str(one[key]) for key in Entry.__annotations__} for one in some[:limit]]
     more = len(some) > limit
     _hide_secrets(call, entries)
+    _hide_unsigned(call, entries)
     lines = [
         f"{one['commit'][:SHORT]} {one['time']} {one['scope']} "
         + on_one_line(f"{one['author'].partition(' <')[0]}, {one['writer']}: {one['subject']}", 200)
@@ -346,7 +347,7 @@ def _claims_shown(call: Call, line: blaming.BlameLine, path: str, at: str) -> fr
     commit = resolve_at(call.workspace, line.scope, at, now) if at else repo.ref(line.scope.ref)
     data = read_file(repo, repo.commit(commit).tree, path) if commit else None
     try:
-        kept = told(call.workspace, path, data or b"")
+        kept = told(call.workspace, path, data or b"", commit or "")
     except MissingObject:
         return frozenset()
     return frozenset(claim.id for claim in parse(line.file, kept).claims)
@@ -363,6 +364,17 @@ def _hide_secrets(call: Call, entries: Sequence[dict[str, str]]) -> None:
     found = scan(subjects, call.workspace.allowed)
     for one, subject, each in zip(shared, subjects, found, strict=True):
         one["subject"] = redact(subject, each)
+
+
+def _hide_unsigned(call: Call, entries: Sequence[dict[str, str]]) -> None:
+    """What a commit that nobody trusted signed says is as little for an agent as the memory it brought."""
+    if not requires(call.workspace):
+        return
+    shared = [one for one in entries if one["scope"] == "project"]
+    found = of_commits(call.workspace, [one["commit"] for one in shared])
+    for one in shared:
+        if found[one["commit"]].standing != "trusted":
+            one |= {"subject": "(not shown: not signed as required)", "author": ""}
 
 
 # those that change memory; of the project's they only ever propose
@@ -491,9 +503,9 @@ def _holding(call: Call, claim: str, scope: str, agent: str) -> Holding:
     try:
         (holding,) = find_claim(call.workspace, claim, scope=scope or None, agent=agent or None)
     except Ambiguous:
-        if not read_tainted(call.workspace.scope("project").state).blobs:
+        if not (read_tainted(call.workspace.scope("project").state).blobs or requires(call.workspace)):
             raise
-        # The list would quote what came with a secret.
+        # The list would quote what came with a secret, or unsigned.
         hint = "Give more of the text, or narrow with scope and agent."
         raise Ambiguous("Several claims say that", hint) from None
     return holding
