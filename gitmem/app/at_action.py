@@ -177,8 +177,8 @@ def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
         mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref and not anew]
         found = _rows(scope, None if anew else old.get(scope.ref), tips[scope.ref], mine)
         if anew:
-            left_out = unproved(workspace, [row["blob"] for row in found])
-            found = [row for row in found if row["blob"] not in left_out]
+            left_out = unproved(workspace, {row["path"]: row["blob"] for row in found})
+            found = [row for row in found if row["path"] not in left_out]
         rows += _with_codes(scope, tips[scope.ref], found, lessons or {})
     # Not escaped: what is purged is looked for as it was said.
     made = {

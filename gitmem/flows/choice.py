@@ -63,11 +63,14 @@ def by_model(
     project = workspace.scope("project")
     allow = workspace.allowed
     tainted = read_tainted(project.state)
-    left_out = unproved(workspace, [one.blob for one in candidates if one.ref == project.ref])
+    left_out: set[str] = set()
+    for commit in {one.commit for one in candidates}:  # now, or as things stood
+        mine = [one for one in candidates if one.ref == project.ref and one.commit == commit]
+        left_out |= unproved(workspace, {one.path: one.blob for one in mine}, commit)
     clean = [
         one
         for one in candidates
-        if one.ref != project.ref or not (one.blob in left_out or tainted.hides(one.blob, allow))
+        if one.ref != project.ref or not (one.path in left_out or tainted.hides(one.blob, allow))
     ]
     chosen = select_by(engine, query, clean, scopes, limit, ignore, allow) if clean else Selection(())
     return chosen, engine.name

@@ -87,9 +87,10 @@ def _others(
 
     repo = source.repo
     if trusts(workspace):
-        held = {one.path: _blob(repo, ref, one) for one in shown}
-        proved = proofs(workspace, set(held.values()))
-        return [(path, proved[blob].words) for path, blob in held.items()]
+        files = {one.path: _file(repo, ref, one) for one in shown}
+        at = next((one.commit for one in shown), "")
+        proved = proofs(workspace, dict(files.values()), at)
+        return [(path, proved[file].words) for path, (file, _) in files.items()]
     blobs = {one.path: one.blob for one in shown if one.kind == "memory"}
     found = source.catalog.brought(ref, blobs) if blobs else {}
     commits = {path: _bringer(repo, some, path, blobs[path]) for path, some in found.items()}
@@ -110,14 +111,15 @@ def _others(
     return facts
 
 
-def _blob(repo: Repository, ref: str, one: Candidate) -> str:
-    """The file that is shown, or that has the line which is."""
+def _file(repo: Repository, ref: str, one: Candidate) -> tuple[str, str]:
+    """Path and blob of the file that is shown, or that has the line which is."""
     if one.kind == "memory":
-        return one.blob
+        return one.path, one.blob
     from gitmem.core.daily_log import log_of  # most scopes keep no log
 
-    entry = repo.entry(repo.commit(one.commit or repo.ref(ref) or "").tree, log_of(one.path))
-    return entry.oid if entry else ""
+    path = log_of(one.path)
+    entry = repo.entry(repo.commit(one.commit or repo.ref(ref) or "").tree, path)
+    return path, entry.oid if entry else ""
 
 
 def _bringer(repo: Repository, commits: Sequence[str], path: str, blob: str) -> Commit | None:

@@ -230,6 +230,6 @@ def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes
     from gitmem.ledger.signatures import unproved
     from gitmem.ledger.taint import without_secrets
 
-    if unproved(workspace, [candidate.blob]):
+    if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
         raise NotShown("unsigned")
     return without_secrets(workspace, candidate.path, data)

@@ -33,7 +33,7 @@ def opened(workspace: Workspace, source: RecallSource, one: Candidate) -> Opened
     if not commit or data is None:
         raise MissingObject(f"{path} is not there")
     if one.ref == workspace.scope("project").ref:
-        data = told(workspace, path, data)
+        data = told(workspace, path, data, commit)
     fact = fact_in(one.path, data)
     if fact is None:
         raise MissingObject(f"{one.path} is not there, or not shown")

@@ -81,7 +81,10 @@ def show(
     whole = found.memory.render()
     proof = _proof(workspace, found) if trusts(workspace) else None
     try:
-        kept = (told if to_agent else without_secrets)(workspace, found.path, whole)
+        if to_agent:
+            kept = told(workspace, found.path, whole, found.commit)
+        else:
+            kept = without_secrets(workspace, found.path, whole)
     except MissingObject:
         kept = b""
     if kept == whole:
@@ -94,7 +97,7 @@ def _proof(workspace: Workspace, found: FoundMemory) -> MemoryProof:
     from gitmem.ledger.signatures import follow, proofs
 
     follow(workspace, {found.path: found.blob}, found.commit)
-    return proofs(workspace, [found.blob])[found.blob]
+    return proofs(workspace, {found.path: found.blob}, found.commit)[found.path]
 
 
 def became_rule(workspace: Workspace, found: FoundMemory) -> PromotedMemory | None:

@@ -102,6 +102,9 @@ class ClaimOrigin:
         replaced: the claims in whose place it was put there, without saying the same.
         beyond: whether it was brought back there from a history that is not here (any more): who taught
             it is not known.
+        hands: further commits that it took to stand as it does: that moved it to another file, said it in
+            other words, or brought it back. Of a merge that brought back what one side took out, only
+            `origins_of` tells.
     """
 
     commit: str
@@ -113,6 +116,7 @@ class ClaimOrigin:
     line: LogLine | None = None
     replaced: tuple[Former, ...] = ()
     beyond: bool = False
+    hands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ def origins_of(
     Returns:
         (path, id) to origins, oldest first; nothing for a claim that is not there, or has no history.
     """
-    search = _Search(repo)
+    search = _Search(repo, merges=True)
     search.run(tip, {path: ids for path, ids in sorted(wanted.items()) if ids})
     return search.origins()
 
@@ -215,14 +219,20 @@ Sought = dict[str, dict[str, set[Slot]]]
 
 
 class _Search:
-    """One run: follows claims back, walk after walk, and collects where they began."""
+    """One run: follows claims back, walk after walk, and collects where they began.
 
-    def __init__(self, repo: Repository) -> None:
-        self._repo = repo
+    Attributes:
+        merges: whether merges are asked for what they brought back, which takes their common ancestors.
+    """
+
+    def __init__(self, repo: Repository, *, merges: bool = False) -> None:
+        self._repo, self._merges = repo, merges
         self._commit = lru_cache(maxsize=4096)(repo.commit)
         self._todo: dict[str, Sought] = {}
         self._walks = 0
         self._found: dict[Slot, list[ClaimOrigin]] = {}
+        self._hands: dict[tuple[str, str], set[str]] = {}
+        self._bases = lru_cache(maxsize=4096)(lambda one, other: repo.merge_bases(one, other))
         self._held = lru_cache(maxsize=65_536)(self._read)
         # One commit may have brought a thousand memories, each of which asks what it changed besides.
         self._changes = lru_cache(maxsize=64)(self._replaced)
@@ -250,7 +260,8 @@ class _Search:
         found = {}
         for asked, some in firsts.items():
             distinct = {(one.commit, one.claim): one for one in sorted(some, key=_age, reverse=True)}
-            found[asked] = tuple(sorted(distinct.values(), key=_age))
+            hands = tuple(sorted(self._hands.get(asked, ())))
+            found[asked] = tuple(replace(one, hands=hands) for one in sorted(distinct.values(), key=_age))
         return found
 
     def _walk(self, start: str, sought: Sought) -> None:
@@ -260,8 +271,26 @@ class _Search:
         pending = dict.fromkeys(islice(graph, 1), sought)
         for oid, parents in graph.items():
             for path, ids in pending.pop(oid, {}).items():
-                for id in ids.keys() - self._passed(parents, path, ids, pending):
+                passed = self._passed(parents, path, ids, pending)
+                for id in passed if self._merges and len(parents) > 1 else ():
+                    if self._brought_back(parents, path, id):
+                        self._handled(oid, ids[id])
+                for id in ids.keys() - passed:
                     self._arrived(oid, path, id, ids[id], graph, pending)
+
+    def _handled(self, oid: str, slots: set[Slot]) -> None:
+        for asked, _ in slots:
+            self._hands.setdefault(asked, set()).add(oid)
+
+    def _brought_back(self, parents: tuple[str, ...], path: str, id: str) -> bool:
+        """Whether a merge has a claim that one of its sides took out."""
+
+        def has(oid: str) -> bool:
+            return any(id in self._held(oid, place) for place in homes(path))
+
+        sides = [parent for parent in parents if has(parent)]
+        without = [parent for parent in parents if parent not in sides]
+        return any(has(base) for one in sides for other in without for base in self._bases(one, other))
 
     def _off_the_line(self, start: str, sought: Sought) -> Sought:
         """Settles the claims of files with a straight history; gives back the others."""
@@ -315,14 +344,16 @@ class _Search:
         former: tuple[Former, ...] = ()
         if self._walks + len(self._todo) < MOST_WALKS:
             found = list(self._named(commit, path, claim, told))
-            if found and self._dreamt(commit, claim, slots, found):
-                return
-            if not found and self._moved(commit, path, claim, slots):
+            if (found and self._dreamt(commit, claim, slots, found)) or (
+                not found and self._moved(commit, path, claim, slots)
+            ):
+                self._handled(oid, slots)
                 return
             former = tuple(dict.fromkeys(one for _, one, _ in found))
         if (told.op == "restore" or told.undoes) and (
             self._restored(oid, path, id, slots, graph, pending) or self._kept(path, id, slots)
         ):
+            self._handled(oid, slots)
             return
         # All that a person restores stood somewhere before.
         beyond = told.op == "restore" and told.writer == "human" and kind(path) != "index"

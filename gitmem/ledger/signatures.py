@@ -62,6 +62,9 @@ _SIGNERS = Space("signers", 1)
 """What verdicts were made by last, and the marks of the files that it was read from."""
 _COMMITS = Space("signature", 100_000)
 _MEMORIES = Space("introduced", 50_000)
+"""By place (`_places`) of a file in a history: a copy elsewhere, or one brought back, is another."""
+_FOLLOWED = Space("followed", 1)
+"""The commit that looking began at, and the one that it came to: what stands in between is up to date."""
 
 PORTION = 200
 """Memories whose claims are followed to their commits at once: what is found is kept portion by portion."""
@@ -327,21 +330,73 @@ def follow(workspace: Workspace, blobs: Mapping[str, str] | None = None, commit:
     if blobs is None:
         listed = list_files(repo, repo.commit(tip).tree).items()
         blobs = {path: blob for path, blob in listed if kind(path) in ("memory", "log")}
-    known = _MEMORIES.some(workspace.state, dict.fromkeys(blobs.values()))
-    fresh = {blob: path for path, blob in blobs.items() if blob not in known}
+    if tip == repo.ref(scope.ref):
+        _forget_moved(workspace, repo, tip)
+    known = _known(workspace, blobs, tip)
     commits = {oid for value in known.values() for oid in _commits_of(value)}
-    paths = sorted(fresh.values())
+    paths = sorted(blobs.keys() - known.keys())
     for start in range(0, len(paths), PORTION):
         some = {path: blobs[path] for path in paths[start : start + PORTION]}
         with suppress(MissingObject):  # where history is damaged, they stay unchecked
             found = _introduced(repo, tip, some)
-            _MEMORIES.put_all(workspace.state, found)
+            places = _places(workspace, some, tip)
+            _MEMORIES.put_all(workspace.state, {places[path]: value for path, value in found.items()})
             commits |= {oid for value in found.values() for oid in _commits_of(value)}
     verdicts(workspace, sorted(commits))
 
 
+def _forget_moved(workspace: Workspace, repo: Repository, tip: str) -> None:
+    """Forgets what is known of files that commits since the last look put anywhere, maybe once more."""
+    note = _FOLLOWED.get(workspace.state, _NOW) or {}
+    since, seen = str(note.get("since", "")), str(note.get("tip", ""))
+    if seen == tip:
+        return
+    with suppress(MissingObject):
+        if seen and repo.is_ancestor(seen, tip):
+            moved = [
+                (path, blob)
+                for step in repo.steps(tip, without=[seen])
+                for before in step.before
+                for path, _, blob in before
+                if blob
+            ]
+            keys = {_place(since, path, blob) for path, blob in moved}
+            for key in _MEMORIES.some(workspace.state, keys):
+                _MEMORIES.delete(workspace.state, key)
+            _FOLLOWED.put(workspace.state, _NOW, {"since": since, "tip": tip})
+            return
+    # Another history, or one that cannot be read: all is looked at anew.
+    _FOLLOWED.put(workspace.state, _NOW, {"since": tip, "tip": tip})
+
+
+def _place(since: str, path: str, blob: str) -> str:
+    return f"{since[:16]}:{blob}:{path}"
+
+
+def _places(workspace: Workspace, blobs: Mapping[str, str], commit: str) -> dict[str, str]:
+    """Path to what is kept of a file by: of the present one together, of another commit's by itself.
+
+    Args:
+        commit: that has them; empty for where the ref stands.
+    """
+    scope = workspace.scope("project")
+    since = commit
+    if not commit or commit == scope.repo.ref(scope.ref):
+        since = str((_FOLLOWED.get(workspace.state, _NOW) or {}).get("since", ""))
+    return {path: _place(since, path, blob) for path, blob in blobs.items()}
+
+
+def _known(workspace: Workspace, blobs: Mapping[str, str], commit: str) -> dict[str, Any]:
+    places = _places(workspace, blobs, commit)
+    found = _MEMORIES.some(workspace.state, places.values())
+    return {path: found[place] for path, place in places.items() if place in found}
+
+
 def _introduced(repo: Repository, tip: str, blobs: Mapping[str, str]) -> dict[str, Any]:
-    """Blob to the commits that introduced its claims, and what they say of who wrote them."""
+    """Path to the commits that introduced its claims, and what they say of who wrote them.
+
+    A file of which it cannot be read what stood before them is left out: its claims may be older.
+    """
     from gitmem.core.trailers import parse as parse_trailers
     from gitmem.ledger.blame import origins_of
 
@@ -350,15 +405,34 @@ def _introduced(repo: Repository, tip: str, blobs: Mapping[str, str]) -> dict[st
     found = {}
     for path, blob in blobs.items():
         mine = [origins.get((path, one.id), ()) for one in said[path]]
-        oids = {one.commit for some in mine for one in some}
+        if not all(
+            _begins(repo, *place) for place in {(one.commit, one.path) for some in mine for one in some}
+        ):
+            continue
+        oids = {oid for some in mine for one in some for oid in (one.commit, *one.hands)}
         commits = [repo.commit(oid) for oid in sorted(oids)]
         whole = all(mine) and not any(one.beyond for some in mine for one in some)
-        found[blob] = {
+        found[path] = {
             "by": [*sorted(oids)] if whole and _named(repo, path, blob, mine) else [*sorted(oids), ""],
             "authors": sorted({(one.author.name, one.author.email) for one in commits}),
             "writers": sorted({parse_trailers(one.message).writer for one in commits}),
         }
     return found
+
+
+def _begins(repo: Repository, commit: str, path: str) -> bool:
+    """Whether all that stood in a file before a commit can be read."""
+    from gitmem.core.names import homes
+    from gitmem.git.trees import read_file
+
+    try:
+        for parent in repo.commit(commit).parents:
+            tree = repo.commit(parent).tree
+            for home in homes(path):
+                read_file(repo, tree, home)
+    except MissingObject:
+        return False
+    return True
 
 
 def _claims(path: str, data: bytes) -> list[Claim]:
@@ -388,15 +462,19 @@ def _commits_of(value: Any) -> list[str]:
     return []
 
 
-def proofs(workspace: Workspace, blobs: Collection[str]) -> dict[str, MemoryProof]:
-    """What is known to be proved of some contents of shared memory; nothing is asked of git.
+def proofs(workspace: Workspace, blobs: Mapping[str, str], commit: str = "") -> dict[str, MemoryProof]:
+    """What is known to be proved of some files of shared memory; nothing is asked of git.
+
+    Args:
+        blobs: path in the tree to blob.
+        commit: that has them; empty for where the ref stands.
 
     Returns:
-        Blob to proof; `unchecked` where nobody looked yet.
+        Path to proof; `unchecked` where nobody looked yet.
     """
-    known = _MEMORIES.some(workspace.state, dict.fromkeys(blobs))
+    known = _known(workspace, blobs, commit)
     judged = known_verdicts(workspace, {oid for value in known.values() for oid in _commits_of(value)})
-    return {blob: _proof(known.get(blob), judged) for blob in blobs}
+    return {path: _proof(known.get(path), judged) for path in blobs}
 
 
 def _proof(value: Any, judged: Mapping[str, SignatureVerdict]) -> MemoryProof:
@@ -441,17 +519,20 @@ def trust(workspace: Workspace) -> Trust | None:
     listed = list_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}
     blobs = {path: blob for path, blob in listed.items() if kind(path) == "memory"}
     follow(workspace, blobs)
-    found = proofs(workspace, set(blobs.values()))
-    proved = sum(found[blob].standing == "trusted" for blob in blobs.values())
+    proved = sum(one.standing == "trusted" for one in proofs(workspace, blobs).values())
     return Trust(len(blobs), proved, requires(workspace), signers.trouble, signers.remedy)
 
 
-def unproved(workspace: Workspace, blobs: Collection[str]) -> frozenset[str]:
-    """Those of some contents of shared memory that `gitmem.requireSigned` keeps from being told."""
+def unproved(workspace: Workspace, blobs: Mapping[str, str], commit: str = "") -> frozenset[str]:
+    """Paths of those of some files of shared memory that `gitmem.requireSigned` keeps from being told.
+
+    Args:
+        blobs, commit: as for `proofs`.
+    """
     if not requires(workspace):
         return frozenset()
-    found = proofs(workspace, blobs)
-    return frozenset(blob for blob, proof in found.items() if proof.standing != "trusted")
+    found = proofs(workspace, blobs, commit)
+    return frozenset(path for path, proof in found.items() if proof.standing != "trusted")
 
 
 def of_commits(workspace: Workspace, commits: Iterable[str]) -> dict[str, SignatureVerdict]:

@@ -162,12 +162,13 @@ def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
     return kept
 
 
-def told(workspace: Workspace, path: str, data: bytes) -> bytes:
+def told(workspace: Workspace, path: str, data: bytes, commit: str = "") -> bytes:
     """Project memory as agents may be told it: without secrets, and, where that is required, only what is
     proved to be by somebody whom the person trusts.
 
     Args:
         path: from the root of the tree.
+        commit: that has it; empty for where the ref stands.
 
     Raises:
         MissingObject: nothing of it may be told.
@@ -180,7 +181,7 @@ def told(workspace: Workspace, path: str, data: bytes) -> bytes:
         from gitmem.ledger.signatures import unproved
 
         blob = object_name("blob", data, workspace.scope("project").repo.hex_length)
-        if unproved(workspace, [blob]):
+        if unproved(workspace, {path: blob}, commit):
             raise MissingObject(f"{path} is not proved to be by somebody trusted (gitmem.requireSigned)")
     return without_secrets(workspace, path, data)
 
@@ -195,10 +196,11 @@ def _proved_index(workspace: Workspace, agent: str) -> bytes:
     scope = workspace.scope("project")
     tip = scope.repo.ref(scope.ref)
     files = hot_files(scope.repo, scope.repo.commit(tip).tree, agent) if tip else {}
-    left_out = unproved(workspace, files.values())
+    blobs = {f"{agent}/{file}": blob for file, blob in files.items()}
+    left_out = unproved(workspace, blobs)
     lines = []
     for file, blob in sorted(files.items()):
-        if is_memory_file(file) and blob not in left_out:
+        if is_memory_file(file) and f"{agent}/{file}" not in left_out:
             with suppress(MissingObject):
                 data = without_secrets(workspace, f"{agent}/{file}", scope.repo.blob(blob))
                 lines.append(entry_of(file, data))

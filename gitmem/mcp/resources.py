@@ -96,7 +96,7 @@ def read(call: Call, uri: str) -> str:
     hidden = False
     if scope == "project":
         try:
-            kept = told(call.workspace, path, data)
+            kept = told(call.workspace, path, data, commit)
         except MissingObject:
             kept = b""
         hidden, data = kept != data, kept
@@ -134,13 +134,15 @@ def _of_scope(
         if entry is not None and entry.mode in (BLOB, EXECUTABLE):
             about = f"Index of {scope.name} memory of {agent}: one line each."
             rows[""] = ListedResource(_uri(scope.name, agent, INDEX), f"{scope.name}/{agent} index", about)
-        mine = [kept.blob for kept in some] if scope.name == "project" else []
-        left_out = unproved(call.workspace, mine)
+        mine = {kept.file: kept.blob for kept in some} if scope.name == "project" else {}
+        left_out = unproved(
+            call.workspace, {f"{agent}/{file}": blob for file, blob in mine.items()}, commit
+        )
         for kept in some:
             if kept.head is None or check_path(kept.file) is not None:
                 continue
             name, about = kept.head.name, kept.head.description
-            if kept.blob in left_out:
+            if f"{agent}/{kept.file}" in left_out:
                 continue
             if kept.blob in hides:
                 name, about = "", ""
