@@ -72,8 +72,8 @@ def consolidated(
         changed, whatever the answer says.
 
     Raises:
-        Unaccounted: something must still be put right; its `problems` are for the model, a line each, with
-            text of memories in them as it stands.
+        UnaccountedError: something must still be put right; its `problems` are for the model, a line each,
+            with text of memories in them as it stands.
     """
     work = _Work(given, after, answer)
     if work.problems:

@@ -1,7 +1,7 @@
 """What an engine with a model is asked: a Task; and the jobs of flows, each made into one.
 
 A Task is a tree to edit, what may be read, a prompt, and a judge of what is left. A kind of engine only
-runs it. Neither the tree that comes back nor the model's answer is trusted: see `derive` and
+runs it. Neither the tree that comes back nor the model's answer is trusted: see `derivation` and
 `consolidation`. Where an engine must not show its model something, the offline engine does what it can.
 """
 

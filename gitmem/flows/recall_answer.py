@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gitmem.ledger.workspace import Workspace
 
 RULE = b"**Rule in:** ["
-"""What every memory that points to a rule holds (`memory.pointer`)."""
+"""What every memory that points to a rule holds (`core.pointer`)."""
 
 
 @dataclass(frozen=True)

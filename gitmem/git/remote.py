@@ -264,7 +264,7 @@ class Remote:
             # The pre-push hook lets memory go to the shared remote alone, and the person named this one.
             "-c",
             f"gitmem.remote={self.name}",
-            # What is sent here holds nothing that is not to leave (`share.unpushed`).
+            # What is sent here holds nothing that is not to leave (`departure`).
             "-c",
             "gitmem.prepared=true",
             "push",

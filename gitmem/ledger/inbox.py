@@ -1,7 +1,7 @@
 """Inbox branches: those of teammates as they wait here, and one's own as it is asked for and comes back.
 
 What is on an inbox branch counts as nobody's memory: to list and to show it takes nothing in. It is data
-that others wrote, and is judged again before any of it is accepted (`share.acceptance`).
+that others wrote, and is judged again before any of it is accepted (`acceptance`).
 
 What a sync does about side branches that this clone asked for and a host has taken.
 

@@ -4,7 +4,7 @@ Lines of daily logs that are in what would be pushed.
 
 History that never left this machine, kept here where a memory ref was rebuilt without it.
 
-What is pushed for the first time is rebuilt without what does not stand any more (`share.unpushed`). What
+What is pushed for the first time is rebuilt without what does not stand any more (`departure`). What
 was there before stays under `refs/gitmem/unshared/<number>`, which no push of gitmem sends: a commit on top
 of the old one whose message lists what became of which commit, so that undo and restore still find it.
 """

@@ -48,7 +48,7 @@ def locate(path: str) -> str:
     `.` and `..` are taken out as a file system would, so that `/memories/a/..` is the folder itself.
 
     Raises:
-        Refused: it is not under `/memories`, leads out of it, or is no name that a tree may hold.
+        CommandError: it is not under `/memories`, leads out of it, or is no name that a tree may hold.
     """
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise CommandError(f"Path must start with {ROOT}, got: {path}")
@@ -125,7 +125,7 @@ class Folder:
         """What stands at a path, hidden or not.
 
         Raises:
-            Refused: a link stands there, or on the way.
+            CommandError: a link stands there, or on the way.
         """
         parts = inner.split("/")
         found: TreeEntry | None = None
@@ -141,7 +141,7 @@ class Folder:
         """Where a file stands: at its path, or in the archive, where it was paged out; None for nowhere.
 
         Raises:
-            Refused: a link stands there, or on the way.
+            CommandError: a link stands there, or on the way.
         """
         for at in (inner, archive_path(inner)) if is_memory_file(inner) else (inner,):
             found = self.entry(at, path) if inner and _is_visible(inner) else None
@@ -161,7 +161,7 @@ class Folder:
         """Whether something is to be seen in a folder; `/memories` itself is always there.
 
         Raises:
-            Refused: a link stands there, or on the way.
+            CommandError: a link stands there, or on the way.
         """
         if not inner:
             return True
@@ -196,7 +196,7 @@ def sought(folder: Folder, path: str) -> tuple[str, str]:
         `("file", its place)` or `("folder", its path)`, both in the agent's folder.
 
     Raises:
-        Refused: there is nothing.
+        CommandError: there is nothing.
     """
     inner = locate(path)
     at = folder.place(inner, path)
@@ -214,7 +214,7 @@ def file_view(path: str, data: bytes, span: tuple[int, int] | None) -> str:
         span: first and last line, 1-based; -1 is the last one there is. None for the whole.
 
     Raises:
-        Refused: it is no text, or has too many lines.
+        CommandError: it is no text, or has too many lines.
     """
     lines = _text_of(data, path).split("\n")
     if len(lines) > MOST_LINES:
@@ -291,7 +291,7 @@ def create(folder: Folder, path: str, text: str) -> CommandResult:
     """A new file.
 
     Raises:
-        Refused: something stands there, or the name may not be used.
+        CommandError: something stands there, or the name may not be used.
     """
     inner = locate(path)
     data = _encoded("file_text", text)
@@ -303,7 +303,7 @@ def str_replace(folder: Folder, path: str, old: str, new: str) -> CommandResult:
     """One replacement in a file.
 
     Raises:
-        Refused: there is no such file, or the text does not stand in it just once.
+        CommandError: there is no such file, or the text does not stand in it just once.
     """
     at, content = _opened(folder, path)
     if old not in content and (meant := restored(old, old)) in content:
@@ -336,7 +336,7 @@ def insert(folder: Folder, path: str, line: int, text: str) -> CommandResult:
     """Lines put into a file after a line of it.
 
     Raises:
-        Refused: there is no such file, or no such line.
+        CommandError: there is no such file, or no such line.
     """
     at, content = _opened(folder, path)
     _encoded("insert_text", text)
@@ -358,7 +358,7 @@ def delete(folder: Folder, path: str) -> CommandResult:
     """A file, or a folder with all that is in it, taken out.
 
     Raises:
-        Refused: there is nothing, or it is the folder of all memories or the index.
+        CommandError: there is nothing, or it is the folder of all memories or the index.
     """
     inner = locate(path)
     if not inner:
@@ -373,7 +373,7 @@ def rename(folder: Folder, old: str, new: str) -> CommandResult:
     """A file, or a folder with all that is in it, under another path.
 
     Raises:
-        Refused: there is nothing, something stands where it should go, or it may not go there.
+        CommandError: there is nothing, something stands where it should go, or it may not go there.
     """
     source, target = locate(old), locate(new)
     exists = f"The destination {new} already exists"
@@ -444,7 +444,7 @@ def _all_of(folder: Folder, inner: str, path: str) -> dict[str, bytes]:
     """A file, or the files of a folder, with their content, which may go from there.
 
     Raises:
-        Refused: nothing is to be seen there, or the index is.
+        CommandError: nothing is to be seen there, or the index is.
     """
     at = folder.place(inner, path)
     found = [at] if at is not None else [*folder.below(inner)] if folder.is_folder(inner, path) else []
