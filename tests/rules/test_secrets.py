@@ -177,6 +177,9 @@ def test_what_may_be_a_credential_is_a_warning(text: str, rule: str) -> None:
         "the password is <secret>",
         "API key: $OPENAI_KEY2",
         "the token is DB_TOKEN_2",
+        "The deploy token is /etc/app/token2.txt, which root reads.",
+        "API secret: /var/run/secrets/api1",
+        "password: '@DB_PASS@'",
     ],
 )
 def test_prose_about_credentials_is_none(text: str) -> None:
