@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
+from gitmem.core.merge import only
+from gitmem.core.names import hot_path
 from gitmem.core.text import counted, decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.engines.stores import STORE_MEMORIES, Conflict, NotTaken, StoreClient, StoreMemory, digest
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import api_settings, choice_for
 from gitmem.flows.save import copies_of, save_all
+from gitmem.git.history import touching
 from gitmem.git.locks import writer_lock
 from gitmem.git.trees import changed_files, read_all, read_file, read_paths, write_tree
 from gitmem.ledger.arrival import exchange
@@ -32,6 +35,7 @@ from gitmem.ledger.push_plan import Leaving, memories
 from gitmem.ledger.save_plan import VANISHED
 from gitmem.ledger.stores import (
     HostedStore,
+    Seen,
     mark,
     note_seen,
     path_there,
@@ -151,7 +155,7 @@ def exchange_with(
         RepositoryError: the scope cannot be written, or the store kept moving.
     """
     scope = workspace.scope(store.scope)
-    with writer_lock(scope.state, f"store-{store.name}", timeout=120.0):
+    with writer_lock(scope.state, f"store-{store.id}", timeout=120.0):
         if not options.dry_run:
             save_all(workspace, edges)
         work = _Exchange(workspace, edges, store, client, options)
@@ -168,15 +172,24 @@ class _There:
         listed: path here to the memory there.
         files: what is other there than when it was last seen: path here to content, None for what is gone.
         kept_out: paths here of what is not taken in, and is not written to.
+        joined: paths here of what was merged with a memory that never was there: until that leaves, which
+            is asked for, they are as good as not seen.
     """
 
     listed: dict[str, StoreMemory]
     files: dict[str, bytes | None]
     kept_out: set[str]
+    joined: set[str] = field(default_factory=set)
 
     @property
     def marks(self) -> set[str]:
-        return {mark(one.path, one.sha) for path, one in self.listed.items() if path not in self.kept_out}
+        unseen = self.kept_out | self.joined
+        return {mark(one.path, one.sha) for path, one in self.listed.items() if path not in unseen}
+
+    @property
+    def noted(self) -> dict[str, bytes | None]:
+        """What was seen, for the next merge to begin from."""
+        return {path: data for path, data in self.files.items() if path not in self.joined}
 
 
 class _Exchange:
@@ -195,9 +208,22 @@ class _Exchange:
         self.scope = workspace.scope(store.scope)
         self.repo: Repository = self.scope.repo
         self.ref = store_ref(workspace, store)
-        self.base = seen(self.repo, self.ref)
+        self.base = self._seen()
         self.done = Exchanged(store)
         self.agreed: set[Leaving] = set()
+
+    def _seen(self) -> Seen:
+        """What the store held, less what this scope never had: one that was begun anew deleted nothing."""
+        base, tip = seen(self.repo, self.ref), read_tip(self.repo, self.scope.ref)
+        here, _ = standing(self.repo, tip.tree)
+        absent = [path for path in self.repo.files(base.tree) if path_there(path) and path not in here]
+        if not absent:
+            return base
+        had = {path for touch in touching(self.repo, tip.commit, absent) for path in touch.paths}
+        if had.issuperset(absent):
+            return base
+        tree = write_tree(self.repo, base.tree, dict.fromkeys({*absent} - had))
+        return replace(base, tree=tree, marks=frozenset())
 
     def round(self) -> bool:
         """Looks, merges and sends; False where somebody else was quicker."""
@@ -258,7 +284,12 @@ class _Exchange:
         if any(read_file(self.repo, tip.tree, path) != data for path, data in there.files.items()):
             name = self.store.name
             raise CheckFailed(f"{name} has memory that is not here", f"Run: git mem sync {name}")
+        if not self.options.dry_run:
+            self._note(there, there.files)
         return tip
+
+    def _note(self, there: _There, edits: Mapping[str, bytes | None]) -> None:
+        self.base = note_seen(self.repo, self.ref, self.base, edits, there.marks, self.edges.now)
 
     def _merged(self, there: _There) -> Tip:
         """Lands what changed in the store; returns where the scope stands then."""
@@ -269,14 +300,14 @@ class _Exchange:
         first = read_tip(repo, self.scope.ref)
         if self.options.dry_run:
             merged = merge_of_trees(repo, self.base.tree, first.tree, theirs)
-            self._note_merge(first, merged, files)
+            self._note_merge(first, merged, there)
             return Tip(first.commit, merged.tree)
         body = self._told(files)
 
         def plan(tip: Tip) -> Write | None:
             merged = merge_of_trees(repo, self.base.tree, tip.tree, theirs)
             changed = changed_files(repo, tip.tree, merged.tree)
-            self._note_merge(tip, merged, files)
+            self._note_merge(tip, merged, there)
             if not changed:
                 return None
             now = read_paths(repo, merged.tree, changed)
@@ -289,10 +320,17 @@ class _Exchange:
         written = land(self.scope, plan, who, copies_of(self.workspace, self.edges))
         if written:
             self.done = replace(self.done, before=self.done.before or written.before)
-        self.base = note_seen(repo, self.ref, self.base, files, there.marks, self.edges.now)
+        self._note(there, there.noted)
         return read_tip(repo, self.scope.ref)
 
-    def _note_merge(self, tip: Tip, merged: MergedCommit, files: Mapping[str, bytes | None]) -> None:
+    def _note_merge(self, tip: Tip, merged: MergedCommit, there: _There) -> None:
+        files = there.files
+        before, _ = standing(self.repo, tip.tree)
+        after, _ = standing(self.repo, merged.tree)
+        fresh = {path for path in files.keys() & before.keys() & after.keys() if files[path] is not None}
+        fresh -= self.repo.files(self.base.tree).keys()
+        stands = read_paths(self.repo, merged.tree, {after[path] for path in fresh})
+        there.joined = {path for path in fresh if stands[after[path]] != files[path]}
         changed = changed_files(self.repo, tip.tree, merged.tree)
         stays = read_paths(self.repo, merged.tree, changed).keys()
         done = self.done
@@ -339,7 +377,8 @@ class _Exchange:
         for path in new[max(room, 0) :]:
             kept_back[path] = f"has no room: a store holds {STORE_MEMORIES:,} memories"
         ready = {path: text for path, text in fresh.items() if path not in kept_back}
-        held = self._held(tip, {here[path] for path in ready if path not in there.listed}, data.keys())
+        new_there = {here[path] for path in ready if path not in there.listed or path in there.joined}
+        held = self._held(tip, new_there, data.keys())
         ready = {path: text for path, text in ready.items() if here[path] not in {one.path for one in held}}
         removed = [path for path in there.listed if path not in here and path not in there.kept_out]
         allow = self.workspace.allowed
@@ -353,9 +392,9 @@ class _Exchange:
         """Those that leave for the first time and that nobody agreed to."""
         repo = self.repo
         # One that was renamed has left before; so has one that vanished there and is put back.
-        put_back = self.done.restored
-        left = {path for path in repo.files(self.base.tree) if path not in here or path in put_back}
+        left = {path for path in repo.files(self.base.tree) if path not in here}
         known = {(one.agent, one.name) for one in memories(repo, self.base.tree, left)}
+        new = {path for path in new if (hot_path(path) or path) not in self.done.restored}
         fresh = {one for one in memories(repo, tip.tree, new) if (one.agent, one.name) not in known}
         self.done = replace(self.done, leaves=tuple(sorted({*self.done.leaves, *fresh}, key=str)))
         unasked = tuple(sorted(fresh - self.agreed, key=str))
@@ -392,12 +431,13 @@ class _Exchange:
                     refused[path] = f"is refused there: {no}"
                     continue
                 done[path] = text
+                there.joined.discard(path)
         finally:
             self._count((path for path, text in done.items() if text is not None), ())
             self._count((), (path for path, text in done.items() if text is None))
             self.done = replace(self.done, kept_back={**self.done.kept_back, **refused})
             if done:
-                self.base = note_seen(self.repo, self.ref, self.base, done, there.marks, self.edges.now)
+                self._note(there, done)
         return not raced
 
     def _count(self, sent: Iterable[str], removed: Iterable[str]) -> None:
@@ -424,9 +464,8 @@ def refused(
     found: dict[str, str] = {}
     profiles: tuple[Profile, ...] = ("write", "request")
     for profile in profiles:
-        for one in judge_files(profile, before, after, allow):
-            if one.level == "error" and one.rule in HELD and one.path in after:
-                found.setdefault(one.path, one.message)
+        for one in _wrong(profile, before, after, allow):
+            found.setdefault(one.path, one.message)
     for path, data in after.items():
         text = decode(data)
         if "\0" in text:
@@ -436,6 +475,21 @@ def refused(
         if scope == "project" and parse(path, data).type == "user":
             found.setdefault(path, "is about a person, so never the project's")
     return found
+
+
+def _wrong(
+    profile: Profile, before: Mapping[str, bytes], after: Mapping[str, bytes], allow: frozenset[str]
+) -> list[Finding]:
+    found = judge_files(profile, before, after, allow)
+    wrong = [one for one in found if one.level == "error" and one.rule in HELD]
+    if all(one.path in after for one in wrong):
+        return wrong
+    # A finding shows no secret, so not the path that holds one: whose it is, fewer at a time tell.
+    if len(after) == 1:
+        return [replace(one, path=path) for path in after for one in wrong]
+    paths = sorted(after)
+    halves = paths[: len(paths) // 2], paths[len(paths) // 2 :]
+    return [one for half in halves for one in _wrong(profile, only(before, half), only(after, half), allow)]
 
 
 def unstorable(path: str, data: bytes) -> str:

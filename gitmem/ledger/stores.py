@@ -1,7 +1,7 @@
 """Hosted memory stores as remotes: which there are, where their paths lead, what was last seen there.
 
 Which stores a person added stands in the configuration of the private repository, where no code repository
-writes. What a store held when it was last seen is a commit on `refs/gitmem/store/<owner>/<name>`, in the
+writes. What a store held when it was last seen is a commit on `refs/gitmem/store/<owner>/<id>`, in the
 repository of the scope: its tree has the store's memories where the scope's tree has them, and its message
 a line for each, by which what did not change is not asked for again.
 """
@@ -44,8 +44,8 @@ class HostedStore:
         name: what it is called here.
         id: what the server calls it (`memstore_…`).
         scope: whose memory it mirrors.
-        dream: the hosted dream that is under way: its id, and the commit of what the store held when it
-            began, apart by a space; empty for none.
+        dream: the hosted dream that is under way: its id, the commit of what the store held when it began,
+            and which clone has that, each apart by a space; empty for none.
     """
 
     name: str
@@ -85,8 +85,14 @@ P = TypeVar("P", bound=HasPath)
 
 def stores(workspace: Workspace) -> tuple[HostedStore, ...]:
     """The stores of this project and of the person's own memory, by name."""
+    found = (one for owner, one in _every(workspace) if owner == _owner(workspace, one.scope))
+    return tuple(sorted(found, key=lambda one: one.name))
+
+
+def _every(workspace: Workspace) -> list[tuple[str, HostedStore]]:
+    """The stores of all projects on this machine, each with whose it is."""
     if not workspace.has_private:
-        return ()
+        return []
     words = ["config", "--local", "-z", "--get-regexp", rf"^{SECTION}\."]
     found = workspace.git.run(words, git_dir=workspace.private_path, check=False)
     values: dict[str, dict[str, str]] = {}
@@ -98,9 +104,10 @@ def stores(workspace: Workspace) -> tuple[HostedStore, ...]:
     for section, told in values.items():
         owner, _, name = section.partition("/")
         scope = told.get("scope", "")
-        if "id" in told and scope in ("project", "local", "user") and owner == _owner(workspace, scope):
-            listed.append(HostedStore(name, told["id"], scope, told.get("dream", "")))  # type: ignore[arg-type]
-    return tuple(sorted(listed, key=lambda one: one.name))
+        if "id" in told and scope in ("project", "local", "user"):
+            one = HostedStore(name, told["id"], scope, told.get("dream", ""))  # type: ignore[arg-type]
+            listed.append((owner, one))
+    return listed
 
 
 def find_store(workspace: Workspace, name: str) -> HostedStore | None:
@@ -137,6 +144,16 @@ def add_store(workspace: Workspace, store: HostedStore) -> None:
             raise UsageError(f"There is a store {store.name!r} already", _LOOK)
         if one.id == store.id:
             raise UsageError(f"{store.id} is here already, as {one.name!r}", _LOOK)
+    for _, one in _every(workspace):
+        # Through one store the memory of one project would come into another.
+        if one.id == store.id:
+            raise UsageError(
+                f"{store.id} holds the memory of another project, which calls it {one.name!r}",
+                f"Take another store; or there: git mem remote remove {one.name}",
+            )
+        # One of the person's own is seen in every project, and would be taken for this one there.
+        if one.name == store.name and store.scope == "user":
+            raise UsageError(f"Another project has a store {store.name!r}", "Take another name.")
     git_dir = workspace.private.git_dir  # made where it is missing
     for key, value in (("id", store.id), ("scope", store.scope)):
         config_set(workspace.git, None, _key(workspace, store, key), value, git_dir=git_dir)
@@ -163,8 +180,11 @@ def note_dream(workspace: Workspace, store: HostedStore, dream: str) -> HostedSt
 
 
 def store_ref(workspace: Workspace, store: HostedStore) -> str:
-    """The ref of what was last seen there, in the repository of the store's scope."""
-    return f"{STORES}{_owner(workspace, store.scope)}/{store.name}"
+    """The ref of what was last seen there, in the repository of the store's scope.
+
+    It is the store's and not its name's, which another clone of the project may give to another store.
+    """
+    return f"{STORES}{_owner(workspace, store.scope)}/{store.id}"
 
 
 def _owner(workspace: Workspace, scope: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from cli_ground import Ground, ground, memory
@@ -261,8 +263,79 @@ def test_a_private_scope_has_a_store_of_its_own(ground: Ground, api: StoreApi) -
     ground.run("sync", "mine")
     assert "Answers in German." in ground.tree("user")["main/answers.md"]
     ref = store_ref(ground.workspace, named_store(ground.workspace, "mine"))
-    assert ref == "refs/gitmem/store/user/mine"
+    assert ref == f"refs/gitmem/store/user/{mine}"
     assert ground.workspace.private.ref(ref) and not ground.workspace.code.ref(ref)
+
+
+def test_a_memory_that_waits_there_under_the_name_of_one_here_takes_nothing_out_unasked(
+    ground: Ground, api: StoreApi, team: str
+) -> None:
+    """Whoever writes there may guess a name: what stands under it here leaves when somebody agrees."""
+    theirs = memory("ports", "Staging listens on 9090.")
+    ground.learn({"main/ports.md": PORTS})
+    api.put(team, "/main/ports.md", theirs)
+    assert "would leave for the first time: main/ports" in ground.run("sync", "team", "-n").out
+    ground.run("sync", "team", "--pull")
+    for _ in range(2):  # nor does it leave since it was asked for once
+        said = ground.run("sync", "team", code=1)
+        assert "Held back: main/ports" in said.err
+        assert api.files(team) == {"/main/ports.md": theirs} and not api.writes
+    assert "8080" in ground.tree()["main/ports.md"] and "9090" in ground.tree()["main/ports.md"]
+    ground.run("sync", "team", "-y")
+    assert (
+        api.files(team)["/main/ports.md"] == ground.tree()["main/ports.md"] == seen(ground)["main/ports.md"]
+    )
+    ground.learn({"main/ports.md": ground.tree()["main/ports.md"] + "\nTests listen on 7070.\n"})
+    ground.run("sync", "team")
+    assert "7070" in api.files(team)["/main/ports.md"]
+
+
+def test_a_name_that_another_clone_gives_to_another_store_is_a_new_store(
+    ground: Ground, api: StoreApi, team: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clones of a project share its stores; what one of them saw is of the store, not of the name."""
+    ground.learn({f"main/m{n}.md": memory(f"m{n}", f"Fact {n}.") for n in range(3)})
+    ground.run("sync", "team", "-y")
+    shutil.copytree(ground.repo, tmp_path / "clone" / ground.repo.name)
+    ground.run("remote", "remove", "team")
+    fresh = api.make()
+    ground.run("remote", "add", "team", "--store", fresh)
+    clone = Ground(tmp_path / "clone" / ground.repo.name, monkeypatch, ground.capture)
+    said = clone.run("sync", "team", code=1)
+    assert "Held back: main/m0, main/m1, main/m2" in said.err
+    assert "Fact 2." in clone.tree()["main/m2.md"]
+    assert not api.files(fresh) and len(api.files(team)) == 3
+
+
+def test_a_store_is_for_one_project(
+    ground: Ground, api: StoreApi, team: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground.learn({"main/here.md": memory("here", "Only in this project.")}, "local")
+    other = tmp_path / "other"
+    git = ground.workspace.git
+    git.run(["init", "-q", str(other)])
+    git.run(["commit", "-q", "--allow-empty", "-m", "Another project"], cwd=other)
+    second = Ground(other, monkeypatch, ground.capture)
+    assert second.workspace.project_id != ground.workspace.project_id
+    for scope in ("project", "local", "user"):
+        said = second.run("remote", "add", "x", "--store", team, "--scope", scope, code=2)
+        assert "holds the memory of another project" in said.err
+    # One of the person's own is seen in the first project as well.
+    said = second.run("remote", "add", "team", "--store", api.make(), "--scope", "user", code=2)
+    assert "Another project has a store 'team'" in said.err
+    second.run("remote", "add", "team", "--store", api.make())
+
+
+def test_a_scope_that_was_begun_anew_deletes_nothing_there(
+    ground: Ground, api: StoreApi, team: str
+) -> None:
+    ground.learn({f"main/m{n}.md": memory(f"m{n}", f"Fact {n}.") for n in range(6)})
+    ground.run("sync", "team", "-y")
+    ground.workspace.git.run(["update-ref", "-d", ground.workspace.scope("project").ref], cwd=ground.repo)
+    ground.learn({"main/m0.md": memory("m0", "Fact 0, learned again.")})
+    told = json.loads(ground.run("sync", "team", "-y", "--json").out)
+    assert not told["deleted_there"]
+    assert len(api.files(team)) == 6 and "Fact 5." in ground.tree()["main/m5.md"]
 
 
 def test_a_memory_about_a_person_goes_into_no_store_of_the_project(
@@ -326,6 +399,24 @@ def test_nothing_hostile_comes_in_and_nothing_is_done_to_it_there(
     api.put(team, "/main/key.md", memory("key", "The key is in the vault."))
     ground.run("sync", "team")
     assert "in the vault" in ground.tree()["main/key.md"]
+
+
+def test_a_secret_in_a_name_goes_neither_way(ground: Ground, api: StoreApi, team: str) -> None:
+    """A finding shows no secret, so neither the name that holds one; it is refused all the same."""
+    theirs, word = f"/main/{GITHUB[:-1]}q.md", "Tangerine-4711-Kxq"
+    ground.learn(
+        {
+            f"main/{GITHUB}.md": memory("x", "A name."),
+            f"main/{word}.md": memory("y", f"The password: {word}"),
+            "main/ports.md": PORTS,
+        }
+    )
+    api.put(team, theirs, memory("z", "Another name."))
+    done = ground.run("sync", "team", "-y")
+    assert sorted(api.files(team)) == sorted([theirs, "/main/ports.md"])
+    assert theirs[1:] not in ground.tree()
+    assert done.err.count("holds a secret") >= 2 and GITHUB[:-1] not in done.out + done.err
+    assert GITHUB[:-1] not in ground.run("sync", "team", "--json").out
 
 
 def test_what_may_not_leave_is_named_and_stays(ground: Ground, api: StoreApi, team: str) -> None:
@@ -431,6 +522,13 @@ def test_only_up_and_only_down(ground: Ground, api: StoreApi, team: str) -> None
     assert "main/deploys.md" in ground.tree() and not api.writes
     ground.run("sync", "team", "--push", "-y")
     assert sorted(api.files(team)) == ["/main/deploys.md", "/main/ports.md"]
+    # What both have is seen as well by one that only sends: a deletion of it there is none to undo.
+    same = memory("same", "Both say so.")
+    ground.learn({"main/same.md": same})
+    api.put(team, "/main/same.md", same)
+    ground.run("sync", "team", "--push")
+    api.drop(team, "/main/same.md")
+    assert "deleted here, as it was there: main/same.md" in ground.run("sync", "team").err
 
 
 def test_a_dry_run_writes_nothing_here_or_there(ground: Ground, api: StoreApi, team: str) -> None:
