@@ -91,6 +91,8 @@ def remove(
     run = context(ctx, quiet=quiet)
     one = named_store(run.workspace, name)
     remove_store(run.workspace, one)
+    if dream := one.dream.partition(" ")[0]:
+        run.out.say(f"{dream} goes on there and is looked at no more; what it writes is a store of its own")
     run.out.say(
         f"forgot {name}; undo: git mem remote add {name} --store {one.id} --scope {one.scope}, then sync"
     )

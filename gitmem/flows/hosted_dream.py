@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from gitmem.core.account import is_memory, references
@@ -24,6 +25,7 @@ from gitmem.engines import prompts
 from gitmem.engines.consolidation import UnaccountedError, consolidated
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.engines.fates import REWORDED, entries, objects, share
+from gitmem.engines.messages import ApiError
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.stores import ENDED, NOTHING_LOST, HostedDream, StoreClient, digest, is_id
 from gitmem.flows.context import Edges
@@ -100,7 +102,28 @@ def begin(
     meter.begin()
     began = client.start_dream(store.id, read, _model(workspace), prompts.text("hosted-dream"))
     held = seen(workspace.scope(store.scope).repo, store_ref(workspace, store)).commit
-    return note_dream(workspace, store, f"{began.id} {held}")
+    return note_dream(workspace, store, f"{began.id} {held} {_clone(workspace, store)}")
+
+
+def _clone(workspace: Workspace, store: HostedStore) -> str:
+    """Which repository has what a dream was given: the clones of a project name its stores together."""
+    return digest(str(workspace.scope(store.scope).state).encode())[:12]
+
+
+@contextmanager
+def _hinting(store: HostedStore) -> Iterator[None]:
+    """Says how to give up a dream that the server does not have any more."""
+    try:
+        yield
+    except ApiError as problem:
+        if problem.kind != "engine-no-store":
+            raise
+        raise EngineError(problem.message, f"{problem.hint} {_give_up(store)}") from None
+
+
+def _give_up(store: HostedStore) -> str:
+    add = f"git mem remote add {store.name} --store {store.id} --scope {store.scope}"
+    return f"To give it up: git mem remote remove {store.name}; {add}"
 
 
 def wait(
@@ -113,7 +136,8 @@ def wait(
     """
     id = store.dream.partition(" ")[0]
     for look in range(LOOKS):
-        dream = client.dream(id)
+        with _hinting(store):
+            dream = client.dream(id)
         if dream.status in ENDED:
             return dream
         tell(f"{store.name}: {id} is {one_line(dream.status, 20)}")
@@ -135,14 +159,19 @@ def take(
         why = f": {dream.error}" if dream.error else ""
         raise EngineError(f"{dream.id} is {one_line(dream.status, 20)}{why}", NOTHING_LOST)
     repo = workspace.scope(store.scope).repo
+    _, held, clone = (*store.dream.split(" "), "", "")[:3]
     try:
-        before = read_files(repo, repo.commit(store.dream.partition(" ")[2]).tree)
+        before = read_files(repo, repo.commit(held).tree)
     except MissingObject:
+        if clone not in ("", _clone(workspace, store)):
+            what = f"{dream.id} was begun in another clone of this repository, which has what it was given"
+            raise EngineError(what, f"Look at it there. {_give_up(store)}") from None
         settle(workspace, edges, store, dream)
         what = f"what {dream.id} was given is no more, as after a purge: it is compared with nothing"
         raise EngineError(what, f"Begin another: git mem dream --store {store.name}") from None
     before.pop(FORMAT_FILE, None)
-    found, passed = places(client.listing(dream.output))
+    with _hinting(store):
+        found, passed = places(client.listing(dream.output))
     known = {digest(data): data for data in before.values()}
     after: dict[str, bytes] = {}
     wanted: dict[str, str] = {}

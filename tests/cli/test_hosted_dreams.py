@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from cli_ground import Ground, ground, memory
@@ -394,6 +396,44 @@ def test_a_purge_while_it_is_under_way_ends_it(ground: Ground, api: StoreApi) ->
     ground.run("sync", "team")
     ground.run("dream", "--store", "team")
     assert len(api.dreams) == 2 and "bucket named audit" not in objects(ground)
+
+
+def test_one_that_another_clone_began_is_left_to_that(
+    ground: Ground, api: StoreApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.dreaming, api.polls = merge_duplicates, 10_000
+    shutil.copytree(ground.repo, tmp_path / "clone" / ground.repo.name)
+    api.put(next(iter(api.stores)), "/main/new.md", memory("new", "Learned there."))
+    ground.run("dream", "--store", "team", code=4)
+    api.polls = 0
+    clone = Ground(tmp_path / "clone" / ground.repo.name, monkeypatch, ground.capture)
+    said = clone.run("dream", "--store", "team", code=4)
+    assert "was begun in another clone" in said.err and "git mem remote remove team" in said.err
+    monkeypatch.chdir(ground.repo)
+    assert "proposes 1 change" in ground.run("dream", "--store", "team").out
+    assert len(api.dreams) == 1
+
+
+@pytest.mark.parametrize("gone", ["the dream", "its store"])
+def test_one_that_the_server_has_no_more_can_be_given_up(ground: Ground, api: StoreApi, gone: str) -> None:
+    api.polls = 10_000
+    ground.run("dream", "--store", "team", code=4)
+    if gone == "the dream":
+        api.dreams.clear()
+    else:
+        api.polls = 0
+        [(id, _)] = api.dreams.items()
+        api.dreams[id] |= {
+            "status": "completed",
+            "outputs": [{"memory_store_id": "memstore_gone", "type": "memory_store"}],
+        }
+    said = ground.run("dream", "--store", "team", code=4)
+    assert "is not there" in said.err
+    give_up = said.err.partition("To give it up: ")[2].strip().split("; ")
+    done = [ground.run(*words.removeprefix("git mem ").split()) for words in give_up]
+    assert "is looked at no more" in done[0].err
+    api.polls = 0
+    assert "nothing to propose" in ground.run("dream", "--store", "team").out
 
 
 def test_the_rules_that_hold_both_ways_are_one_function() -> None:
