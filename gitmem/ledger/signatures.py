@@ -28,9 +28,9 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.core.claim import Claim
+    from gitmem.core.memory import Memory
     from gitmem.git.command import GitCommand
     from gitmem.git.repository import Repository
-    from gitmem.ledger.blame import ClaimOrigin
     from gitmem.ledger.settings import Settings
     from gitmem.ledger.workspace import Workspace
 
@@ -197,6 +197,7 @@ def read_signers(
         git_dir: of the code repository.
         trees: its work trees: whoever pushes may change what lies in one.
     """
+    trees = tuple(trees)
     from gitmem.git.commit_signatures import missing_program
 
     setting = settings.get(TRUST).strip()
@@ -214,17 +215,26 @@ def read_signers(
         remedy = "git config --global gpg.ssh.allowedSignersFile FILE, or git config gitmem.trust FILE"
     elif not Path(place).is_absolute():
         trouble, remedy = f"{said}is no whole path", "git config gitmem.trust ~/FILE, or true"
-    elif any(Path(place).resolve().is_relative_to(tree.resolve()) for tree in trees):
+    elif not _own_file(place, trees, there=False):
         trouble = f"{said}lies in a work tree, where whoever pushes may change it"
         remedy = "keep it elsewhere, such as in ~/.ssh"
     elif not Path(place).is_file():
         trouble, remedy = f"{said}is not there", "a line a person in it: ADDRESS ssh-ed25519 KEY"
+    elif revoked and not _own_file(revoked, trees):  # git only warns where it is not there
+        trouble = f"gpg.ssh.revocationFile names {revoked}, which is no file outside the work tree"
+        remedy = "put it there, or git config --global --unset gpg.ssh.revocationFile"
     elif program := missing_program(git, git_dir):
         trouble, remedy = f"{program} is missing, which checks SSH signatures", "install OpenSSH"
     files = tuple(file for file in (place, revoked) if file)
     read = "\0".join([setting, *(f"{file}\0{_content(file)}" for file in files), trouble])
     digest = hashlib.sha256(read.encode("utf-8", "surrogateescape")).hexdigest()
     return Signers(place, any_kind, digest, files, trouble, remedy)
+
+
+def _own_file(file: str, trees: Iterable[Path], *, there: bool = True) -> bool:
+    path = Path(file)
+    inside = any(path.resolve().is_relative_to(tree.resolve()) for tree in trees)
+    return path.is_absolute() and not inside and (path.is_file() or not there)
 
 
 def _configured(git: GitCommand, git_dir: Path, key: str) -> str:
@@ -404,35 +414,41 @@ def _introduced(repo: Repository, tip: str, blobs: Mapping[str, str]) -> dict[st
     origins = origins_of(repo, tip, {path: [one.id for one in claims] for path, claims in said.items()})
     found = {}
     for path, blob in blobs.items():
-        mine = [origins.get((path, one.id), ()) for one in said[path]]
-        if not all(
-            _begins(repo, *place) for place in {(one.commit, one.path) for some in mine for one in some}
-        ):
+        mine = [one for claim in said[path] for one in origins.get((path, claim.id), ())]
+        places = {(one.commit, one.path) for one in mine}
+        oids = {oid for one in mine for oid in (one.commit, *one.hands)}
+        try:
+            if kind(path) == "memory":
+                oids |= _head_by(repo, tip, path, blob, places)
+            _read_before(repo, places)
+        except MissingObject:
             continue
-        oids = {oid for some in mine for one in some for oid in (one.commit, *one.hands)}
         commits = [repo.commit(oid) for oid in sorted(oids)]
-        whole = all(mine) and not any(one.beyond for some in mine for one in some)
+        whole = all((path, claim.id) in origins for claim in said[path]) and not any(
+            one.beyond for one in mine
+        )
         found[path] = {
-            "by": [*sorted(oids)] if whole and _named(repo, path, blob, mine) else [*sorted(oids), ""],
+            "by": [*sorted(oids), *([] if whole else [""])],
             "authors": sorted({(one.author.name, one.author.email) for one in commits}),
             "writers": sorted({parse_trailers(one.message).writer for one in commits}),
         }
     return found
 
 
-def _begins(repo: Repository, commit: str, path: str) -> bool:
-    """Whether all that stood in a file before a commit can be read."""
+def _read_before(repo: Repository, places: Collection[tuple[str, str]]) -> None:
+    """Reads what stood in files before commits.
+
+    Raises:
+        MissingObject: not all of it is here.
+    """
     from gitmem.core.names import homes
     from gitmem.git.trees import read_file
 
-    try:
+    for commit, path in places:
         for parent in repo.commit(commit).parents:
             tree = repo.commit(parent).tree
             for home in homes(path):
                 read_file(repo, tree, home)
-    except MissingObject:
-        return False
-    return True
 
 
 def _claims(path: str, data: bytes) -> list[Claim]:
@@ -441,19 +457,51 @@ def _claims(path: str, data: bytes) -> list[Claim]:
     return list(claims_at(path, data))
 
 
-def _named(repo: Repository, path: str, blob: str, origins: Sequence[Sequence[ClaimOrigin]]) -> bool:
-    """Whether a memory is called as in a commit that introduced a claim of it: a name is no claim."""
-    if kind(path) != "memory":
-        return True
+def _head_by(
+    repo: Repository, tip: str, path: str, blob: str, places: Collection[tuple[str, str]]
+) -> set[str]:
+    """The commits that brought the fields of a memory's frontmatter: no claims, but told, too.
+
+    Args:
+        places: where its claims began, as (commit, path): mostly its fields did as well.
+
+    Raises:
+        MissingObject: history is damaged.
+    """
     from gitmem.core.memory import parse
+    from gitmem.core.names import homes
+    from gitmem.git.history import lineage
     from gitmem.git.trees import read_file
 
-    name = parse(path, repo.blob(blob)).name
-    for place in {(one.commit, one.path) for some in origins for one in some}:
-        data = read_file(repo, repo.commit(place[0]).tree, place[1])
-        if data is not None and parse(place[1], data).name == name:
-            return True
-    return False
+    def fields(commit: str, place: str) -> frozenset[tuple[str, str]]:
+        tree = repo.commit(commit).tree
+        files = (read_file(repo, tree, home) for home in homes(place))
+        return frozenset(one for data in files if data is not None for one in _fields(parse(place, data)))
+
+    left = set(_fields(parse(path, repo.blob(blob))))
+    for commit, place in places:
+        before = (fields(parent, place) for parent in repo.commit(commit).parents)
+        left -= fields(commit, place).difference(*before)
+    if not left:
+        return set()
+    found: set[str] = set()
+    graph = lineage(repo, tip, homes(path))
+    pending = dict.fromkeys(list(graph)[:1], left)
+    for commit, parents in graph.items():
+        asked = pending.pop(commit, set())
+        passed: set[tuple[str, str]] = set()
+        for parent in parents if asked else ():
+            held = asked & fields(parent, path)
+            pending[parent] = pending.get(parent, set()) | held
+            passed |= held
+        if asked - passed:
+            found.add(commit)
+    return found
+
+
+def _fields(memory: Memory) -> Iterator[tuple[str, str]]:
+    for one in memory.front.fields if memory.front else ():
+        yield one.key, one.raw.strip()
 
 
 def _commits_of(value: Any) -> list[str]:
