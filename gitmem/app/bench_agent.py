@@ -14,7 +14,8 @@ decision reaches the agent in words that name it, in time and among others, not 
 A line without `prompt` is a memory of something else (`id` and `memory`), among which it has to be found.
 
 Three arms, a repository each: `none`; `memory`, with all memories; `others`, with all but the task's own,
-which what is right by chance cannot pass. `check` runs the file's own programs, as its giver would.
+which what is right by chance cannot pass. `check` runs the file's own programs, as its giver would, and
+first on the code as it stands: what passes then is no task, and would be put down to whoever writes first.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from typing import Any, Literal
 
 import gitmem
 from gitmem.app.bench_extract import bad_line, objects
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import RepositoryError, UsageError
 
 Arm = Literal["none", "memory", "others"]
 ARMS: tuple[Arm, ...] = ("none", "memory", "others")
@@ -168,6 +169,7 @@ def run_tasks(
         say: is told how far it is.
 
     Raises:
+        UsageError: a task is solved before anything is written.
         RepositoryError: a command of gitmem failed.
     """
     asked = [one for one in tasks if one.prompt]
@@ -178,6 +180,10 @@ def run_tasks(
             shared.teach([text for _, text in every])
         for number, task in enumerate(asked, 1):
             say(f"{arm}: {number} of {len(asked)}")
+            if arm == "none" and shared.check(task, {})[0]:
+                raise UsageError(
+                    f"The check of {task.id} passes with the code as it stands", "Let its tests fail first."
+                )
             ground = shared
             if arm == "others":
                 ground = _Ground(folder / f"{arm}-{number}", environ)

@@ -86,6 +86,14 @@ def test_tasks_that_answer_themselves_or_reach_out_are_refused(
     assert said in caught.value.message
 
 
+def test_a_task_that_is_solved_before_anything_is_written_is_refused(tmp_path: Path) -> None:
+    """Without guesses it would count as what memory alone solves."""
+    solved = rows()["rounding"] | {"check": ["{python}", "-c", "pass"], "guesses": []}
+    tasks = read_tasks(given(tmp_path / "t.jsonl", solved))
+    with pytest.raises(UsageError, match="rounding passes with the code as it stands"):
+        list(run_tasks(tasks, tmp_path / "ground", dict(os.environ), lambda _: None))
+
+
 def test_a_file_without_any_task_says_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no task"):
         read_tasks(given(tmp_path / "t.jsonl", rows()["lunch"]))
