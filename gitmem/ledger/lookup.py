@@ -187,7 +187,9 @@ def find_all(
     """
     for read in readings(name, scope, agent):
         known = _held(workspace, read.scope, read.agent, None, None)
-        if matches := _matching(known, read, whole=True):
+        # A file of that name among one agent's is the one that is meant, but not all of that name.
+        wide = read if read.led else read._replace(agent=None)
+        if matches := _matching(known, wide, whole=True):
             return tuple(opened(workspace, spot) for spot in matches)
     return (find(workspace, name, scope, agent, whole=True),)
 

@@ -101,6 +101,13 @@ def test_a_name_can_be_forgotten_everywhere(here: Machine) -> None:
     assert "main/alone.md" not in here.memories() and "helper/alone.md" not in here.memories("user")
 
 
+def test_everywhere_of_one_agent_takes_what_has_the_name_under_another_file(here: Machine) -> None:
+    (here.auto / "other.md").write_text(MEMORY.format("alone", "Of the same name", "Supper is at nine."))
+    here.run("save")
+    here.run("forget", "alone", "--everywhere", "--agent", "main")
+    assert not {"main/alone.md", "main/other.md"} & here.memories().keys()
+
+
 def test_a_dry_run_forgets_nothing(here: Machine) -> None:
     before = here.memories()
     assert "would forget a claim of" in here.run("forget", "--claim", "Never use port 22.", "-n").out
