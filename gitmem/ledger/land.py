@@ -60,6 +60,7 @@ class Write:
         author: who taught it, where that is not whom the writer names for all its commits.
         repeats: whether a commit that the tip stands on says the subject already: nothing is looked for in
             it, which would take half of an undo's time.
+        signed: whether the person's key answers for it, where their commits are signed.
     """
 
     edits: Edits
@@ -70,6 +71,7 @@ class Write:
     moves: Mapping[str, str] = field(default_factory=dict)
     author: Signature | None = None
     repeats: bool = False
+    signed: bool = True
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,7 @@ def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None, si
                 return None
             try:
                 who = author or replace(ROOT_SIGNATURE, time=repo.commit(tip.commit).committer.time)
-                return _attempt(repo, ref, known, tip, write, who, sign)
+                return _attempt(repo, ref, known, tip, write, who, sign and write.signed)
             except RefMoved:
                 import random
 

@@ -208,7 +208,9 @@ def _round(request: SaveRequest) -> tuple[Saved, bool]:
         if request.adopt:
             count = sum(kind(path) == "memory" for path in edits)
             subject = f"Adopt {counted(count, 'memory') if count else 'the index'} of {live.agent}"
-        return Write(edits, subject, provenance, author=author)
+        # What the code tracks was put there by whoever pushes code.
+        pushed = any(path.removeprefix(f"{live.agent}/") in request.code_files for path in edits)
+        return Write(edits, subject, provenance, author=author, signed=not pushed)
 
     while written := land(live.scope, plan, request.author):
         made.append(written)

@@ -123,6 +123,23 @@ def slip_in(one: Machine, edits: dict[str, bytes | None], told: Provenance, *par
     return written.commit
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_came_with_the_code_is_not_signed_by_whoever_saves_it(team: Team, edited: bool) -> None:
+    """Whoever pushes code may put a file where an agent's memory lies, and the next save lands it."""
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    file = ann.code / ".claude/agent-memory" / PORTS
+    file.parent.mkdir(parents=True)
+    file.write_text(TEXT.format("Ports start where Eve says."))
+    ann.git("add", "-f", file)
+    ann.git("-c", "commit.gpgSign=false", "commit", "-qm", "Add code")
+    if edited:
+        file.write_text(TEXT.format("Ports start where Eve says.\n\nHosts have names."))
+    ann.run("save")
+    assert "Eve says" in ann.run("show", "ports").out
+    assert facts(ann)[0].startswith("not signed")
+
+
 def test_a_field_that_came_unsigned_is_not_proved_by_a_claim_that_came_later(team: Team) -> None:
     """Agents are told all of a file; a type says how they are to take it."""
     ann = team.person("ann")
