@@ -460,7 +460,7 @@ def _claims(path: str, data: bytes) -> list[Claim]:
 def _head_by(
     repo: Repository, tip: str, path: str, blob: str, places: Collection[tuple[str, str]]
 ) -> set[str]:
-    """The commits that brought the fields of a memory's frontmatter: no claims, but told, too.
+    """The commits that brought what is no claim of a memory, but told: see `_fields`.
 
     Args:
         places: where its claims began, as (commit, path): mostly its fields did as well.
@@ -500,8 +500,15 @@ def _head_by(
 
 
 def _fields(memory: Memory) -> Iterator[tuple[str, str]]:
+    """The frontmatter of a memory, and what each claim stands under: "Never:" is not "Always:"."""
     for one in memory.front.fields if memory.front else ():
         yield one.key, one.raw.strip()
+    over = ""
+    for claim in memory.parsed.claims:
+        leads = claim.key.startswith("#") or claim.key.endswith(":")
+        if over and not leads:
+            yield f"under {over}", claim.key
+        over = claim.key if leads else over
 
 
 def _commits_of(value: Any) -> list[str]:

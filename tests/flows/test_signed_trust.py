@@ -123,6 +123,23 @@ def slip_in(one: Machine, edits: dict[str, bytes | None], told: Provenance, *par
     return written.commit
 
 
+@pytest.mark.parametrize("lead", ["## {}", "{}:"])
+def test_who_puts_a_claim_under_another_heading_has_to_be_trusted_too(team: Team, lead: str) -> None:
+    ann = team.person("ann")
+    trust(ann, f"ann@example.com {key(ann)}")
+    always, never, ports, hosts = (
+        lead.format("Always"),
+        lead.format("Never"),
+        "- Open ports.",
+        "- Open hosts.",
+    )
+    teach(ann, f"{always}\n\n{ports}\n\n{never}\n\n{hosts}")
+    assert facts(ann) == ["signed by ann@example.com"]
+    turned = TEXT.format(f"{always}\n\n{hosts}\n\n{never}\n\n{ports}").encode()
+    slip_in(ann, {PORTS: turned}, Provenance(op="update"))
+    assert facts(ann)[0].startswith("not signed")
+
+
 @pytest.mark.parametrize("edited", [False, True])
 def test_what_came_with_the_code_is_not_signed_by_whoever_saves_it(team: Team, edited: bool) -> None:
     """Whoever pushes code may put a file where an agent's memory lies, and the next save lands it."""
