@@ -12,7 +12,7 @@ from gitmem.cli import backup
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, store_names
 from gitmem.cli.output import Output, aside_hint, sound
 from gitmem.cli.progress import Progress
-from gitmem.core.errors import CheckFailed, GitmemError
+from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.decide import DecidingSession, ItemChoice, decide_one
 from gitmem.flows.exchange import synchronise
@@ -22,6 +22,7 @@ from gitmem.git.repository import short_name
 from gitmem.ledger.backup import named_backup, plan_backup
 from gitmem.ledger.consent import PurgeWaits, foreign_purge
 from gitmem.ledger.push_plan import Leaving, right_place
+from gitmem.ledger.remotes import remote_names
 from gitmem.ledger.sync import Synced
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.rule import Finding
@@ -67,6 +68,10 @@ def sync(
 
             sync_store(run, store, pull=pull or both, push=push or both, dry_run=dry_run)
             return
+        if workspace.sharing == "off" and remote not in remote_names(workspace.git, workspace.top):
+            raise UsageError(
+                f"There is no store {remote!r} here, and no remote", "See them: git mem remote"
+            )
     named = named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:

@@ -261,12 +261,19 @@ def open_sdk(settings: ApiSettings) -> Anthropic:
     """Makes the SDK's client, which takes neither key nor address nor proxy from the environment.
 
     Raises:
-        EngineError: no certificates can be read.
+        EngineError: no certificates can be read, or the key is none that can be sent.
     """
     from anthropic import Anthropic
 
     from gitmem.engines.transport import http_client
 
+    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in settings.api_key.strip()):
+        # The transport would refuse it by quoting it, escaped, so that nothing knows it for the key.
+        raise ApiError(
+            "engine-auth",
+            "the API key holds a line break or another control character, so it cannot be sent",
+            "set ANTHROPIC_API_KEY anew where you run this",
+        )
     try:
         way = http_client(settings.timeout, settings.patience, settings.proxy, settings.ca_file)
     except OSError as problem:

@@ -308,7 +308,8 @@ def _pages(first: Any) -> Iterator[Any]:
 
 def _stored(one: Any) -> StoreMemory:
     found = StoreMemory(one.id, one.path, one.content_sha256, one.content_size_bytes)
-    if not (is_id(found.id) and isinstance(found.path, str) and _HASH.fullmatch(found.sha)):
+    sound = is_id(found.id) and isinstance(found.path, str) and _HASH.fullmatch(found.sha)
+    if not (sound and isinstance(found.size, int)):
         raise ValueError("a memory without id, path or hash")
     return found
 
@@ -330,8 +331,8 @@ def _actor(who: Any) -> str:
 def _dream(one: Any) -> HostedDream:
     used = one.usage
     output = one.outputs[0].memory_store_id if one.outputs else ""
-    if not is_id(one.id) or (output and not is_id(output)):
-        raise ValueError("a dream without id")
+    if not is_id(one.id) or (output and not is_id(output)) or not isinstance(one.status, str):
+        raise ValueError("a dream without id or status")
     return HostedDream(
         one.id,
         one.status,

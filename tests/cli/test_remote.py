@@ -596,7 +596,7 @@ def test_a_repository_cannot_name_a_store(ground: Ground, api: StoreApi) -> None
     for key, value in (("id", api.make()), ("scope", "project")):
         ground.workspace.git.run(["config", f"gitmemstore.{owner}/evil.{key}", value], cwd=ground.repo)
     assert "no store" in ground.run("remote").err
-    ground.run("sync", "evil", code=1)
+    assert "no store 'evil' here" in ground.run("sync", "evil", code=2).err
     assert not api.asked
 
 
@@ -616,6 +616,9 @@ def test_no_key_and_no_server_are_told(
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     said = ground.run("sync", "team", "-y", code=4)
     assert "ANTHROPIC_API_KEY is not set" in said.err
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0\nsk-test-1")
+    said = ground.run("sync", "team", "-y", code=4)
+    assert "cannot be sent" in said.err and "sk-test" not in said.err
     assert ground.tip() == tip
 
 
@@ -626,6 +629,8 @@ def test_no_key_and_no_server_are_told(
         b"{}",
         b'{"data": [{"type": "memory"}]}',
         b'{"data": [{"type": "memory", "id": "../x", "path": 3}]}',
+        b'{"data": [{"type": "memory", "id": "mem_1", "path": "/main/x.md", "content_size_bytes": null, '
+        b'"content_sha256": "' + b"ab" * 32 + b'"}]}',
     ],
 )
 def test_an_answer_that_is_none_changes_nothing(
