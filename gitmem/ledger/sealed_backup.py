@@ -42,6 +42,8 @@ MOST_FILES = 128
 
 PACK_SECONDS = 600.0
 _FILE = re.compile(r"(\d{8})\.age")
+_SECRET = ("AGE-SECRET-KEY-", "-----BEGIN")
+"""How identities begin. None is repeated in what is said."""
 _REPOSITORY, _NOTE = "backup.git", "backup-key.json"
 _NOTE_BYTES = 16 << 20
 
@@ -73,7 +75,7 @@ def parse_recipients(texts: Sequence[str], folder: Path) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for text in texts:
         lines = [text]
-        if not text.startswith(("age1", "ssh-")):
+        if not text.startswith(("age1", "ssh-", *_SECRET)):
             try:
                 lines = (folder / Path(text).expanduser()).read_text("utf-8", "replace").splitlines()
             except OSError as error:
@@ -84,6 +86,12 @@ def parse_recipients(texts: Sequence[str], folder: Path) -> tuple[str, ...]:
         for line in lines:
             # Of an SSH key the comment stays out: it often is a person's address.
             words = line.split()[: 2 if line.startswith("ssh-") else 1]
+            if words and words[0].startswith(_SECRET):
+                what = "This" if line == text else text
+                raise UsageError(
+                    f"{what} is an identity, and no recipient: it stays with you",
+                    "Give its public key: what age-keygen -y FILE prints, or the .pub beside an SSH key.",
+                )
             if words and not words[0].startswith("#"):
                 _recipient(" ".join(words))
                 found[" ".join(words)] = None

@@ -355,9 +355,15 @@ def test_plain_git_sends_nothing_in_plain_once_it_is_encrypted(
     assert desk.git("config", "--get-regexp", "^remote[.]backup[.]", private=True, check=False) == ""
 
 
-def test_off_forgets_the_key_and_mistakes_are_said(desk: Machine, safe: Path, tmp_path: Path) -> None:
+def test_off_forgets_the_key_and_mistakes_are_said(
+    desk: Machine, safe: Path, identity: Path, tmp_path: Path
+) -> None:
     assert "is no recipient" in desk.run("backup", "--encrypt-to", "age1nonsense", code=2).err
     assert "no file of them" in desk.run("backup", "--encrypt-to", "nobody", code=2).err
+    secret = identity.read_text().split()[-1]
+    for mistaken in (identity, secret):
+        said = desk.run("backup", "--encrypt-to", mistaken, code=2).err
+        assert "is an identity, and no recipient" in said and secret[:20] not in said
     empty = tmp_path / "empty"
     empty.write_text("")
     assert "holds no identity" in desk.run("backup", "--identity", empty, code=2).err
