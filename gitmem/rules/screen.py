@@ -138,7 +138,7 @@ def screen(
             judged[path] = data
     new = {path: _new_texts(path, base.get(path), d) for path, d in judged.items() if base.get(path) != d}
     pieces = [(path, text) for path, texts in new.items() for text in texts]
-    wholes = _wholes(judged, new, allow)
+    wholes = _wholes(judged, base, new, allow)
     known: dict[str, Secret] = {}
     for whole, together in wholes.values():
         known |= values(whole, together)
@@ -267,13 +267,16 @@ def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
 
 
 def _wholes(
-    files: Mapping[str, bytes], new: Mapping[str, Sequence[str]], allow: frozenset[str]
+    files: Mapping[str, bytes],
+    base: Mapping[str, bytes],
+    new: Mapping[str, Sequence[str]],
+    allow: frozenset[str],
 ) -> dict[str, tuple[str, tuple[Secret, ...]]]:
-    """Files with several new texts, and what blocks in each when they are read together."""
+    """Files in which something new stands beside another text, and what blocks in each when all is read."""
     whole = {
         path: decode(files[path])
         for path, texts in new.items()
-        if len(set(texts)) > 1 and len(files[path]) <= OTHER_BYTES
+        if (len(set(texts)) > 1 or (texts and path in base)) and len(files[path]) <= OTHER_BYTES
     }
     found = scan(list(whole.values()), allow, prose=False)
     return {

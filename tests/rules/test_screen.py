@@ -116,6 +116,15 @@ def test_a_value_that_only_the_name_above_it_gives_away_is_held(name: str, layou
     assert value not in repr(made.refusals)
 
 
+def test_a_new_text_is_read_with_what_stood_beside_it_before() -> None:
+    """A name says what the value is that is put below it later."""
+    before, value = memory("prod-api-key", "Where it is kept", "See the vault."), MAKE.some(40)
+    made = screen(
+        {"main/a.md": before}, {"main/a.md": memory("prod-api-key", value, "See the vault.")}, frozenset()
+    )
+    assert [one.path for one in made.refusals] == ["main/a.md"] and made.files == {"main/a.md": before}
+
+
 def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
     edits = {"main/a.md": memory("a", "How staging is reached", STATED)}
     assert [one.rule for one in refuse_secrets({}, edits, frozenset())] == ["password-in-prose"]
