@@ -102,9 +102,7 @@ class ClaimOrigin:
         replaced: the claims in whose place it was put there, without saying the same.
         beyond: whether it was brought back there from a history that is not here (any more): who taught
             it is not known.
-        hands: further commits that it took to stand as it does: that moved it to another file, said it in
-            other words, or brought it back. Of a merge that brought back what one side took out, only
-            `origins_of` tells.
+        hands: further commits that moved it to another file, said it in other words, or brought it back.
     """
 
     commit: str
@@ -189,18 +187,19 @@ def blame_memory(
 
 
 def origins_of(
-    repo: Repository, tip: str, wanted: Mapping[str, Collection[str]]
+    repo: Repository, tip: str, wanted: Mapping[str, Collection[str]], *, merges: bool = False
 ) -> dict[tuple[str, str], tuple[ClaimOrigin, ...]]:
     """Finds the origins of claims of many memories in one walk.
 
     Args:
         tip: commit that they are read at.
         wanted: path from the root of the tree to ids of claims there.
+        merges: whether `hands` has those, too, that brought back what one side took out.
 
     Returns:
         (path, id) to origins, oldest first; nothing for a claim that is not there, or has no history.
     """
-    search = _Search(repo, merges=True)
+    search = _Search(repo, merges=merges)
     search.run(tip, {path: ids for path, ids in sorted(wanted.items()) if ids})
     return search.origins()
 
@@ -219,11 +218,7 @@ Sought = dict[str, dict[str, set[Slot]]]
 
 
 class _Search:
-    """One run: follows claims back, walk after walk, and collects where they began.
-
-    Attributes:
-        merges: whether merges are asked for what they brought back, which takes their common ancestors.
-    """
+    """One run: follows claims back, walk after walk, and collects where they began."""
 
     def __init__(self, repo: Repository, *, merges: bool = False) -> None:
         self._repo, self._merges = repo, merges

@@ -411,7 +411,8 @@ def _introduced(repo: Repository, tip: str, blobs: Mapping[str, str]) -> dict[st
     from gitmem.ledger.blame import origins_of
 
     said = {path: _claims(path, repo.blob(blob)) for path, blob in blobs.items()}
-    origins = origins_of(repo, tip, {path: [one.id for one in claims] for path, claims in said.items()})
+    ids = {path: [one.id for one in claims] for path, claims in said.items()}
+    origins = origins_of(repo, tip, ids, merges=True)
     found = {}
     for path, blob in blobs.items():
         mine = [one for claim in said[path] for one in origins.get((path, claim.id), ())]
