@@ -79,6 +79,9 @@ def stem(word: str) -> str:
     return plain[:-1] if len(plain) > 3 and plain[-1] == "e" else plain
 
 
+_STRUCK = re.compile(r"~~(?=\S)")  # said, and meant not to hold
+
+
 @lru_cache(maxsize=8192)
 def is_negation(word: str) -> bool:
     """Whether a word says no."""
@@ -103,7 +106,8 @@ def lacking(source: str, target: str) -> tuple[str, ...]:
     known = {stem(word) for word in _WORD.findall(target)}
     missing += [f"the name {name}" for name in names(source) if stem(name) not in known]
     around = _swapped(source, target)
-    if _turned(source, target) or _DENIED in around:
+    struck = _STRUCK.search(source) and not _STRUCK.search(target)
+    if _turned(source, target) or _DENIED in around or struck:
         missing.append("a negation")
     missing += [f"the order around “{word}”" for word in around if word != _DENIED]
     return tuple(missing)

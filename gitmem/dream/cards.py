@@ -16,6 +16,7 @@ from gitmem.core.account import BranchChange, is_memory, log_references, path_of
 from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
 from gitmem.core.memory import parse
+from gitmem.core.names import slugify
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import JUDGED, Telling
 from gitmem.git.repository import MissingObject
@@ -481,9 +482,13 @@ def proposal_sides(one: BranchChange, *, by: str = "", notes: tuple[str, ...] = 
 def _headers(change: DreamCommit) -> Iterator[CardSide]:
     """What a memory says of itself otherwise than before, its description, which is a claim, apart."""
     for path, pair in sorted(change.files.items()):
-        if None in pair or not is_memory(path):
+        if pair[1] is None or not is_memory(path):
             continue
         old, new = ({} if data is None else _header(path, data) for data in pair)
+        if pair[0] is None:
+            # Agents read a name in the index; most are the file's, which is shown already.
+            other = slugify(new.get("name", "")) != path.rpartition("/")[2].removesuffix(".md")
+            new = {"name": new["name"]} if "name" in new and other else {}
         for key in sorted({*old, *new}):
             if old.get(key) != new.get(key):
                 lines = [("-", old[key])] if key in old else []

@@ -277,6 +277,9 @@ def _front(
                 )
         elif key not in _OWN:
             yield Finding(path, 1, "invented", f"nothing before it says {quoted(key)}: {quoted(said)}")
+        # A title has capitals of its own.
+        elif key == "name" and (facts := added(said.casefold(), [after.description, after.body])):
+            yield Finding(path, 1, "invented", f"its name has {', '.join(facts)}: {quoted(said)}")
 
 
 def _keys(memory: Memory) -> list[str]:

@@ -67,6 +67,7 @@ def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -
         ("Never push.", "Push.", ("a negation",)),
         ("Push. Never merge.", "Push. Merge.", ("a negation",)),
         ("Push.", "Do not push.", ("a negation",)),
+        ("~~Push.~~", "Push.", ("a negation",)),
     ],
 )
 def test_what_is_lost_is_named(source: str, target: str, lost: tuple[str, ...]) -> None:

@@ -76,6 +76,10 @@ def test_a_change_of_more_lines_than_anyone_can_judge_is_told() -> None:
     assert MOST_LINES == 1000 and "1,001 lines" in found.message
 
 
+def named(name: str) -> dict[str, bytes]:
+    return {"main/a.md": HEAD.format(name, "", "Ship it.").encode()}
+
+
 @pytest.mark.parametrize(
     ("before", "after", "found"),
     [
@@ -91,6 +95,9 @@ def test_a_change_of_more_lines_than_anyone_can_judge_is_told() -> None:
         ),
         ({}, memory("A.", "owner: Ann\n"), [("invented", "nothing before it says “owner”")]),
         ({}, memory("A."), []),
+        ({}, named("Ports of 8080"), [("invented", "its name has the number 8080")]),
+        ({}, named("Do not ship"), [("invented", "its name has a negation")]),
+        ({}, named("The Shipping Policy"), []),
         ({}, {"main/x.txt": b"x"}, []),
     ],
 )
