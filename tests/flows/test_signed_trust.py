@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,7 @@ def test_a_name_that_came_unsigned_proves_nothing(team: Team) -> None:
     assert facts(ann) == ["signed by ann@example.com"], "she gave it its name again"
 
 
-def slip_in(one: Machine, edits: dict[str, bytes | None], told: Provenance, *parents: str) -> str:
+def slip_in(one: Machine, edits: Mapping[str, bytes | None], told: Provenance, *parents: str) -> str:
     """Lands what Eve says, unsigned, with trailers as she likes; its commit."""
     one.git("config", "--global", "commit.gpgSign", "false")
     one.now += 60
