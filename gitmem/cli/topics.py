@@ -67,8 +67,8 @@ SETTINGS: Rows = (
     ),
     (
         "requireSigned",
-        "`true`: shared memory that nobody trusted signed is told to no agent, and `git mem check` refuses "
-        "it",
+        "`true`: project memory that nobody trusted signed is told to no agent, and `git mem check` "
+        "refuses it",
     ),
     ("remote", "a remote's name: where memory is shared; unset: `origin` where there is one"),
     ("claudeDir", "the folder of agents' files in a work tree"),

@@ -63,7 +63,8 @@ def _facts(
 ) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {one.path: [] for one in shown}
     with suppress(GitmemError, OSError, ValueError):
-        if scope.name == "project" and workspace.sharing != "off":
+        # With sharing off nobody else teaches, but for a person who names whom they trust.
+        if scope.name == "project" and (workspace.sharing != "off" or workspace.settings.get("trust")):
             for path, fact in _others(workspace, source, scope.ref, shown):
                 found[path].append(fact)
         past = [one for one in shown if one.commit]

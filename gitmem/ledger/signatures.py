@@ -161,15 +161,14 @@ class MemoryProof:
 
 
 def trusts(workspace: Workspace) -> bool:
-    """Whether signatures of shared memory count here at all."""
+    """Whether signatures of project memory count here; with sharing off it may still be from others."""
     settings = workspace.settings
-    named = settings.get(TRUST).lower() not in NO or settings.flag(REQUIRED)
-    return named and workspace.sharing != "off"
+    return settings.get(TRUST).lower() not in NO or settings.flag(REQUIRED)
 
 
 def requires(workspace: Workspace) -> bool:
-    """Whether shared memory that is not proved is told to nobody's agent."""
-    return workspace.settings.flag(REQUIRED) and workspace.sharing != "off"
+    """Whether memory of the project that is not proved is told to nobody's agent."""
+    return workspace.settings.flag(REQUIRED)
 
 
 def find_signers(workspace: Workspace) -> Signers:
