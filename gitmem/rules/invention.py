@@ -35,6 +35,9 @@ MOST_FILES = 8
 UNSEEN = "unseen"
 """The rule of what a session or the code's history says that is not here: who knows it may let it pass."""
 
+_COUNTER = re.compile(r"-[2-9]$")
+_APART = re.compile(r"\W+")
+
 
 def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
     """Finds the claims of a step that are neither there before nor made of what was.
@@ -277,9 +280,20 @@ def _front(
                 )
         elif key not in _OWN:
             yield Finding(path, 1, "invented", f"nothing before it says {quoted(key)}: {quoted(said)}")
-        # A title has capitals of its own.
-        elif key == "name" and (facts := added(said.casefold(), [after.description, after.body])):
+        elif key == "name" and (facts := _titled(path, said, after)):
             yield Finding(path, 1, "invented", f"its name has {', '.join(facts)}: {quoted(said)}")
+
+
+def _titled(path: str, name: str, memory: Memory) -> tuple[str, ...]:
+    """Names what a memory's name says and the memory does not.
+
+    A name is made of what it says: in small letters, `v1-2-0` for v1.2.0, with `-2` behind it where it was
+    taken. Whether it was is in no step; where the file bears the same name, whoever decides has seen it.
+    """
+    if slugify(name) == path.rpartition("/")[2].removesuffix(".md"):
+        name = _COUNTER.sub("", name)
+    said = [memory.description, memory.body]
+    return added(name.casefold(), [*said, *(_APART.sub("-", text) for text in said)])
 
 
 def _keys(memory: Memory) -> list[str]:
