@@ -499,7 +499,7 @@ def _paths(change: DreamChange) -> set[str]:
 _COMPARED = Space("dream compared", 100, ("dream/*/compared.json",), of_folder)
 """By memory ref; one of 100,000 pairs is 16 MB, and most have a few dozen."""
 
-RULES = 4
+RULES = 5
 """Raised when the engine finds other pairs than before: what an older one noted is compared anew."""
 
 MOST_PAIRS = 100_000

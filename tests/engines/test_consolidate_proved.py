@@ -212,7 +212,7 @@ def test_claims_against_one_another_are_asked_about_and_the_newer_would_stay() -
     made = OfflineEngine().consolidate(ConsolidateInput(files, days, {one: "Ann", other: "Ben"}))
     (question,) = made.changes
     assert question.kind == "question" and question.subject.startswith("Ask whether ")
-    assert "the name Ann / Ben" in question.reason
+    assert "a name (Ann / Ben)" in question.reason
     assert (
         "(said on 2026-11-02 by Ann)" in question.reason
         and "(said on 2026-11-09 by Ben)" in question.reason

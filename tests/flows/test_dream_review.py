@@ -280,7 +280,7 @@ def test_in_what_two_claims_differ_is_told_in_their_own_words(ground: Ground, gi
     (found,) = json.loads(said)
     (question,) = (change for change in found["changes"] if change["kind"] == "question")
     said = question["reason"]
-    assert "differ in the name Redis / Postgres" in said or "differ in the name Postgres / Redis" in said
+    assert "differ in a name (Redis / Postgres)" in said or "differ in a name (Postgres / Redis)" in said
 
 
 def test_a_question_lands_only_where_just_that_one_is_accepted(ground: Ground) -> None:

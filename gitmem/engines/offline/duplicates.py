@@ -20,9 +20,10 @@ from gitmem.core.memory import Memory, description_claim, reworded, with_after, 
 from gitmem.core.merge import agent_folder
 from gitmem.core.trailers import ASKING, Fate, FateKind
 from gitmem.engines.offline.links import Way, inline_links, links, slug, spoken
-from gitmem.engines.offline.pairs import Pair, sharing, why_asked
+from gitmem.engines.offline.pairs import Pair, says, sharing, why_asked
 from gitmem.engines.offline.similar import (
     PLAIN_ITEM,
+    Titles,
     heading,
     holds,
     is_tagged,
@@ -64,6 +65,7 @@ def _merge_once(
 ) -> None:
     # No memory is merged away in the dream that makes it.
     hot = [memory for memory in work.hot(agent) if memory.path in work.files]
+    titles = Titles(hot)
     near = hot if changed is None else sharing(hot, changed)
     sharing_with = _sharing_a_sentence(near)
     for memory in near:
@@ -75,8 +77,12 @@ def _merge_once(
     paths.sort(key=lambda path: len(work.memories[path].parsed.claims))
     for path in paths:
         for other in _candidates(work, sharing_with, path, changed):
-            if _whole(work, path, other):
+            if _whole(work, titles, path, other):
                 break
+    for path in paths:
+        for other in _candidates(work, sharing_with, path, changed):
+            if other in work.memories and path in work.memories:
+                _single(work, titles, path, other)
 
 
 MANY = 20
@@ -148,7 +154,7 @@ def _under_one(claims: tuple[Claim, ...], first: int, again: int) -> bool:
     return here == there or (claims[first].key == claims[again].key and spelled_out)
 
 
-def _whole(work: ConsolidationWork, path: str, into: str) -> bool:
+def _whole(work: ConsolidationWork, titles: Titles, path: str, into: str) -> bool:
     """Takes out a memory all of whose claims another one holds."""
     memory, target = work.memories[path], work.memories[into]
     if memory.type != target.type:
@@ -173,7 +179,7 @@ def _whole(work: ConsolidationWork, path: str, into: str) -> bool:
     held = [*summed_up, *(number for number, _ in pairs)]
     if not any(said(memory.parsed.claims[number].text).plain for number in held):
         return False
-    if not same_context(memory, target, held, [found for _, found in pairs]):
+    if not same_context(titles, memory, target, held, [found for _, found in pairs]):
         return False
     changed: Memory | None = target
     for position, claims in reversed(moved):
@@ -207,6 +213,30 @@ def _whole(work: ConsolidationWork, path: str, into: str) -> bool:
         f"Merge {mine} into {theirs}",
         f"{theirs} says all that {mine} says; links to it, and its own Why and description, go there.",
     )
+
+
+def _single(work: ConsolidationWork, titles: Titles, path: str, other: str) -> None:
+    """Takes single claims out of a memory that another one holds as well, where both speak of one thing."""
+    for number in reversed(range(len(work.memories[path].parsed.claims))):
+        memory, target = work.memories[path], work.memories[other]
+        claims = memory.parsed.claims
+        claim = claims[number]
+        rest = [at for at in range(len(claims)) if at != number and said(claims[at].text).plain]
+        if not rest or memory.type != target.type or not movable(claims, number):
+            continue
+        found = _holder(work, other, claim)
+        if found < 0 or led_in(target.parsed.claims, found) or heading(target.parsed.claims, found):
+            continue
+        if heading(claims, number) or not same_context(titles, memory, target, [number], [found]):
+            continue
+        changed = _with_link(memory, number, target)
+        held_by = reference(other, target.parsed.claims[found])
+        fate = Fate("merged", _going(memory, claim), held_by, _TWICE)
+        if changed is None or work.is_settled(agent_folder(path), (fate,)):
+            continue
+        mine, theirs = _labels(memory, target)
+        subject = f"Leave to {theirs} what {mine} says too"
+        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quoted(claim)}")
 
 
 def relate(
@@ -253,7 +283,7 @@ def _settle(
     # A line with the list behind it is one.
     leads = not claim.item and any(one.item for one in claims[number + 1 : number + 2])
     bound = leads or led_in(claims, number) or not work.stands_alone(source, end)
-    if kind != "amends" and (tags or bound) and pair.judgement.first_goes and holds(claim, stays):
+    if kind != "amends" and (tags or bound) and pair.judgement.first_goes and says(claim.key, stays.key):
         # What a Why explains stays, where the other one says no more.
         judgement = replace(pair.judgement, first_goes=False)
         turned = replace(pair, gone=pair.stays, stays=pair.gone, judgement=judgement)

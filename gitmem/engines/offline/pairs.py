@@ -16,19 +16,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import PurePosixPath
 from typing import Literal
 
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
-from gitmem.core.facts import TURNING, about, lacking, stem, words_of
+from gitmem.core.facts import about, lacking, stem, words_of
 from gitmem.core.memory import Memory
 from gitmem.engines.engine import Compared
-from gitmem.engines.offline.links import LINK
+from gitmem.engines.offline.difference import TURNS, WHERE, Words, difference
+from gitmem.engines.offline.links import LINK, links, slug
 from gitmem.engines.offline.similar import (
     NEGATED,
     NOT,
     QUALIFIERS,
-    forms,
+    RESTRICTIONS,
+    Titles,
+    anchored,
     heading,
     holds,
     said,
@@ -44,16 +48,9 @@ COMMON = 12
 NEAREST = 6
 """Claims that are most like one, and are compared with it."""
 
-Words = tuple[str, ...]
-"""A sentence as `similar.sequence` reads it."""
+# Several of these may well be said in one list.
+_LISTED = frozenset({"name", "path", "URL"})
 
-WHERE = forms("in on for under with within during")
-"""What stands before a word that narrows where a statement holds."""
-
-_TURNS = NEGATED | QUALIFIERS | forms(" ".join(TURNING))
-"""Words that turn a sentence: without one it says something else."""
-
-_CASES = forms("when whenever if unless until while once except provided during after before only")
 
 Kind = Literal["same", "amends", "ask", "apart"]
 
@@ -67,7 +64,7 @@ class Judgement:
             decide; `apart`.
         why: in words for a person; empty where `why_asked` has to compare them.
         first_goes: whether the first of the two goes, else the second.
-        differs: of statements that are alike but for one thing, its kind, as `_difference` gives it.
+        differs: of statements that are alike but for one thing, its kind, as `difference` gives it.
         shared: how much they share: rare words, times the share that they are of the one that says less.
         sure: whether they share so much that both speak of one thing, wherever they stand.
     """
@@ -194,15 +191,29 @@ both speak of one thing wherever they stand, and whatever the later one says of 
 LOST = 1
 """Numbers and names of the earlier one that such a later one may lack."""
 
+NEARLY = 0.95
+"""Share of both statements from which they use the same words."""
+
 TAKES_BACK, TAKES_BACK_OF = 2.5, 0.4
 """The same where the later one says that it holds no more; a share of the earlier one."""
 
 ASKED, ASKED_OF = 0.9, 0.25
 """The same from which it is asked whether they are one."""
 
-AT_ONCE_OF = 0.5
-"""Share of both where nobody knows which was said later: who says two things at once mostly means both."""
+AT_ONCE_WORDS, AT_ONCE, AT_ONCE_OF = 3.2, 1.25, 0.5
+"""Rare words that both share, with these times their share of the one that says less, or a share of both,
+where nobody knows which was said later: who says two things at once mostly means both."""
 
+TWO_NAMES = 1.5
+"""The same from which statements that name what only their own memory is named for are asked about."""
+
+NAMED = 0.2
+"""Share of a claim of a memory which a later claim has that links to that memory as superseded, maybe in
+part."""
+
+_SUPERSEDES = re.compile(
+    r"\b(?:amend|supersed|overrul|revers|replac|revis|obsolete|retract)", re.IGNORECASE
+)
 _AMENDING = re.compile(
     r"\b(?:amend(?:s|ed|ing|ments?)?|supersed(?:e|es|ed|ing)|overrul(?:e|es|ed|ing)|revers(?:e|es|ed|al)"
     r"|replac(?:e|es|ed|ing)|revis(?:e|es|ed|ion)|no longer|from now on|(?:not|n['’]t) \w+ any ?more"
@@ -238,16 +249,21 @@ _SERIAL = re.compile(
 )
 
 
-def judge(first: str, second: str, weight: Weight, order: int = 0) -> Judgement:
+def judge(
+    first: str, second: str, weight: Weight, order: int = 0, named: tuple[bool, bool] = (False, False)
+) -> Judgement:
     """Says what two statements are to one another.
 
     Args:
         weight: of words, by their rarity in all that is compared.
         order: 1 where the second was said later, -1 where the first was; 0 where nobody knows.
+        named: whether the first, and the second, links to the memory that the other stands in.
     """
     mine, other = gist(first), gist(second)
     shared = mine & other
-    if not shared or in_series(first, second):
+    recorded = all(named) and all(map(_SUPERSEDES.search, (first, second)))
+    # What says here that it supersedes, and there that it is superseded, tells of one thing from both ends.
+    if not shared or recorded or in_series(first, second):
         return APART
     common = sum(map(weight, shared))
     covers = common / sum(map(weight, mine)), common / sum(map(weight, other))
@@ -255,26 +271,28 @@ def judge(first: str, second: str, weight: Weight, order: int = 0) -> Judgement:
     much = common * max(covers)
     names_shared = shared & _code_names(first)
     bound = any(weight.binds(name) for name in names_shared if not name.isdecimal())
-    if common < ASKED and max(covers) < 1 and not bound:
+    if common < ASKED and max(covers) < 1 and not any(named) and not bound:
         return APART
     for source, target in ((first, second), (second, first)):
-        if max(covers) > MOSTLY and holds(Claim(target, "", target), Claim(source, "", source)):
+        if max(covers) > MOSTLY and says(target, source):
             return Judgement("same", "it says all of it", first_goes=source is first)
     cues = [{match.group().casefold() for match in _AMENDING.finditer(text)} for text in (first, second)]
     # What both speak of ("before the schema is migrated") takes nothing back.
     takes_back = bool(cues[0] - cues[1]), bool(cues[1] - cues[0])
     second_later = order > 0 or (not order and (takes_back[1], covers[0]) >= (takes_back[0], covers[1]))
     earlier, later = (0, 1) if second_later else (1, 0)
-    kind, words = _difference(sequence(first), sequence(second))
+    kind, words = difference(sequence(first), sequence(second), (first, second))
+    if not kind and _in_other_order(sequence(first), sequence(second)):
+        kind, words = "direction", "the order of words"
     # What is said of staging alone takes nothing back elsewhere; what nobody knows to be later, nothing.
     narrowed = _scope(sequence(first)) != _scope(sequence(second))
-    certain = order != 0 and not narrowed and kind != "order"
+    certain = order != 0 and not narrowed and kind != "direction"
     if certain and takes_back[later] and common >= TAKES_BACK and covers[earlier] >= TAKES_BACK_OF:
         why = "the later one says that it holds no more"
         return Judgement("amends", why, second_later, shared=much, sure=much >= SURELY)
     # What has the same words and is not the same, or differs in one, may well be against the other.
     apart = _adds((first, second)[earlier], (first, second)[later]) or _other_case(first, second)
-    alone = certain and not kind and not apart
+    alone = certain and not kind and min(covers) < NEARLY and not apart
     likely = common >= LIKELY and max(covers) >= LIKELY_OF and not _against(*least)
     sure = much >= SURELY and not _of_other_things(first, second)
     lost = _lost((first, second)[earlier], (first, second)[later])
@@ -282,15 +300,19 @@ def judge(first: str, second: str, weight: Weight, order: int = 0) -> Judgement:
     if alone and (likely or sure):
         why = "the later one says the same of it, or something else"
         return Judgement("amends", why, second_later, shared=much, sure=sure)
+    for at, linked in ((0, 1), (1, 0)):
+        if named[at] and _SUPERSEDES.search((first, second)[at]) and covers[linked] >= NAMED:
+            return Judgement("ask", "it says that it supersedes some of that memory", bool(at))
     # A name of the code that these two alone have says that both may speak of it, whatever else they say.
     if not bound and (common < ASKED or max(covers) < ASKED_OF):
         return APART
     if not kind and _of_other_things(first, second):
         return APART
-    enough = min(covers) >= AT_ONCE_OF or (any(takes_back) and max(covers) >= TAKES_BACK_OF)
+    enough = common >= AT_ONCE_WORDS and much >= AT_ONCE
+    enough |= min(covers) >= AT_ONCE_OF or (any(takes_back) and max(covers) >= TAKES_BACK_OF)
     if not order and not kind and not enough:
         return APART
-    why = f"they differ in {words}" if kind else ""
+    why = f"they differ in {'an' if kind[0] in 'aeio' else 'a'} {kind} ({words})" if kind else ""
     return Judgement("ask", why, second_later, kind, much)
 
 
@@ -310,11 +332,9 @@ def why_asked(judgement: Judgement, first: str, second: str) -> str:
     if judgement.why:
         return judgement.why
     missing = lacking(first, second), lacking(second, first)
-    facts = [[fact for fact in some if fact != "a negation"] for some in missing]
-    if all(facts):
-        (one, *_), (other, *_) = facts
-        what = " ".join(one.split()[:2])
-        return f"they differ in {one} / {other.removeprefix(f'{what} ')}"
+    figures = [next((one for one in some if one.startswith("the number ")), "") for some in missing]
+    if all(figures):
+        return f"they differ in {figures[0]} / {figures[1].removeprefix('the number ')}"
     if "a negation" in (*missing[0], *missing[1]):
         return "they differ in a negation"
     return f"both speak of {spoken}" if (spoken := _shared(first, second)) else "they use the same words"
@@ -377,38 +397,18 @@ def _scope(words: Words) -> frozenset[str]:
     return frozenset(word for before, word in pairwise(words) if before in WHERE and word in QUALIFIERS)
 
 
-def _difference(one: Words, other: Words) -> tuple[str, str]:
-    """In what two sentences differ, where that is one word, a condition, or the order in which they say it.
-
-    Returns:
-        `number`, `word`, `condition` or `order`, and what it is, for a person; empty for none of these.
-    """
-    gone, come = _apart(one, other)
-    short, long = sorted((one, other), key=len)
-    more = gone or come
-    pair = {*gone, *come}
-    if max(len(gone), len(come)) == 1 and (pair & _TURNS or not all(map(str.isalpha, pair))):
-        kind = "number" if all(word[:1].isdigit() for word in pair) else "word"
-        return kind, " / ".join(" ".join(some).replace(NOT, "not") or "nothing" for some in (gone, come))
-    if more and more[0] in _CASES and short in (long[: len(short)], long[-len(short) :]):
-        return "condition", " ".join(more)
+def _in_other_order(one: Words, other: Words) -> bool:
+    """Whether one says nearly all of the other in another order, but for a phrase that moved whole."""
     both = Counter(one) & Counter(other)
     if both.total() < MOSTLY * min(len(one), len(other)):
-        return "", ""
+        return False
     once = {word for word in both if one.count(word) == other.count(word) == 1}
-    mine, theirs = _apart(*(tuple(word for word in words if word in once) for words in (one, other)))
-    # A phrase may move whole.
-    turned = bool(mine) and not any(mine[at:] + mine[:at] == theirs for at in range(len(mine)))
-    return ("order", "the order of words") if turned else ("", "")
-
-
-def _apart(one: Words, other: Words) -> tuple[Words, Words]:
-    """Both without what they begin and end with alike."""
-    while one and other and one[0] == other[0]:
-        one, other = one[1:], other[1:]
-    while one and other and one[-1] == other[-1]:
-        one, other = one[:-1], other[:-1]
-    return one, other
+    mine, theirs = ([word for word in words if word in once] for words in (one, other))
+    while mine and mine[0] == theirs[0]:
+        mine, theirs = mine[1:], theirs[1:]
+    while mine and mine[-1] == theirs[-1]:
+        mine, theirs = mine[:-1], theirs[:-1]
+    return bool(mine) and not any(mine[at:] + mine[:at] == theirs for at in range(len(mine)))
 
 
 def _facts(phrases: Sequence[str], what: str) -> bool:
@@ -417,12 +417,31 @@ def _facts(phrases: Sequence[str], what: str) -> bool:
     return any(numeric) if what else not all(numeric)
 
 
+def says(target: str, source: str) -> bool:
+    """Whether a statement says all that another says, of the same thing, in nearly the same words."""
+    if holds(Claim(target, "", target), Claim(source, "", source)):
+        return True
+    if len(about(source)) < SAME_WORDS or lacking(source, target):
+        return False
+    mine, other = (tuple(filter(_telling, sequence(text))) for text in (source, target))
+    rest = iter(other)
+    if not all(word in rest for word in mine):
+        return False
+    added = Counter(other) - Counter(mine)
+    return not added.keys() & (RESTRICTIONS | NEGATED | QUALIFIERS | TURNS)
+
+
 def in_series(first: str, second: str) -> bool:
     """Whether two statements are of a series: each names a number of its own (`Iter 1`, `PR #45`)."""
     mine, other = (
         {match.group().casefold() for match in _SERIAL.finditer(text)} for text in (first, second)
     )
     return bool(mine) and bool(other) and not mine & other
+
+
+def _telling(word: str) -> bool:
+    """Whether a word is more than a joint between others."""
+    return word in TURNS or word == NOT or not word.isalpha() or bool(about(word))
 
 
 def _is_pointer(text: str) -> bool:
@@ -457,11 +476,13 @@ def find_pairs(
             for one, other, share in compared.pairs
             if one in standing and other in standing
         ]
+    titles = Titles(memories)
     found: dict[frozenset[str], Pair] = {}
     for one, other, likeness in near:
         order = _order(one.name, other.name, said_at)
-        made = judge(one.claim.key, other.claim.key, weight, order)
-        _keep(found, one, other, _in_context(one, other, made), likeness)
+        named = _links_to(one, other.memory), _links_to(other, one.memory)
+        made = judge(one.claim.key, other.claim.key, weight, order, named)
+        _keep(found, one, other, _in_context(titles, one, other, made), likeness)
     rank = ("same", "amends", "ask")
     return sorted(
         found.values(),
@@ -516,8 +537,13 @@ def _ends(pair: Pair) -> tuple[str, int, str, int]:
 
 def _keys(text: str) -> frozenset[str]:
     """What claims that are alike share and few others have: telling words, and two of them in a row."""
-    row = [word for word in sequence(text) if not word.isalpha() or about(word)]
+    row = [word for word in sequence(text) if _telling(word)]
     return gist(text) | {f"{one} {two}" for one, two in pairwise(row)}
+
+
+def _links_to(place: _Place, memory: Memory) -> bool:
+    known = {slug(memory.name), slug(PurePosixPath(memory.path).stem)}
+    return any(slug(link) in known for link in links(place.claim.text))
 
 
 def _keep(
@@ -567,27 +593,42 @@ def _near(
         yield places[one], places[other], pairs[one, other]
 
 
-def _in_context(one: _Place, other: _Place, made: Judgement) -> Judgement:
+def _in_context(titles: Titles, one: _Place, other: _Place, made: Judgement) -> Judgement:
     """What two claims are to one another in their memories: the same words may be said of two things."""
-    if made.kind == "apart" or _of_two_things(one, other):
+    if made.kind == "apart":
         return APART
+    if _of_two_things(one, other):
+        told = min(len(gist(place.claim.key)) for place in (one, other)) >= ITSELF
+        asks = one.memory is not other.memory and told and made.shared >= TWO_NAMES
+        return (
+            Judgement("ask", "their memories are named for two things", made.first_goes) if asks else APART
+        )
+    memories = one.memory, other.memory
     if one.memory is other.memory:
         claims = one.memory.parsed.claims
-        listed = made.differs != "number" and one.claim.item and other.claim.item
+        listed = made.differs in _LISTED and one.claim.item and other.claim.item
         near = made.differs and heading(claims, one.number) == heading(claims, other.number)
         return made if near and not listed and made.kind == "ask" else APART
-    alike = made.kind == "ask" or one.memory.type == other.memory.type
-    least = min(len(gist(place.claim.key)) for place in (one, other))
-    # What is long enough says itself what it is about, unless a title narrows it.
-    sure = made.sure or (made.kind == "same" and alike and least >= ITSELF)
-    if sure and not _narrowed(one, other):
+    about_one = same_context(titles, *memories, [one.number], [other.number])
+    if made.kind == "same" and _speaks_for_itself(one, other):
         return made
-    if alike and same_context(one.memory, other.memory, [one.number], [other.number]):
+    if made.kind == "amends" and made.sure and not _narrowed(one, other):
         return made
-    told = made.kind == "amends" or made.differs not in ("", "order")
-    if not told and len(about(one.claim.key)) < SAME_WORDS:
+    if about_one and (made.kind == "ask" or one.memory.type == other.memory.type):
+        return made
+    if made.kind != "same" and (
+        anchored(titles, *memories, (one.claim.text, other.claim.text)) or made.kind == "amends"
+    ):
+        return Judgement("ask", made.why, made.first_goes)
+    if len(about(one.claim.key)) < SAME_WORDS:
         return APART
-    return Judgement("ask", made.why or "they use the same words, perhaps of two things", made.first_goes)
+    return Judgement("ask", "they use the same words, perhaps of two things", made.first_goes)
+
+
+def _speaks_for_itself(one: _Place, other: _Place) -> bool:
+    """Whether claims are long enough to say what they are about, and nothing in a title narrows them."""
+    least = min(len(gist(place.claim.key)) for place in (one, other))
+    return least >= ITSELF and one.memory.type == other.memory.type and not _narrowed(one, other)
 
 
 def _narrowed(one: _Place, other: _Place) -> bool:

@@ -12,7 +12,8 @@ does not decide, words that narrow one of them do.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -252,11 +253,19 @@ def _heads(claim: Claim) -> tuple[object, ...]:
 COVERED = 0.6
 """Share of a description that a claim must say itself to mean the same in another memory."""
 
+RARE = 5
+"""Titles that may share a word that says what they are about; or one in ten, where that is more."""
+
+_HEAD = 6
+"""Letters that two words share from the first where they are of one family: configured, configuration."""
+
+# Words in names that tell two copies apart and nothing else.
+_GENERIC = forms("copy duplicate dup note notes memory feedback project user reference")
+
 # What a title says of a memory and not of what the memory is about.
-_FRAMING = forms(
-    "copy duplicate dup note notes memory feedback project user reference run runs works way thing things"
-    " info information detail details fact facts overview summary guide about general various list"
-    " everything know keep mind rule rules"
+_FRAMING = _GENERIC | forms(
+    "run runs work works way thing things info information detail details fact facts overview summary"
+    " guide about general various list everything know keep mind rule rules"
 )
 
 # Of which there are several in most projects: none of these says by itself what a claim is about.
@@ -291,12 +300,26 @@ _NARROWING = forms(
 _BREAK = re.compile(r"[:;()\[\]/|+&,—–]| - ")
 
 
-def same_context(memory: Memory, target: Memory, mine: Collection[int], theirs: Collection[int]) -> bool:
+class Titles:
+    """How often each word stands in names and descriptions of an agent's memories."""
+
+    def __init__(self, memories: Collection[Memory]) -> None:
+        self._counts = Counter(word for memory in memories for word in _title(memory))
+        self._few = max(RARE, len(memories) // 10)
+
+    def rare(self, word: str) -> bool:
+        """Whether a word can say by itself what a memory is about."""
+        return word not in _COMMON and len(word) > 2 and self._counts[word] <= self._few
+
+
+def same_context(
+    titles: Titles, memory: Memory, target: Memory, mine: Collection[int], theirs: Collection[int]
+) -> bool:
     """Whether claims mean the same in both memories.
 
     So it is where one description stands in both; where neither name nor description of one holds a word
-    that is foreign to the other, or that the claims do not say mostly themselves; or where the claims name
-    a thing that both titles name, and nothing in either title narrows it.
+    that is foreign to the other; where the claims themselves say most of what their description says; or
+    where they name a thing that both titles name, and nothing in either title narrows it.
 
     Args:
         mine, theirs: positions of the claims in the bodies.
@@ -312,15 +335,23 @@ def same_context(memory: Memory, target: Memory, mine: Collection[int], theirs: 
         return False
     if memory.description and sequence(memory.description) == sequence(target.description):
         return True
-    if all(not words or _is_said(*pair) for pair, words in zip(pairs, foreign, strict=True)):
+    if all(_speaks_for_itself(*pair, words) for pair, words in zip(pairs, foreign, strict=True)):
         return True
-    shared = (_title(memory) & _title(target)) - _COMMON
-    named = all(shared & said(text).words for text in texts)
-    return named and not any(map(_narrowed, (memory, target), foreign))
+    narrowed = any(_narrowed(here, words) for (here, _, _), words in zip(pairs, foreign, strict=True))
+    return not narrowed and anchored(titles, memory, target, texts)
 
 
-def _is_said(here: Memory, there: Memory, numbers: Collection[int]) -> bool:
-    """Whether claims say most of the title of their memory, and the other memory has each of its facts."""
+def anchored(titles: Titles, memory: Memory, target: Memory, texts: Iterable[str]) -> bool:
+    """Whether texts name a thing that both titles name."""
+    shared = {word for word in _title(memory) & _title(target) if titles.rare(word)}
+    return all(shared & said(text).words for text in texts)
+
+
+def _speaks_for_itself(
+    here: Memory, there: Memory, numbers: Collection[int], foreign: frozenset[str]
+) -> bool:
+    if not foreign:
+        return True
     spoken = frozenset[str]().union(*(said(here.parsed.claims[number].text).words for number in numbers))
     title = words(here.description) or _named(here)
     text = " ".join([there.description, *(claim.key for claim in there.parsed.claims)])
@@ -333,11 +364,12 @@ def _foreign(here: Memory, there: Memory) -> frozenset[str]:
     title = _title(there)
     known = title.union(*(said(claim.text).words for claim in there.parsed.claims))
     stems = {stem(word) for word in known}
+    heads = {word[:_HEAD] for word in known if len(word) >= _HEAD}
     return frozenset(
         word
         for word in _title(here) - title - _NEUTRAL - _FRAMING
         # That another claim over there speaks of staging says nothing of this one.
-        if word in QUALIFIERS or not (word in known or stem(word) in stems)
+        if word in QUALIFIERS or not (word in known or stem(word) in stems or word[:_HEAD] in heads)
     )
 
 
@@ -375,7 +407,7 @@ def _title(memory: Memory) -> frozenset[str]:
 def _named(memory: Memory) -> frozenset[str]:
     """The words of a name that say what the memory is about."""
     found = words(_spaced(memory.name))
-    return frozenset(word for word in found if len(word) > 2 and word.isalpha()) - _FRAMING
+    return frozenset(word for word in found if len(word) > 2 and word.isalpha()) - _GENERIC
 
 
 def _spaced(name: str) -> str:
