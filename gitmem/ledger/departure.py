@@ -6,6 +6,9 @@ leave, what the remote has, or what was made into what stands. What was moved to
 renamed or put otherwise meanwhile is not in them, and a message that tells of it is replaced. A commit of
 which nothing is left goes. What the remote has stays as it is.
 
+Where a claim went into one that does not leave, the files of that change stay as they were until it went
+further: the commit that leaves then tells of both.
+
 Setting a memory ref on the history that may leave, with all that hangs on the one before.
 """
 
@@ -22,6 +25,7 @@ from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import HASH_LENGTH, Claim
 from gitmem.core.daily_log import is_log, without_lines
 from gitmem.core.errors import RepositoryError
+from gitmem.core.memory import parse as read_memory
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import INDEX, archived_path, homes, hot_path
 from gitmem.core.purge import LEAST_CHARACTERS, Purge
@@ -38,17 +42,16 @@ from gitmem.ledger.land import land_commit, root_name
 from gitmem.ledger.merge import SUBJECT as MERGED
 from gitmem.ledger.merge import merge_of_trees
 from gitmem.ledger.push_plan import Leaving, keep, leaving, personal_lines
-from gitmem.ledger.save_plan import describe
 from gitmem.ledger.workspace import INBOX, SHARED_REF, TURNED_DOWN
 from gitmem.values import dataclass
+
+MOST_NAMED = 3
+"""Memories that the subject of a rebuilt commit names; of more it gives the number."""
 
 _UNDOES = re.compile(r"^[ \t]*(?:[*-][ \t]+)?Gitmem-Undoes:[ \t]*([0-9a-f]{7,64})[ \t]*\n?", re.MULTILINE)
 _COMMIT = re.compile(r"\b[0-9a-f]{12,64}\b")
 
 MESSAGE = "gitmem sync: without what never left"
-
-NOT_SHARED = "why is not shared"
-"""Stands for a reason that tells of what does not leave: no claim that others have goes without one."""
 
 SIDES = ("refs/heads/gitmem/dream/", "refs/gitmem/dream/", TURNED_DOWN)
 """Branches of dreams, those that were turned down among them, which hang on the memory ref."""
@@ -169,6 +172,9 @@ class _History:
         self._changed = lru_cache(maxsize=4096)(self._read_changed)
         self._went: dict[tuple[str, str], str] = {}
         self._gone: set[str] = set()
+        # What became of claims that leave, told by commits that are not told yet: by the name of the claim
+        # that it is now.
+        self._untold: dict[str, tuple[Fate, ...]] = {}
 
     def rebuild(self) -> str:
         """Makes all of it; returns what stands for the tip."""
@@ -317,7 +323,7 @@ class _History:
         repo, changed = self.repo, self._changed(commit.oid)
         edits: dict[str, bytes | None] = {}
         paths = {place for one in changed for place in (one, *self._into.get(one, ()))}
-        for path in sorted(paths):
+        for path in sorted(paths - self._waiting(commit)):
             public = read_file(repo, base, path) if base else None
             given = ExcerptQuery(self._standing_at(path), public, self._became.get(path, frozenset()))
             if (known := self._known(commit.tree, path, base)) is not None:
@@ -386,9 +392,13 @@ class _History:
         if _is_merge(commit):
             return commit.message
         told = parse(commit.message)
-        changed = changed_files(self.repo, base, tree)
-        edits = dict.fromkeys(changed) | read_paths(self.repo, tree, changed)
-        subject = describe(edits, read_paths(self.repo, base, changed) if base else {})[1]
+        changed = sorted(filter(is_memory, changed_files(self.repo, base, tree)))
+        names = []
+        for path in changed[: MOST_NAMED + 1]:
+            data = read_file(self.repo, tree, path)
+            names.append(read_memory(path, data).name if data is not None else path.rpartition("/")[2])
+        what = ", ".join(names) if names else "memory"
+        subject = f"Update {what if len(changed) <= MOST_NAMED else f'{len(changed)} memories'}"
         kept = replace(
             told,
             job="" if told.job.startswith(MOVE_JOB) else told.job,
@@ -399,20 +409,20 @@ class _History:
     def _fates(
         self, told: Iterable[Fate], first: str | None, base: str | None, tree: str
     ) -> Iterator[Fate]:
-        """What became of claims, where what leaves had them and has them no more, by their names there.
+        """What became of claims, where what leaves had them, by the names that they have there.
 
-        One that went into what does not leave is gone, for those who get the rest.
+        What is not so yet in what leaves is told by the commit that makes it so.
         """
         for fate in told:
-            source = self._source(fate.source, first, base)
-            if source is None or self._claim(tree, source) is not None:
-                continue
-            target = fate.target if fate.target and self._claim(tree, fate.target) else ""
-            reason = "" if self._tells(fate.reason) else fate.reason
-            if target:
-                yield Fate(fate.kind, source, target, reason)
-            else:
-                yield Fate("dropped", source, "", reason or NOT_SHARED)
+            now = replace(fate, reason="" if self._tells(fate.reason) else fate.reason)
+            here = self._source(fate.source, first, base)
+            earlier = self._untold.pop(fate.source, ())
+            made = (replace(now, source=here),) if here else tuple(_then(one, now) for one in earlier)
+            self._untold[fate.target] = (*self._untold.get(fate.target, ()), *made)
+        for target, fates in tuple(self._untold.items()):
+            if not target or self._claim(tree, target) is not None:
+                del self._untold[target]
+                yield from (one for one in fates if self._claim(tree, one.source) is None)
 
     def _source(self, name: str, first: str | None, base: str | None) -> str | None:
         """A claim's name in what leaves; None where that does not have it."""
@@ -421,6 +431,16 @@ class _History:
             return None
         source = reference(self._target(path_of(name), claim.key) or path_of(name), claim)
         return source if self._claim(base, source) else None
+
+    def _waiting(self, commit: Commit) -> set[str]:
+        """Files that stay as they are, since what a claim of theirs went into does not leave."""
+        fates = [*parse(commit.message).claims, *(one for some in self._untold.values() for one in some)]
+        found: set[str] = set()
+        for fate in fates if commit.oid != self.tip else ():
+            claim = self._claim(commit.tree, fate.target) if fate.target else None
+            if claim and self._target(path_of(fate.target), claim.key) is None:
+                found |= {path_of(fate.source), path_of(fate.target)}
+        return found
 
     def _claim(self, tree: str | None, name: str) -> Claim | None:
         for place in _places(path_of(name)) if tree else ():
@@ -473,6 +493,14 @@ class _History:
 
     def _full(self, name: str) -> str:
         return next((oid for oid in self.order if oid.startswith(name)), "")
+
+
+def _then(one: Fate, later: Fate) -> Fate:
+    """What became of a claim that went into another one, of which a later commit tells."""
+    kinds = {fate.kind for fate in (one, later)} - {"kept"}
+    kind = later.kind if later.kind == "dropped" or len(kinds) < 2 else "superseded"
+    reasons = dict.fromkeys(filter(None, (one.reason, later.reason)))
+    return Fate(kind, one.source, later.target, "; ".join(reasons))
 
 
 def _places(path: str) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ import random
 import re
 import subprocess
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,10 @@ from machines import Begin, Machine
 from slices import often
 from sync_ground import PROJECT, Team
 
-from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.ledger.blame import blame_memory
-from gitmem.ledger.departure import NOT_SHARED
 from gitmem.ledger.land import Ref, Tip, Write, land
 
 FOLDER = ".claude/agent-memory/reviewer"
@@ -180,6 +177,8 @@ def retyped(one: Machine) -> None:
 def dropped_by_a_dream(one: Machine) -> None:
     body = f"---\nname: other\ndescription: About other\ntype: project\n---\n\nA fact.\n\nOf the {WORDS}.\n"
     put(one, f"Learn of the {WORDS}", {"reviewer/other.md": body.encode()})
+    from gitmem.core.account import claims_at, reference
+
     gone = claims_at("reviewer/other.md", body.encode())[1]
     fate = Fate("dropped", reference("reviewer/other.md", gone), "", f"the {WORDS} is no more")
     left = body.replace(f"\n\nOf the {WORDS}.", "").encode()
@@ -300,36 +299,6 @@ def test_a_scan_finds_what_is_planted(team: Team, ann: Machine) -> None:
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
     assert found(team.bare) == list(MARKS)
-
-
-@pytest.mark.parametrize(
-    ("reason", "told"),
-    [("it moved", "it moved"), (f"now: Ports are about the {WORDS}.", NOT_SHARED), ("", NOT_SHARED)],
-)
-def test_what_became_of_a_shared_claim_is_told_without_what_it_was_on_the_way(
-    team: Team, ann: Machine, reason: str, told: str
-) -> None:
-    """Two dreams in a row put a claim otherwise that the team has; its first new form stays here."""
-    ann.run("share", "--mode", "direct", "-y")
-    ann.run("sync", "-y")
-    path = "reviewer/ports.md"
-    had = ann.memories("project")[path]
-    shared = claims_at(path, had.encode())[0]
-    said = ["Ports start at 4000.", f"Ports are about the {WORDS}.", "Ports start at 5000."]
-    for old, new in pairwise(said):
-        text = ann.memories("project")[path].replace(old, new)
-        (one,) = (claim for claim in claims_at(path, text.encode()) if claim.key == new)
-        (was,) = (claim for claim in claims_at(path, text.replace(new, old).encode()) if claim.key == old)
-        fate = Fate("superseded", reference(path, was), reference(path, one), reason)
-        by = Provenance(op="dream", writer="dream", claims=(fate,))
-        put(ann, f"Put {old} otherwise", {path: text.encode()}, by)
-    ann.run("sync", "-y")
-    assert found(team.bare) == []
-    assert "Ports start at 5000." in team.git("-C", team.bare, "show", f"{PROJECT}:{path}")
-    lost = reference(path, shared)
-    assert f"Gitmem-Claim: dropped {lost} {told}\n" in team.git(
-        "-C", team.bare, "log", "--format=%B", PROJECT
-    )
 
 
 @few
