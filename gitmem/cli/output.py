@@ -125,6 +125,16 @@ class Output:
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             raise Declined("Nothing was done")
 
+    def agrees(self, leaves: Iterable[object], question: str) -> bool:
+        """Names what leaves for the first time, and asks for it; a no, or nobody to answer, is False."""
+        for one in leaves:
+            self.say(f"  leaves for the first time: {one}")
+        try:
+            self.ask(question)
+        except CheckFailed:
+            return False
+        return True
+
     def prompt(self, question: str) -> None:
         """A question on a line that the answer goes on."""
         settle()

@@ -136,13 +136,8 @@ def sync_store(run: CommandContext, store: HostedStore, *, pull: bool, push: boo
 
         def ask(leaves: tuple[Leaving, ...]) -> bool:
             progress.clear()
-            for one in leaves:
-                run.out.say(f"  leaves for the first time: {one}")
-            try:
-                run.out.ask(f"Send {counted(len(leaves), 'memory')} to {store.name} ({store.id})?")
-            except CheckFailed:
-                return False
-            return True
+            to = f"{store.name} ({store.id})"
+            return run.out.agrees(leaves, f"Send {counted(len(leaves), 'memory')} to {to}?")
 
         options = StoreOptions(ask, PushPatience(), pull, push, dry_run, progress)
         done = exchange_with(run.workspace, run.edges, store, client, options)

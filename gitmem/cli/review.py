@@ -11,7 +11,7 @@ import typer.core
 
 from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import sound
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import counted, one_line
 from gitmem.flows.review import queue, tell_item
@@ -19,7 +19,6 @@ from gitmem.flows.review import queue, tell_item
 if TYPE_CHECKING:
     from gitmem.flows.review_edit import EditedFile, HandEdit
     from gitmem.ledger.decide import LostClaim
-    from gitmem.ledger.push_plan import Leaving
 
 BY_ID = "Decide by id: git mem review accept|reject ID..."
 
@@ -370,7 +369,11 @@ def _open_request(
         made = open_documents(run.workspace, run.edges, id, dry_run=dry_run)
     else:
         made = pull_request.open_request(
-            run.workspace, run.edges, id, lambda leaves: _agreed(run, leaves), dry_run=dry_run
+            run.workspace,
+            run.edges,
+            id,
+            lambda leaves: out.agrees(leaves, f"Share {counted(len(leaves), 'memory')}?"),
+            dry_run=dry_run,
         )
     if out.as_json:
         out.json(
@@ -400,16 +403,6 @@ def _open_request(
     out.data(made.url or f"open a request from {made.branch} into {made.base} at {made.remote}")
     out.say(f"{made.branch} is pushed; a person opens the request there")
     out.say(f"undo: git push {made.remote} --delete {made.branch}")
-
-
-def _agreed(run: CommandContext, leaves: tuple[Leaving, ...]) -> bool:
-    for memory in leaves:
-        run.out.say(f"  leaves for the first time: {memory}")
-    try:
-        run.out.ask(f"Share {counted(len(leaves), 'memory')}?")
-    except CheckFailed:
-        return False
-    return True
 
 
 def _given(ctx: typer.Context, name: str) -> bool:

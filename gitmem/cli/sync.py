@@ -79,7 +79,7 @@ def sync(
 
             def ask(leaves: tuple[Leaving, ...]) -> bool:
                 progress.clear()
-                return _agreed(run.out, leaves)
+                return run.out.agrees(leaves, f"Share {counted(len(leaves), 'memory')}?")
 
             def warn(doubts: tuple[Finding, ...]) -> None:
                 progress.clear()
@@ -205,16 +205,6 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
         out.data(_line(done, dry_run))
         if not dry_run and done.fetched:
             out.say(f"undo: git mem restore --all --scope project --at {done.before[:12]}")
-
-
-def _agreed(out: Output, leaves: tuple[Leaving, ...]) -> bool:
-    for memory in leaves:
-        out.say(f"  leaves for the first time: {memory}")
-    try:
-        out.ask(f"Share {counted(len(leaves), 'memory')}?")
-    except CheckFailed:
-        return False
-    return True
 
 
 def _line(done: Synced, dry_run: bool) -> str:

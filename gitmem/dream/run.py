@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, get_args
 
 from gitmem.core import tombstone
@@ -45,12 +44,11 @@ from gitmem.engines.engine import (
 )
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.corrections import corrections
-from gitmem.git.commit_signatures import signs_unasked
 from gitmem.git.locks import Locked
 from gitmem.git.repository import MissingObject, Repository, Signature
 from gitmem.git.trees import changed_files, read_files, write_tree
 from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
-from gitmem.ledger.land import Tip, person_commit, read_tip, safe_message
+from gitmem.ledger.land import Tip, read_tip, safe_message, signer
 from gitmem.ledger.proposals import dreams_in, let_wait, taken
 from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope
@@ -256,8 +254,8 @@ def carry_out(plan: DreamPlan, held: HeldLock, author: Signature) -> str:
     repo = plan.scope.repo
     at, tree = plan.tip.commit, plan.tip.tree
     subject = f"Sum up a dream of {len(plan.changes)} {'change' if len(plan.changes) == 1 else 'changes'}"
-    sign = plan.scope.name == "project" and signs_unasked(repo.git, repo.git_dir)
-    commit = partial(person_commit, repo) if sign else repo.add_commit
+    sign = signer(repo) if plan.scope.name == "project" else None
+    commit = sign or repo.add_commit
     with nullcontext() if sign else repo.together():
         sessions = plan.sessions or ("",) * len(plan.changes)
         for change, session in zip(plan.changes, sessions, strict=True):

@@ -29,7 +29,7 @@ from gitmem.ledger.consent import Peer
 from gitmem.ledger.epochs import epoch_of, refuse_other
 from gitmem.ledger.inbox import ACCEPTED, AWAITED, Inbox, decided, note_of
 from gitmem.ledger.indexes import with_indexes
-from gitmem.ledger.land import Ref, Tip, Write, land, person_commit
+from gitmem.ledger.land import Ref, Tip, Write, land, signer
 from gitmem.ledger.merge import merge_commits, set_aside
 from gitmem.ledger.save_plan import describe
 from gitmem.ledger.side_branches import adds_nothing, merge_side
@@ -268,6 +268,7 @@ class _Plan:
         author, the date and the message of each stay, but for a subject that names what was not chosen.
         """
         repo, made, tree = self.repo, list[str](), self.tree
+        commit = signer(repo) or repo.add_commit
         for step in repo.steps(self.inbox.tip, without=(self.onto,)):
             one = step.commit
             if len(one.parents) != 1:
@@ -283,7 +284,7 @@ class _Plan:
                 if set(filter(speaks, changed_files(repo, trees[0], one.tree))) - self.paths:
                     taken = {path: data for path, data in edits.items() if ours.get(path) != data}
                     message = "\n".join((describe(taken, ours)[1], *message.split("\n")[1:]))
-                made.append(person_commit(repo, changed, (parent,), one.author, committer, message))
+                made.append(commit(changed, (parent,), one.author, committer, message))
                 tree = changed
         return made
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -86,6 +87,9 @@ class Written:
 
 Plan = Callable[[Tip], Write | None]
 """From the tip to what should be written there, or None where nothing is left to do."""
+
+MakeCommit = Callable[[str, tuple[str, ...], Signature, Signature, str], str]
+"""Tree, parents, author, committer and message to the commit's name, as `Repository.add_commit`."""
 
 
 @dataclass(frozen=True)
@@ -268,10 +272,7 @@ def land_commit(repo: Repository, ref: str, oid: str, known: str | None, message
 
 
 def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None, sign: bool) -> Written | None:
-    if sign:
-        from gitmem.git.commit_signatures import signs_unasked  # a look makes no commit
-
-        sign = signs_unasked(repo.git, repo.git_dir)
+    signed = signer(repo) if sign else None
     with ExitStack() as turn:
         _give_way(repo, ref)
         for attempt in range(ATTEMPTS):
@@ -286,7 +287,7 @@ def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None, si
                 return None
             try:
                 who = author or replace(ROOT_SIGNATURE, time=repo.commit(tip.commit).committer.time)
-                return _attempt(repo, ref, known, tip, write, who, sign and write.signed)
+                return _attempt(repo, ref, known, tip, write, who, signed if write.signed else None)
             except RefMoved:
                 import random
 
@@ -328,7 +329,7 @@ def _attempt(
     tip: Tip,
     write: Write,
     author: Signature,
-    sign: bool,
+    sign: MakeCommit | None,
 ) -> Written | None:
     from gitmem.git.refs import move_ref
     from gitmem.ledger.caps import check_room  # a look needs neither
@@ -352,25 +353,21 @@ def _attempt(
         parents = (tip.commit, *write.parents)
         oid = "" if sign else repo.add_commit(tree, parents, who, author, message)
     if sign:
-        oid = _signed(repo, tree, parents, who, author, message)
+        oid = sign(tree, parents, who, author, message)
     move_ref(repo, ref, oid, known, f"gitmem {write.provenance.op}: {message.splitlines()[0]}")
     return Written(oid, tip.commit, message.splitlines()[0], edits)
 
 
-def person_commit(
-    repo: Repository,
-    tree: str,
-    parents: tuple[str, ...],
-    author: Signature,
-    committer: Signature,
-    message: str,
-) -> str:
-    """Makes a commit of shared memory that a person answers for; what it is of has to be stored already."""
-    from gitmem.git.commit_signatures import signs_unasked
+def signer(repo: Repository) -> MakeCommit | None:
+    """Gives what makes signed commits of shared memory; asks git's settings once, for all of them.
 
-    if signs_unasked(repo.git, repo.git_dir):
-        return _signed(repo, tree, parents, author, committer, message)
-    return repo.add_commit(tree, parents, author, committer, message)
+    Returns:
+        Called as `Repository.add_commit` is, of objects that are stored already; None where commits are not
+        to be signed here, or cannot be without a question.
+    """
+    from gitmem.git.commit_signatures import signs_unasked  # a look makes no commit
+
+    return partial(_signed, repo) if signs_unasked(repo.git, repo.git_dir) else None
 
 
 def _signed(
