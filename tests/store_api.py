@@ -18,9 +18,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -32,6 +30,7 @@ from anthropic.types.beta.memory_stores import (
     MemoryCreateParams,
     MemoryUpdateParams,
 )
+from loopback import Answering, Loopback
 from pydantic import TypeAdapter, ValidationError
 
 START = datetime(2027, 1, 15, 8, tzinfo=UTC)
@@ -81,7 +80,7 @@ class Asked:
     headers: Mapping[str, str]
 
 
-class StoreApi:
+class StoreApi(Loopback):
     """The running server; use it as a context manager.
 
     Args:
@@ -107,23 +106,7 @@ class StoreApi:
         self.ends = "completed"
         self._numbers = count(1)
         self._lock = threading.RLock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    def __enter__(self) -> StoreApi:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(_handler(self))
 
     @property
     def writes(self) -> list[Asked]:
@@ -375,24 +358,12 @@ def _session(id: str) -> dict[str, Any]:
     return {"id": id, "type": "session", "created_at": START.isoformat(), "updated_at": START.isoformat()}
 
 
-def _handler(api: StoreApi) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(api: StoreApi) -> type[Answering]:
+    class Handler(Answering):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
-            self._serve()
-
-        def do_POST(self) -> None:
-            self._serve()
-
-        def do_DELETE(self) -> None:
-            self._serve()
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
-
-        def _serve(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        def respond(self) -> None:
+            raw = self.body()
             parts = urlsplit(self.path)
             query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
             headers = {key.lower(): value for key, value in self.headers.items()}
@@ -404,12 +375,6 @@ def _handler(api: StoreApi) -> type[BaseHTTPRequestHandler]:
                 status, extra = no.status, no.headers
                 body = {"type": "error", "error": {"type": no.type, "message": str(no)}}
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            for key, value in extra.items():
-                self.send_header(key, value)
-            self.end_headers()
-            self.wfile.write(data)
+            self.send("application/json", data, status, extra)
 
     return Handler

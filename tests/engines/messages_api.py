@@ -16,10 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any
 
+from loopback import Loopback
 from prompt_cache import MOST_BREAKPOINTS, PromptCache, tokens
 from scripted_api import Call, stream_events
 
@@ -95,7 +96,7 @@ class Recorded:
     headers: Mapping[str, str]
 
 
-class MessagesApi:
+class MessagesApi(Loopback):
     """The running server; use it as a context manager.
 
     Args:
@@ -109,15 +110,7 @@ class MessagesApi:
         self.cache = cache
         self._decide = steps if callable(steps) else _in_turn(list(steps))
         self._ended = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        # A request that is still hanging when the test ends must not outlive it.
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Base address, without a path."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(_handler(self))
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
@@ -166,17 +159,11 @@ class MessagesApi:
         """Returns when the test is over, or so many seconds have passed; says whether it is over."""
         return self._ended.wait(seconds)
 
-    def __enter__(self) -> MessagesApi:
-        self._thread.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__(kind, error, trace)
         if kind is None:
             assert not self.problems, self.problems
 

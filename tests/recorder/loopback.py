@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers GET and POST by `respond`, in whole bodies, and logs nothing."""
+    """Answers GET, POST and DELETE by `respond`, in whole bodies, HEAD with nothing; logs nothing."""
 
     def log_message(self, format: str, *args: object) -> None:
         """Says nothing."""
@@ -20,6 +21,14 @@ class Answering(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.respond()
 
+    def do_DELETE(self) -> None:
+        self.respond()
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def respond(self) -> None:
         """Answers one request with `send`."""
         raise NotImplementedError
@@ -27,10 +36,14 @@ class Answering(BaseHTTPRequestHandler):
     def body(self) -> bytes:
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
-    def send(self, kind: str, data: bytes) -> None:
-        self.send_response(200)
+    def send(
+        self, kind: str, data: bytes, status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
+        for key, value in (headers or {}).items():
+            self.send_header(key, value)
         self.end_headers()
         self.wfile.write(data)
 
@@ -42,10 +55,12 @@ class Loopback:
         url: base address, without a slash at its end.
     """
 
-    def __init__(self, handler: type[Answering]) -> None:
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        # A request that is still hanging when the test ends must not outlive it.
+        self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -14,9 +14,9 @@ import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
+
+from loopback import Answering, Loopback
 
 DEFAULT_TEXT = "Done."
 
@@ -117,16 +117,17 @@ def stream_events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-def _handler(state: _State) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(state: _State) -> type[Answering]:
+    class Handler(Answering):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        def respond(self) -> None:
+            request = json.loads(self.body() or b"{}")
             path = self.path.split("?", 1)[0]
-            if path == "/v1/messages/count_tokens":
+            asked = path if self.command == "POST" else ""
+            if asked == "/v1/messages/count_tokens":
                 self._send({"input_tokens": 100})
-            elif path == "/v1/messages":
+            elif asked == "/v1/messages":
                 step, number = state.answer(request)
                 message = _message(step, number, str(request.get("model", "scripted")))
                 if request.get("stream"):
@@ -136,35 +137,17 @@ def _handler(state: _State) -> type[BaseHTTPRequestHandler]:
             else:
                 self._send({"type": "error", "error": {"type": "not_found_error", "message": path}}, 404)
 
-        def do_GET(self) -> None:
-            self._send({"type": "error", "error": {"type": "not_found_error", "message": self.path}}, 404)
-
-        def do_HEAD(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
         def _send(self, body: dict[str, Any], status: int = 200) -> None:
-            self._write("application/json", json.dumps(body).encode(), status)
+            self.send("application/json", json.dumps(body).encode(), status)
 
         def _stream(self, message: dict[str, Any]) -> None:
             lines = (f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in stream_events(message))
-            self._write("text/event-stream", "".join(lines).encode(), 200)
-
-        def _write(self, kind: str, body: bytes, status: int) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Keeps the test output quiet."""
+            self.send("text/event-stream", "".join(lines).encode())
 
     return Handler
 
 
-class ScriptedApi:
+class ScriptedApi(Loopback):
     """The running server; use it as a context manager.
 
     Attributes:
@@ -174,14 +157,7 @@ class ScriptedApi:
 
     def __init__(self, steps: Sequence[Step] = ()) -> None:
         self._state = _State(list(steps))
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self._state))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Base address, without a path."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(_handler(self._state))
 
     @property
     def requests(self) -> list[dict[str, Any]]:
@@ -195,14 +171,3 @@ class ScriptedApi:
         """Appends steps, for a script whose later answers depend on what happened before."""
         with self._state.lock:
             self._state.steps.extend(steps)
-
-    def __enter__(self) -> ScriptedApi:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
