@@ -79,8 +79,8 @@ def backup(
     if identity is not None:
         if dry_run:
             raise UsageError("--identity goes without --dry-run: it keeps the key that it opens")
-        unlock(workspace, named, run.edges.cwd / identity.expanduser())
-    recipients = parse_recipients(encrypt_to, run.edges.cwd) if encrypt_to else ()
+        unlock(workspace, named, run.edges.path(identity))
+    recipients = parse_recipients(encrypt_to, run.edges.path) if encrypt_to else ()
     if recipients:
         workspace.settings = workspace.with_settings(**{SETTING.lower(): ",".join(recipients)}).settings
     before = workspace.settings.get("backup")

@@ -205,7 +205,7 @@ def agent(
     from gitmem.app.bench_agent import figures, read_tasks, run_tasks
 
     run = context(ctx, as_json=as_json)
-    found = read_tasks(run.edges.cwd / tasks.expanduser())
+    found = read_tasks(run.edges.path(tasks))
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-", ignore_cleanup_errors=True) as folder:
         value = figures(list(run_tasks(found, Path(folder), run.edges.environ, run.out.say)))
     if run.out.as_json:

@@ -91,7 +91,7 @@ def init(
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
     workspace, back_to = run.any_workspace, since_when(since)
     address = exchange.address(workspace, run.edges, backup) if backup else ""
-    key = run.edges.cwd / identity.expanduser() if identity else None
+    key = run.edges.path(identity) if identity else None
     environ, wanted = run.edges.environ, client or ()
     planned = partial(
         plan_init, workspace, environ, engine or "", backup=address, chain=chain, clients=wanted

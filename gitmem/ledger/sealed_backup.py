@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -63,21 +63,21 @@ def _age() -> Any:
     return pyrage
 
 
-def parse_recipients(texts: Sequence[str], folder: Path) -> tuple[str, ...]:
+def parse_recipients(texts: Sequence[str], path: Callable[[str], Path]) -> tuple[str, ...]:
     """Reads recipients as `age -r` and `-R` take them: `age1…`, `ssh-ed25519 …`, or a file of such lines.
 
     Args:
-        folder: what a relative path is relative to.
+        path: where the file is that a person names so.
 
     Raises:
-        UsageError: one is none of these.
+        UsageError: one is none of these; what `path` raises.
     """
     found: dict[str, None] = {}
     for text in texts:
         lines = [text]
         if not text.startswith(("age1", "ssh-", *_SECRET)):
             try:
-                lines = (folder / Path(text).expanduser()).read_text("utf-8", "replace").splitlines()
+                lines = path(text).read_text("utf-8", "replace").splitlines()
             except OSError as error:
                 raise UsageError(
                     f"{text!r} is no recipient, and no file of them",

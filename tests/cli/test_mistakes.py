@@ -65,6 +65,10 @@ MISTAKES = [
     ("view --static ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
     ("restore --all --at ~0 --to ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
     ("extract --session ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("backup x --encrypt-to ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("backup x --identity ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("init --identity ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
+    ("bench agent --tasks ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
     ("promote ports --to ~no-one/x", 2, "nobody is called no-one here", "Give the whole path"),
     ("jobs --retry --clear", 2, "do not go together", "Choose one of them"),
 ]
