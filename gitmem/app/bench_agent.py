@@ -29,8 +29,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-import gitmem
 from gitmem.app.bench_extract import bad_line, objects
+from gitmem.app.demo import make_home
 from gitmem.core.errors import RepositoryError, UsageError
 
 Arm = Literal["none", "memory", "others"]
@@ -41,8 +41,6 @@ SECONDS = 120
 
 BYTES_OF_A_TOKEN = 4
 """No tokenizer is at hand here; this is near what those of today make of English and code."""
-
-_PASSED_ON = ("PATH", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 Files = Mapping[str, str]
 
@@ -210,18 +208,8 @@ class _Ground:
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self.home, self.repo, self.work = folder / "home", folder / "repo", folder / "work"
-        (self.home / ".claude").mkdir(parents=True)
+        self.environ = make_home(self.home, "Ann", environ)
         self.repo.mkdir()
-        config = "[user]\n\tname = Ann\n\temail = ann@example.com\n[init]\n\tdefaultBranch = main\n"
-        (self.home / ".gitconfig").write_text(config)
-        self.environ = {
-            **{name: environ[name] for name in _PASSED_ON if name in environ},
-            "HOME": str(self.home),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "XDG_CONFIG_HOME": str(self.home / ".config"),
-            "XDG_DATA_HOME": str(self.home / ".local/share"),
-            "PYTHONPATH": str(Path(gitmem.__file__).parents[1]),
-        }
         self._start("git", "init", "-q")
         self._start("git", "commit", "-q", "--allow-empty", "-m", "Begin")
         self._gitmem("init", "-y")

@@ -388,6 +388,19 @@ def make_stage(folder: Path, environ: Mapping[str, str]) -> Stage:
 
 
 def _person(home: Path, name: str, prompt: str, environ: Mapping[str, str]) -> Person:
+    return Person(f"{prompt}$", home, home / "app", make_home(home, name, environ))
+
+
+def make_home(home: Path, name: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Makes a HOME with a client's folder and a git identity.
+
+    Args:
+        home: a folder that does not exist yet.
+        environ: the caller's environment; only `PASSED_ON` is taken from it.
+
+    Returns:
+        The whole environment of commands that are to see nothing else.
+    """
     (home / ".claude").mkdir(parents=True)
     text = CONFIG.format(name=name, email=f"{name.lower()}@example.com")
     (home / ".gitconfig").write_text(text, encoding="utf-8")
@@ -406,4 +419,4 @@ def _person(home: Path, name: str, prompt: str, environ: Mapping[str, str]) -> P
         # `-P` leaves the current folder out, and a checkout need not be installed.
         "PYTHONPATH": str(Path(gitmem.__file__).parents[1]),
     }
-    return Person(f"{prompt}$", home, home / "app", own)
+    return own
