@@ -25,7 +25,6 @@ from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import HASH_LENGTH, Claim
 from gitmem.core.daily_log import is_log, without_lines
 from gitmem.core.errors import RepositoryError
-from gitmem.core.memory import parse as read_memory
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import INDEX, archived_path, homes, hot_path
 from gitmem.core.purge import LEAST_CHARACTERS, Purge
@@ -42,11 +41,9 @@ from gitmem.ledger.land import land_commit, root_name
 from gitmem.ledger.merge import SUBJECT as MERGED
 from gitmem.ledger.merge import merge_of_trees
 from gitmem.ledger.push_plan import Leaving, keep, leaving, personal_lines
+from gitmem.ledger.save_plan import describe
 from gitmem.ledger.workspace import INBOX, SHARED_REF, TURNED_DOWN
 from gitmem.values import dataclass
-
-MOST_NAMED = 3
-"""Memories that the subject of a rebuilt commit names; of more it gives the number."""
 
 _UNDOES = re.compile(r"^[ \t]*(?:[*-][ \t]+)?Gitmem-Undoes:[ \t]*([0-9a-f]{7,64})[ \t]*\n?", re.MULTILINE)
 _COMMIT = re.compile(r"\b[0-9a-f]{12,64}\b")
@@ -392,13 +389,9 @@ class _History:
         if _is_merge(commit):
             return commit.message
         told = parse(commit.message)
-        changed = sorted(filter(is_memory, changed_files(self.repo, base, tree)))
-        names = []
-        for path in changed[: MOST_NAMED + 1]:
-            data = read_file(self.repo, tree, path)
-            names.append(read_memory(path, data).name if data is not None else path.rpartition("/")[2])
-        what = ", ".join(names) if names else "memory"
-        subject = f"Update {what if len(changed) <= MOST_NAMED else f'{len(changed)} memories'}"
+        changed = changed_files(self.repo, base, tree)
+        edits = dict.fromkeys(changed) | read_paths(self.repo, tree, changed)
+        subject = describe(edits, read_paths(self.repo, base, changed) if base else {})[1]
         kept = replace(
             told,
             job="" if told.job.startswith(MOVE_JOB) else told.job,
