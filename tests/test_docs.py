@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitmem.cli.app import SUMMARIES
 from gitmem.cli.topics import SETTINGS
@@ -50,6 +51,18 @@ def test_every_setting_that_the_program_reads_is_told() -> None:
     inner = {"projectId", "memoryUrl"}
     told = {name.lower() for name, _ in SETTINGS}
     assert "extract" in found and {name.lower() for name in found - inner - of_clients} <= told
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """The site is built strictly, and that takes its theme: a page left out is told here as well."""
+    site = yaml.safe_load((ROOT / ".properdocs.yml").read_text(encoding="utf-8"))
+    of_the_guide = next(group["Guide"] for group in site["nav"] if "Guide" in group)
+    listed = [path for entry in (*site["nav"], *of_the_guide) for path in entry.values()]
+    named = sorted(path for path in listed if isinstance(path, str))
+    outside = tuple(site["exclude_docs"].split()[2:])
+    assert outside == ("/recipes/", "/decisions/", "/spec/vectors/")  # a code host alone shows them
+    pages = (path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    assert named == sorted(page for page in pages if not f"/{page}".startswith(outside))
 
 
 def test_every_verb_that_a_hint_or_a_page_names_is_there() -> None:
