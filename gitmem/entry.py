@@ -97,9 +97,9 @@ def _dispatch(argv: Sequence[str]) -> int:
         sys.stdout.write(f"gitmem {__version__}\n")
         return 0
     if word == "recall" and _is_plain(argv[1:]):
-        from gitmem.cli import answered
+        from gitmem.cli import recall_output
 
-        return answered.recall(argv[1:])
+        return recall_output.recall(argv[1:])
     from gitmem.cli import app
 
     return app.main()

@@ -130,9 +130,9 @@ def test_everyday_verbs_never_load_a_models_library(loaded) -> None:
 def test_a_second_status_reads_no_files_of_clients(loaded) -> None:
     """What the first one found of them holds while none of those files changes."""
     loaded("init", "-y")
-    assert "gitmem.app.client_standing" in loaded("status")
+    assert "gitmem.app.client_faults" in loaded("status")
     again = loaded("status")
-    assert {"gitmem.app.client_standing", "gitmem.app.client_setup", "tomllib"} & again == set()
+    assert {"gitmem.app.client_faults", "gitmem.app.client_setup", "tomllib"} & again == set()
 
 
 def test_help_loads_no_verb(loaded) -> None:

@@ -101,7 +101,7 @@ WITHOUT_COPIES = {
     "flows/extract/run.py": "seen to after all changes of a session, and at worst by the next save",
     "app/bench_dream.py": "memory that is made up for a benchmark",
     "flows/memory_trees.py": "a checked-out branch, which is a working copy itself",
-    "app/hosting.py": "files of a host, no agent's",
+    "app/host_files.py": "files of a host, no agent's",
     "flows/suggestions.py": "tombstones of what was rejected",
     "ledger/acceptance.py": "what waits to be sent: a ref of its own",
     "ledger/decide.py": "a dream's branch; tombstones",

@@ -10,9 +10,9 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from gitmem.app.client_faults import client_faults
 from gitmem.app.client_hooks import HookFile, apply_hooks, is_tracked, plan_hooks
 from gitmem.app.client_setup import hooked_clients, plan_clients
-from gitmem.app.client_standing import client_standings
 from gitmem.app.doctor_memory import Damage, Patient, check_objects, check_refs, check_trees
 from gitmem.app.doctor_state import check_catalogs, check_locks, check_records, check_worker
 from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
@@ -201,7 +201,7 @@ def _client_hooks(patient: Patient) -> Iterator[Damage]:
 
             what = f"{client.title}'s hooks are not all in {wanted.path}"
             yield Damage(kind, what, str(wanted), install, asks=True)
-    for one in client_standings(workspace, environ, _starts(patient)):
+    for one in client_faults(workspace, environ, _starts(patient)):
         if one.kind != "missing":
             yield Damage(f"{one.client.name}-hooks", one.what, one.remedy)
 

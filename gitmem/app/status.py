@@ -402,13 +402,13 @@ def _clients(workspace: Workspace, edges: Edges) -> tuple[Mapping[str, str], ...
         same = same and all(environ.get(name, "") == value for name, value in note["variables"].items())
         if same and all(_mark(path) == mark for path, mark in note["files"].items()):
             return tuple({name: str(one[name]) for name in CLIENT_KEYS} for one in note["found"])
-    from gitmem.app.client_standing import ClientFacts, client_standings
+    from gitmem.app.client_faults import ClientFacts, client_faults
 
     looked = ClientFacts()
-    standings = client_standings(workspace, environ, argv, looked=looked)
+    faults = client_faults(workspace, environ, argv, looked=looked)
     found = tuple(
         {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}
-        for one in standings
+        for one in faults
     )
     if workspace.state.is_dir():
         value = {

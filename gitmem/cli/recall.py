@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.answered import SOURCES, answer
 from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context, words
+from gitmem.cli.recall_output import SOURCES, answer
 from gitmem.core.change import TYPES
 from gitmem.core.limits import RECALLED
 from gitmem.ledger.settings import CHOICES

@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from gitmem.app.hosting import HostingPlan, plan_hosting, set_up_hosting
+from gitmem.app.host_files import HostingPlan, plan_hosting, set_up_hosting
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError

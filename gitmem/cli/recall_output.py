@@ -1,4 +1,4 @@
-"""What `git mem recall` does and prints, also without the command line's parser.
+"""What `git mem recall` prints, also without the command line's parser.
 
 Loading that takes a quarter as long again as the answer. Only words and `--json` are known here; whatever
 else stands in the line is the parser's, so that there is one help and one wording of errors.

@@ -39,7 +39,7 @@ class ClientFacts:
 
 
 @dataclass(frozen=True)
-class ClientStanding:
+class ClientFault:
     """One thing that keeps a client's hooks from running.
 
     Attributes:
@@ -54,13 +54,13 @@ class ClientStanding:
     remedy: str
 
 
-def client_standings(
+def client_faults(
     workspace: Workspace,
     environ: Mapping[str, str],
     argv: Sequence[str],
     root: Path = Path("/"),
     looked: ClientFacts | None = None,
-) -> tuple[ClientStanding, ...]:
+) -> tuple[ClientFault, ...]:
     """What keeps hooks from running, of the clients that have them here.
 
     Args:
@@ -70,7 +70,7 @@ def client_standings(
     """
     looked = looked or ClientFacts()
     looked.files.extend([record_path(workspace.state), record_path(workspace.around.data / "state")])
-    found: list[ClientStanding] = []
+    found: list[ClientFault] = []
     for client in hooked_clients(workspace):
         place = place_of(workspace, environ, client)
         folder = client.home(environ, workspace.around.home)
@@ -81,11 +81,11 @@ def client_standings(
         try:
             there = installed(place, argv)
         except RepositoryError as error:
-            found.append(ClientStanding(client, "missing", f"{client.title}: {error.message}", error.hint))
+            found.append(ClientFault(client, "missing", f"{client.title}: {error.message}", error.hint))
             continue
         if not there:
             what = f"{client.title}'s hooks are not all in {place.path}"
-            found.append(ClientStanding(client, "missing", what, "git mem init"))
+            found.append(ClientFault(client, "missing", what, "git mem init"))
             continue
         found += _overridden(client, root)
         found += _off(client, place, folder)
@@ -95,19 +95,17 @@ def client_standings(
     return tuple(found)
 
 
-def _overridden(client: Client, root: Path) -> Iterator[ClientStanding]:
+def _overridden(client: Client, root: Path) -> Iterator[ClientFault]:
     for path in (root / name.lstrip("/") for name in client.managed):
         value = _settings(path)
         keys = ("allowManagedHooksOnly", "disableAllHooks")
         key = next((key for key in keys if value.get(key) is True), "")
         if key:
             what = f"{client.title} runs no hooks of yours: {key} in {path}"
-            yield ClientStanding(
-                client, "overridden", what, "only who administers this machine can mend it"
-            )
+            yield ClientFault(client, "overridden", what, "only who administers this machine can mend it")
 
 
-def _off(client: Client, place: HookFile, folder: Path) -> Iterator[ClientStanding]:
+def _off(client: Client, place: HookFile, folder: Path) -> Iterator[ClientFault]:
     *keys, off = client.switch or ("", None)
     tree = [] if place.user else [place.anchor / client.folder / client.settings, place.path]
     for path in dict.fromkeys([folder / client.settings, *tree]):
@@ -115,15 +113,15 @@ def _off(client: Client, place: HookFile, folder: Path) -> Iterator[ClientStandi
         if keys and off is not None and _at(value, keys) is off:
             name = ".".join(map(str, keys))
             what = f"{client.title}'s hooks are switched off: {name} in {path}"
-            yield ClientStanding(client, "off", what, f"take {name} out of it")
+            yield ClientFault(client, "off", what, f"take {name} out of it")
         names = _at(value, client.names_off) if client.names_off else None
         ours = client.entry.get("name")
         if isinstance(names, list) and ours in names:
             what = f"{client.title}'s hooks named {ours} are switched off in {path}"
-            yield ClientStanding(client, "off", what, f"{client.programs[0]}, then /hooks enable {ours}")
+            yield ClientFault(client, "off", what, f"{client.programs[0]}, then /hooks enable {ours}")
 
 
-def _untrusted(client: Client, place: HookFile, folder: Path) -> Iterator[ClientStanding]:
+def _untrusted(client: Client, place: HookFile, folder: Path) -> Iterator[ClientFault]:
     """Codex runs only hooks whose very definition a person has seen, in a project that they trust."""
     config = _settings(folder / client.settings)
     if not place.user:
@@ -136,9 +134,7 @@ def _untrusted(client: Client, place: HookFile, folder: Path) -> Iterator[Client
         ]
         if not any(trusted):
             what = f"{client.title} does not trust {place.anchor}, and runs none of its hooks"
-            yield ClientStanding(
-                client, "untrusted", what, f"start {client.programs[0]} there, and say yes"
-            )
+            yield ClientFault(client, "untrusted", what, f"start {client.programs[0]} there, and say yes")
             return
     states = _at(config, ("hooks", "state"))
     states = states if isinstance(states, dict) else {}
@@ -152,7 +148,7 @@ def _untrusted(client: Client, place: HookFile, folder: Path) -> Iterator[Client
             missing.append(event)
     if missing:
         what = f"{client.title} has not been told to trust gitmem's hooks ({', '.join(missing)})"
-        yield ClientStanding(client, "untrusted", what, f"start {client.programs[0]}, then /hooks")
+        yield ClientFault(client, "untrusted", what, f"start {client.programs[0]}, then /hooks")
 
 
 def trusted_hash(event: str, entry: Mapping[str, Any], matcher: object) -> str:
@@ -176,14 +172,14 @@ def trusted_hash(event: str, entry: Mapping[str, Any], matcher: object) -> str:
 
 def _old(
     workspace: Workspace, environ: Mapping[str, str], client: Client, looked: ClientFacts
-) -> Iterator[ClientStanding]:
+) -> Iterator[ClientFault]:
     program = find_program(client.programs, workspace, environ)
     if program:  # what npm puts in its place has another time
         looked.files.extend([Path(program), Path(program).resolve()])
     version = version_of(Path(program), client.package) if program and client.package else ""
     if version and _numbers(version) < _numbers(client.oldest):
         what = f"{client.title} is {version}; gitmem is tried with {client.oldest} and later"
-        yield ClientStanding(client, "old", what, f"npm install -g {client.package}")
+        yield ClientFault(client, "old", what, f"npm install -g {client.package}")
 
 
 def version_of(program: Path, package: str) -> str:

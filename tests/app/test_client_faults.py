@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.client_faults import ClientFault, client_faults, trusted_hash, version_of
 from gitmem.app.client_hooks import entries_of, tree_place
-from gitmem.app.client_standing import ClientStanding, client_standings, trusted_hash, version_of
 from gitmem.app.clients import CLAUDE, CODEX, GEMINI
 from gitmem.app.context import real_edges
 from gitmem.app.launcher import Launcher
@@ -23,7 +23,7 @@ Look = Callable[..., list[tuple[str, str]]]
 def look(repo: Path, tmp_path: Path) -> Look:
     def looked() -> list[tuple[str, str]]:
         workspace = initialised_at(real_edges(repo))
-        found: tuple[ClientStanding, ...] = client_standings(
+        found: tuple[ClientFault, ...] = client_faults(
             workspace, os.environ, Launcher(workspace.around.data).argv, tmp_path / "machine"
         )
         return [(one.client.name, one.kind) for one in found]
