@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import textwrap
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -214,8 +215,9 @@ class LazyGroup(typer.core.TyperGroup):
                 formatter.write_dl([(name, SUMMARIES[name]) for name in names])
 
 
+@cache
 def load_verb(name: str) -> Any:
-    """The command of a verb, its module loaded."""
+    """The command of a verb, its module loaded; made once a process, as each signature is read for it."""
     module = import_module(f"gitmem.cli.{MODULES.get(name, name)}")
     verb = typer.Typer(add_completion=False, rich_markup_mode=None)
     if name in TAKES_BACK:
@@ -264,6 +266,7 @@ def gitmem(
         import_module("gitmem.cli.status").status(ctx)
 
 
+@cache
 def program() -> Any:
     """The whole command line; shells complete it, but are set up by `git mem completion` alone."""
     command = typer.main.get_command(app)
