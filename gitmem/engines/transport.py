@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Iterator
+from functools import cache
 
 import httpx2
 
@@ -45,9 +46,15 @@ def transport_of(patience: float, proxy: str, ca_file: str) -> httpx2.BaseTransp
     Raises:
         OSError: that file cannot be read, or holds no certificates.
     """
-    verify = ssl.create_default_context(cafile=ca_file) if ca_file else True
+    verify = ssl.create_default_context(cafile=ca_file) if ca_file else _system_certificates()
     inner = httpx2.HTTPTransport(verify=verify, trust_env=False, proxy=proxy or None)
     return _Bounded(inner, patience)
+
+
+@cache
+def _system_certificates() -> ssl.SSLContext:
+    """Read once a process: it takes 30 ms, and a job may make several clients."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 class _Bounded(httpx2.BaseTransport):
