@@ -12,7 +12,6 @@ from cli_ground import Ground, ground, memory
 from planted_secrets import GITHUB
 from store_api import Asked, Refused, StoreApi
 
-from gitmem.flows.hosted_dream import LOOKS
 from gitmem.flows.stores import refused
 from gitmem.git.remote import PushPatience
 from gitmem.git.trees import read_files
@@ -21,6 +20,9 @@ from gitmem.ledger.dreams import Dream, open_dreams
 __all__ = ["ground"]
 
 Files = dict[str, str]
+
+LOOKS = 5
+"""Looks at a dream before a command leaves it to go on; 240, as outside of tests, take a second of CPU."""
 
 RULE = "Never mock the database in integration tests."
 API, STAGING = "The API listens on port 8080 behind the proxy.", "Staging listens on port 9090."
@@ -50,6 +52,7 @@ def api(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreApi]:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0")
     monkeypatch.setattr(PushPatience, "__call__", lambda *_: None)
     monkeypatch.setattr("gitmem.cli.dream.time.sleep", lambda _: None)
+    monkeypatch.setattr("gitmem.flows.hosted_dream.LOOKS", LOOKS)
     monkeypatch.setattr("anthropic._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
     with StoreApi() as served:
         ground.workspace.git.run(["config", "--global", "gitmem.baseUrl", served.url])

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +187,7 @@ LOGS = ("log", "errors.log", "judged-harmless", "told-dreams.json")
 """What is kept to be read by people; records of live directories and of recalls hold names as they are."""
 
 
+@cache
 def verbs() -> dict[str, Any]:
     """Every command of the command line, those within others by both words."""
     group: Any = typer.main.get_command(app)
