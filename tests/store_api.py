@@ -231,6 +231,10 @@ class StoreApi(Loopback):
         }  # fmt: skip
         return self._dream(id)
 
+    def _dreams(self, asked: Asked) -> Any:
+        listed = [self._dream(id) for id in reversed(self.dreams)]
+        return self._paged(listed, asked, min(int(asked.query.get("limit", 20)), 100, self.page))
+
     def _poll(self, asked: Asked, id: str) -> Any:
         if id not in self.dreams:
             raise Refused(404, "not_found_error", f"no dream {id}")
@@ -328,6 +332,7 @@ _ROUTES: tuple[tuple[str, str, Callable[..., Any]], ...] = (
     (r"/v1/memory_stores/([^/]+)/memory_versions", "GET", StoreApi._versions),
     (r"/v1/sessions", "GET", StoreApi._sessions),
     (r"/v1/dreams", "POST", StoreApi._begin),
+    (r"/v1/dreams", "GET", StoreApi._dreams),
     (r"/v1/dreams/([^/]+)", "GET", StoreApi._poll),
 )
 

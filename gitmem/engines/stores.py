@@ -226,10 +226,13 @@ class StoreClient:
     def start_dream(
         self, store: str, sessions: Iterable[str], model: str, instructions: str
     ) -> HostedDream:
-        """Has a dream begin that writes into a store of its own."""
-        with self._named(store):
+        """Has a dream begin that writes into a store of its own.
+
+        It is asked for once: a request that is repeated, as its answer was lost, would begin another.
+        """
+        with self._named(store), self._once() as sdk:
             return _dream(
-                self._sdk.beta.dreams.create(
+                sdk.beta.dreams.create(
                     inputs=[
                         {"type": "memory_store", "memory_store_id": store},
                         {"type": "sessions", "session_ids": list(sessions)},
@@ -238,6 +241,12 @@ class StoreClient:
                     instructions=instructions,
                 )
             )
+
+    def find_dream(self, token: str) -> str:
+        """The id of the newest dream whose instructions hold some text; empty where none does."""
+        with self._named("its dreams"):
+            listed = _pages(self._sdk.beta.dreams.list(limit=PAGE))
+            return next((_dream(one).id for one in listed if token in (one.instructions or "")), "")
 
     def dream(self, id: str) -> HostedDream:
         """How far a dream has come."""
@@ -249,6 +258,16 @@ class StoreClient:
         if self._made is None:
             self._made = open_sdk(self._settings)
         return self._made
+
+    @contextmanager
+    def _once(self) -> Iterator[Anthropic]:
+        """The SDK's client without its retries; a copy would read the environment again."""
+        sdk = self._sdk
+        kept, sdk.max_retries = sdk.max_retries, 0
+        try:
+            yield sdk
+        finally:
+            sdk.max_retries = kept
 
     @contextmanager
     def _named(self, asked: str, memory: str = "") -> Iterator[None]:

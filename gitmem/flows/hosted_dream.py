@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -79,6 +80,9 @@ def begin(
 ) -> HostedStore:
     """Takes in what the store holds and has a dream begin on it; one that is under way goes on.
 
+    What was asked for is noted first, and its instructions end in a token: where the answer is lost, the
+    dream, which is paid for, is found by that.
+
     Args:
         sessions: ids of hosted sessions that it reads; none for the newest that had the store.
         options: as for an exchange that only takes in.
@@ -91,6 +95,9 @@ def begin(
         return store
     if bad := [one for one in sessions if not is_id(one)]:
         raise UsageError(f"{one_line(bad[0], 60)!r} is no id of a session", "It looks like sesn_01Abc.")
+    token, _, given = store.asked.partition(" ")
+    if token and (found := client.find_dream(token)):
+        return note_dream(workspace, store, dream=f"{found} {given}")
     exchange_with(workspace, edges, store, client, replace(options, pull=True, push=False))
     read = tuple(dict.fromkeys(sessions)) or client.sessions(store.id)
     if not read:
@@ -100,9 +107,12 @@ def begin(
         )
     meter = meter_for(workspace, edges)
     meter.begin()
-    began = client.start_dream(store.id, read, _model(workspace), prompts.text("hosted-dream"))
     held = seen(workspace.scope(store.scope).repo, store_ref(workspace, store)).commit
-    return note_dream(workspace, store, f"{began.id} {held} {_clone(workspace, store)}")
+    token, given = secrets.token_hex(8), f"{held} {_clone(workspace, store)}"
+    store = note_dream(workspace, store, asked=f"{token} {given}")
+    what = f"{prompts.text('hosted-dream')}\n\nRequest {token}."
+    began = client.start_dream(store.id, read, _model(workspace), what)
+    return note_dream(workspace, store, dream=f"{began.id} {given}")
 
 
 def _clone(workspace: Workspace, store: HostedStore) -> str:
@@ -192,7 +202,7 @@ def take(
 def settle(workspace: Workspace, edges: Edges, store: HostedStore, dream: HostedDream) -> None:
     """Notes that a dream is under way no more, and what it took."""
     meter_for(workspace, edges).spent("consolidate", dream.model, _used(dream))
-    note_dream(workspace, store, "")
+    note_dream(workspace, store)
 
 
 def _used(dream: HostedDream) -> Usage:

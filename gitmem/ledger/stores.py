@@ -46,12 +46,14 @@ class HostedStore:
         scope: whose memory it mirrors.
         dream: the hosted dream that is under way: its id, the commit of what the store held when it began,
             and which clone has that, each apart by a space; empty for none.
+        asked: the request for one that no answer came to yet: its token in place of the id.
     """
 
     name: str
     id: str
     scope: ScopeName
     dream: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ def _every(workspace: Workspace) -> list[tuple[str, HostedStore]]:
         owner, _, name = section.partition("/")
         scope = told.get("scope", "")
         if "id" in told and scope in ("project", "local", "user"):
-            one = HostedStore(name, told["id"], scope, told.get("dream", ""))  # type: ignore[arg-type]
+            dreams = told.get("dream", ""), told.get("asked", "")
+            one = HostedStore(name, told["id"], scope, *dreams)  # type: ignore[arg-type]
             listed.append((owner, one))
     return listed
 
@@ -165,18 +168,21 @@ def remove_store(workspace: Workspace, store: HostedStore) -> None:
     ref = store_ref(workspace, store)
     if (known := scope.repo.ref(ref)) is not None:
         move_ref(scope.repo, ref, None, known, "gitmem remote remove")
-    for key in ("id", "scope", "dream"):
+    for key in ("id", "scope", "dream", "asked"):
         config_unset(workspace.git, None, _key(workspace, store, key), git_dir=workspace.private_path)
 
 
-def note_dream(workspace: Workspace, store: HostedStore, dream: str) -> HostedStore:
-    """Notes which hosted dream is under way; empty for none."""
-    key = _key(workspace, store, "dream")
-    if dream:
-        config_set(workspace.git, None, key, dream, git_dir=workspace.private_path)
-    else:
-        config_unset(workspace.git, None, key, git_dir=workspace.private_path)
-    return replace(store, dream=dream)
+def note_dream(
+    workspace: Workspace, store: HostedStore, *, dream: str = "", asked: str = ""
+) -> HostedStore:
+    """Notes which hosted dream is under way, or was asked for; arguments as `HostedStore` has them."""
+    for name, value in (("dream", dream), ("asked", asked)):
+        key = _key(workspace, store, name)
+        if value:
+            config_set(workspace.git, None, key, value, git_dir=workspace.private_path)
+        elif getattr(store, name):
+            config_unset(workspace.git, None, key, git_dir=workspace.private_path)
+    return replace(store, dream=dream, asked=asked)
 
 
 def store_ref(workspace: Workspace, store: HostedStore) -> str:

@@ -117,6 +117,32 @@ def test_one_that_is_under_way_is_looked_at_again(ground: Ground, api: StoreApi)
     assert "a dream goes on" not in ground.run("remote").out
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_one_whose_answer_is_lost_is_found_and_not_begun_twice(
+    ground: Ground, api: StoreApi, begins: bool
+) -> None:
+    """It is paid for. One that the server did not begin is asked for again."""
+    api.page, api.dreaming = 1, merge_duplicates
+    ground.run("dream", "--store", "team")
+    ground.run("review", "reject", waiting(ground)[0].id)
+
+    def lose(asked: Asked) -> None:
+        if asked.method == "POST" and asked.path == "/v1/dreams":
+            if begins:
+                api._begin(asked)
+            raise Refused(500, "api_error")
+
+    api.before = lose
+    ground.run("dream", "--store", "team", code=4)
+    assert len(api.dreams) == 1 + begins
+    assert "would begin a dream" in ground.run("dream", "--store", "team", "-n").err
+    api.before = lambda _: None
+    ground.run("dream", "--store", "team")
+    assert len(api.dreams) == 2
+    assert all(one["asked"] for one in api.dreams.values()), "each was looked at"
+    assert "a dream goes on" not in ground.run("remote").out
+
+
 @pytest.mark.parametrize(
     ("ends", "words"), [("failed", "timeout: it took too long"), ("canceled", "is canceled")]
 )
