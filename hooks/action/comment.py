@@ -16,7 +16,7 @@ import urllib.request
 
 MARK = "<!-- gitmem check --code -->"
 RUNNER = "github-actions[bot]"
-"""Who a runner's own token acts as; it may not ask who it is."""
+"""Who a runner's own token acts as, where the host does not say."""
 
 PAGE = 100
 SECONDS = 60
@@ -69,21 +69,25 @@ def _mine(comments: str) -> "int | None":
 
 
 def _who() -> str:
+    """Who the token acts as. An App's may not ask REST's `/user`, and may ask GraphQL for the viewer."""
+    api = os.environ["GITHUB_API_URL"]
+    url = os.environ.get("GITHUB_GRAPHQL_URL") or f"{api}/graphql"
     try:
-        return str(_ask("/user")["login"])
-    except urllib.error.HTTPError:
+        return str(_ask(url, "POST", {"query": "{viewer{login}}"})["data"]["viewer"]["login"])
+    except (urllib.error.HTTPError, KeyError, TypeError):
         return RUNNER
 
 
 def _repository(path: str, method: str = "GET", value: object = None):
-    return _ask(f"/repos/{os.environ['GITHUB_REPOSITORY']}{path}", method, value)
+    api, name = os.environ["GITHUB_API_URL"], os.environ["GITHUB_REPOSITORY"]
+    return _ask(f"{api}/repos/{name}{path}", method, value)
 
 
-def _ask(path: str, method: str = "GET", value: object = None):
+def _ask(url: str, method: str = "GET", value: object = None):
     data = None if value is None else json.dumps(value).encode()
     token = os.environ["TOKEN"].strip()
     headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
-    asked = urllib.request.Request(os.environ["GITHUB_API_URL"] + path, data, headers, method=method)
+    asked = urllib.request.Request(url, data, headers, method=method)
     with urllib.request.urlopen(asked, timeout=SECONDS) as answer:
         return json.loads(answer.read(ANSWER_BYTES))
 
