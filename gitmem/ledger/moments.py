@@ -164,7 +164,8 @@ def moment_of(git: GitCommand, when: str, now: float | None = None) -> int | Non
         try:
             parsed = datetime.fromisoformat(f"{given[1]}T{given[2] or '23:59:59'}{given[3] or ''}")
         except ValueError:
-            raise UsageError(f"{when!r} is no day or time of the calendar") from None
+            what = f"{when!r} is no date: there is no such day or time"
+            raise UsageError(what, "Write it as 2026-11-20, or 2026-11-20 14:30.") from None
         if parsed.tzinfo is not None:
             return int(parsed.timestamp())
         when = parsed.isoformat(" ")
