@@ -106,7 +106,8 @@ def _forget_claim(
     from gitmem.ledger.forget import find_claim
 
     out, values = run.out, []
-    for one in find_claim(run.workspace, text, scope=scope, agent=agent, everywhere=everywhere):
+    found = find_claim(run.workspace, text, scope=scope, agent=agent, everywhere=everywhere, warn=out.warn)
+    for one in found:
         written = None if dry_run else carry_out(run.workspace, run.edges, one)
         values.append(
             {

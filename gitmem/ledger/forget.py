@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -21,11 +21,12 @@ from gitmem.core.limits import DESCRIPTION_CHARS
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, archived_path, hot_file, is_agent_folder
-from gitmem.core.text import decode, encode
+from gitmem.core.text import counted, decode, encode
 from gitmem.core.trailers import Op, Provenance, one_line, subject_line
 from gitmem.git.config import config_get, config_set
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_file, read_paths
+from gitmem.ledger.holdings import Spot
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
 from gitmem.ledger.lookup import Ambiguous, FoundMemory
@@ -94,21 +95,24 @@ def find_claim(
     scope: str | None = None,
     agent: str | None = None,
     everywhere: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> tuple[Holding, ...]:
     """Finds the memories that say something: in just those words, else with these words in one claim.
 
     Args:
         scope, agent: narrow the search.
         everywhere: one claim may stand in many memories; else only one memory may hold it.
+        warn: is told of memories that could not be read, and may say it, too.
 
     Raises:
-        UsageError: nothing says it.
+        UsageError: nothing that can be read says it.
         Ambiguous: several claims do, or several memories hold the one; they are listed.
     """
     sought = normal_form(text, item=False)
     if not sought:
         raise UsageError("There is no text", "Give what the claim says: git mem forget --claim TEXT")
-    held = list(_holdings(workspace, scope, agent))
+    missing: list[Spot] = []
+    held = list(_holdings(workspace, scope, agent, missing))
     items = normal_form(text, item=True)
     found = [one for one in held if one.keys & {sought, items}]
     if not found:
@@ -118,6 +122,10 @@ def find_claim(
     if not found:
         found = [one for one in held if sought.casefold() in one.claim.key.casefold()]
         claims = {repeated(one.says) for one in found}
+    if missing:
+        first = "/".join(missing[0][:3])
+        more = f" and {counted(len(missing) - 1, 'other memory')}" if len(missing) > 1 else ""
+        warn(f"{first}{more} cannot be read, and may say it, too (why: git mem doctor)")
     if not found:
         raise UsageError("No memory says that", "Find it: git mem blame --text TEXT")
     if len(claims) > 1 or (len({one.address for one in found}) > 1 and not everywhere):
@@ -264,8 +272,10 @@ def _repeats(one: str, other: str) -> bool:
     )
 
 
-def _holdings(workspace: Workspace, scope: str | None, agent: str | None) -> Iterator[Holding]:
-    for spot, data in texts(workspace, scope, agent):
+def _holdings(
+    workspace: Workspace, scope: str | None, agent: str | None, missing: list[Spot]
+) -> Iterator[Holding]:
+    for spot, data in texts(workspace, scope, agent, missing=missing):
         at, memory = spot[:3], None if kind(spot.file) == "log" else parse(spot.file, data)
         if memory is not None:
             yield from (Holding(*at, claim, memory) for claim in memory.claims)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from functools import lru_cache
 
 from gitmem.core.account import claims_at, is_memory, path_of, reference
@@ -87,17 +86,25 @@ def texts(
     agent: str | None = None,
     at: str | None = None,
     now: float | None = None,
+    missing: list[Spot] | None = None,
 ) -> Iterator[tuple[Spot, bytes]]:
-    """Yields memories and daily logs with their content, hot and archived; damaged ones are passed over.
+    """Yields memories and daily logs with their content, hot and archived.
 
     Args:
         scope, agent, at, now: as for `lookup.find`.
+        missing: is given those whose content is not here, or damaged.
     """
     for where, commit in commits_at(workspace, scope, at, now):
         for folder, files in memory_files(where.repo, commit, chosen_agent(agent), logs=True).items():
             for file, oid in files.items():
-                with suppress(MissingObject):
-                    yield Spot(where.name, folder, file, oid, commit), where.repo.blob(oid)
+                spot = Spot(where.name, folder, file, oid, commit)
+                try:
+                    data = where.repo.blob(oid)
+                except MissingObject:
+                    if missing is not None:
+                        missing.append(spot)
+                    continue
+                yield spot, data
 
 
 def _said(file: str, data: bytes, sought: tuple[str, ...]) -> tuple[int, frozenset[str]]:

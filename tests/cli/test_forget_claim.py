@@ -146,3 +146,15 @@ def test_a_described_claim_leaves_another_description(here: Machine) -> None:
     here.run("forget", "--claim", "Tea is at four.")
     text = here.memories()["main/both.md"]
     assert "Tea" not in text and "description: Cake is at five." in text
+
+
+def test_a_memory_whose_content_is_missing_is_named(here: Machine) -> None:
+    """As in a partial clone, or after damage: it may say it, too, and would bring it back."""
+    ref = here.workspace.scope("local").ref
+    blob = here.git("rev-parse", f"{ref}:main/alone.md", private=True).strip()
+    (here.workspace.private_path / "objects" / blob[:2] / blob[2:]).unlink()
+    ran = here.run("forget", "--claim", "Never use port 22.")
+    assert "forgot a claim of local/main/ports.md" in ran.out
+    assert "local/main/alone.md cannot be read, and may say it, too" in ran.err
+    ran = here.run("forget", "--claim", "Lunch is on us.", code=2)
+    assert "No memory says that" in ran.err and "local/main/alone.md cannot be read" in ran.err
