@@ -370,8 +370,7 @@ def _forget_moved(workspace: Workspace, repo: Repository, tip: str) -> None:
                 if blob
             ]
             keys = {_place(since, path, blob) for path, blob in moved}
-            for key in _MEMORIES.some(workspace.state, keys):
-                _MEMORIES.delete(workspace.state, key)
+            _MEMORIES.delete_all(workspace.state, _MEMORIES.some(workspace.state, keys))
             _FOLLOWED.put(workspace.state, _NOW, {"since": since, "tip": tip})
             return
     # Another history, or one that cannot be read: all is looked at anew.

@@ -19,7 +19,7 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,6 +133,15 @@ class Space:
     def delete(self, folder: Path, key: str) -> bool:
         """Forgets a key; says whether it is gone."""
         return self.get(folder, key) is None or self.update(folder, key, lambda _: None)
+
+    def delete_all(self, folder: Path, keys: Collection[str]) -> bool:
+        """Forgets many keys at once; says whether they are gone."""
+        rows = [(self.name, _plain(key)) for key in keys]
+
+        def write(db: sqlite3.Connection) -> None:
+            db.executemany(_DELETE, rows)
+
+        return not rows or _write(folder, write)
 
     def update(self, folder: Path, key: str, change: Callable[[Any], Any]) -> bool:
         """Replaces a value by what becomes of it; no other writer comes in between.

@@ -46,7 +46,14 @@ def test_an_entry_that_becomes_nothing_is_gone(tmp_path: Path) -> None:
     assert TRIES.all(tmp_path) == {}
 
 
+def test_many_entries_are_gone_at_once(tmp_path: Path) -> None:
+    TRIES.put_all(tmp_path, {"a": 1, "b": 2, "c": 3})
+    assert TRIES.delete_all(tmp_path, ["a", "c", "never"])
+    assert TRIES.all(tmp_path) == {"b": 2}
+
+
 def test_reading_makes_no_file(tmp_path: Path) -> None:
+    assert TRIES.delete_all(tmp_path / "not", [])
     assert TRIES.all(tmp_path / "not") == {} and not (tmp_path / "not").exists()
 
 
