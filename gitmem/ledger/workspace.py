@@ -406,7 +406,9 @@ class Workspace:
         from gitmem.git.remote import normalise_url
 
         top = self.layout.common_dir
-        urls = self.settings.config.all("remote.origin.url")
+        # One work tree's own configuration names no other repository: all of them are one project.
+        rows = self.settings.config.rows
+        urls = [url for scope, key, url in rows if key == "remote.origin.url" and scope != "worktree"]
         return normalise_url(urls[-1], self.layout.worktree or top) if urls and urls[-1] else None
 
     @cached_property

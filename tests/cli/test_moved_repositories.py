@@ -68,6 +68,18 @@ def project(one: Machine) -> str:
     return one.git("config", "gitmem.projectId")
 
 
+def test_an_origin_of_one_work_tree_alone_makes_no_other_project(
+    team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All work trees are one repository, whatever `config.worktree` of the one that is asked says."""
+    one = Machine(tmp_path / "desk", monkeypatch, capsys)
+    git("clone", "-q", team.as_uri(), one.code)
+    origin = one.workspace.origin
+    one.git("config", "extensions.worktreeConfig", "true")
+    one.git("config", "--worktree", "remote.origin.url", "https://example.com/other/fork.git")
+    assert origin is not None and one.workspace.origin == origin
+
+
 def test_a_moved_repository_keeps_its_id_and_gets_its_memory_at_the_new_place(
     desk: Machine, tmp_path: Path
 ) -> None:
