@@ -125,9 +125,13 @@ def _trust(trust: Trust) -> Iterator[str]:
         yield f"no signature can be checked: {one_line(trust.trouble, 200)} ({trust.remedy})"
     others = trust.memories - trust.proved
     told = f"signed by people you trust: {trust.proved} of {counted(trust.memories, 'memory')} in project"
-    yield told + (
-        f"; {others} told to no agent (gitmem.requireSigned)" if trust.required and others else ""
-    )
+    if trust.required and others:
+        told += f"; {others} told to no agent (gitmem.requireSigned)"
+    yield told
+    if trust.required and others:
+        yield "gitmem does not tell them, but agents can still read their files in the work tree"
+    if others:
+        yield "who signed what: git mem log --scope project; what a host squashed counts as not signed"
 
 
 def _waiting(items: Sequence[ReviewItem]) -> str:
