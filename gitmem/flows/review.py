@@ -108,8 +108,8 @@ def in_refs(
 
         yield "inbox", inboxes(workspace)
     yield "dispute", disputes(workspace, places)
-    before, there = private.ref(f"refs/heads/review/{id}"), private.refs(f"{WAITING}{id}/")
-    if before or any("/s-" in ref for ref in there):
+    there = private.refs(f"{WAITING}{id}/")
+    if any("/s-" in ref for ref in there):
         from gitmem.ledger.suggestions import open_suggestions
 
         yield "suggestion", open_suggestions(workspace)

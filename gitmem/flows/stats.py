@@ -25,7 +25,7 @@ from gitmem.ledger.dreams import DreamCommit, dreamt, read_change
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.log import LogEntry, entries
 from gitmem.ledger.proposals import suggestions_of
-from gitmem.ledger.suggestions import FOLDER, open_suggestions, review_ref
+from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Scope, Workspace
 
 DAY = 86_400
@@ -104,15 +104,10 @@ def count(workspace: Workspace, edges: Edges, days: int) -> Stats:
     for scope in workspace.scopes:
         _count_scope(found, scope)
         _count_dreams(found, scope)
-    # By the file that each had before it had a ref of its own: some are in both places.
     suggested: set[str] = set()
-    for entry in _since(workspace.private, review_ref(workspace), found.since):
-        if entry.provenance.writer == "extract" and entry.provenance.op == "add":
-            suggested |= {path for path in entry.paths if path.startswith(f"{FOLDER}/")}
-            _count_source(found, entry.provenance)
     for proposal in proposals.history(suggestions_of(workspace)):
         if proposal.when >= found.since and proposal.provenance.writer == "extract":
-            suggested.add(f"{FOLDER}/{proposal.id}.json")
+            suggested.add(proposal.id)
             _count_source(found, proposal.provenance)
     found.suggested = len(suggested)
     found.waiting = len(open_suggestions(workspace))

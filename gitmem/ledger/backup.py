@@ -53,7 +53,7 @@ KEY = "gitmem.backup"
 NAME = "backup"
 
 USER_REF, LOCAL_REFS = "refs/heads/user", "refs/heads/local/"
-MERGED = (USER_REF, PROJECTS_REF, LOCAL_REFS, "refs/heads/review/")
+MERGED = (USER_REF, PROJECTS_REF, LOCAL_REFS)
 """Refs that machines merge, and that are never deleted on either side."""
 
 COPIED = ("refs/heads/dream/", TURNED_DOWN, WAITING, DECIDED)

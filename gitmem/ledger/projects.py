@@ -26,7 +26,7 @@ from gitmem.ledger.workspace import PROJECT_ID, Workspace, make_project_id
 
 PROJECTS_REF = "refs/heads/projects"
 
-PER_PROJECT = ("refs/heads/local/", "refs/heads/review/", "refs/heads/sessions/")
+PER_PROJECT = ("refs/heads/local/", "refs/heads/sessions/")
 """Beginnings of the private refs that end in a project id."""
 
 

@@ -12,9 +12,6 @@ says what no file does:
 the two commits have the text. Where no commit is made yet (a changeset, what an agent was put first) the
 same JSON stands with `"edited": {"before": null | "…", "after": "…"}`.
 
-Before each had a ref, all of them stood so in one tree, `suggestions/<id>.json` under
-`refs/heads/review/<project id>`: there they are read until the next write gives each a ref of its own.
-
 What is not of this form is passed over and reported, and never deleted.
 """
 
@@ -36,16 +33,14 @@ from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import file_name, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.repository import MissingObject, Signature
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger import proposals
-from gitmem.ledger.land import ROOT_SIGNATURE, Ref, Tip, Write, land
 from gitmem.ledger.proposals import Family, Proposal, suggestions_of
 from gitmem.ledger.workspace import SCOPES, Workspace
 from gitmem.rules.paths import check_path
 from gitmem.values import dataclass
 
-FOLDER = "suggestions"
 VERSION = 1
 OFFLINE = "offline"
 AGENT = "agent"
@@ -79,11 +74,6 @@ class Suggestion:
 
 def quiet(_: str) -> None:
     """Reports to nobody."""
-
-
-def review_ref(workspace: Workspace) -> str:
-    """Full name of the ref that held suggestions and promotions in one tree, before each had a ref."""
-    return f"refs/heads/review/{workspace.project_id}"
 
 
 def digest(change: Change) -> str:
@@ -130,7 +120,6 @@ def propose(
         return ()
     told = provenance or Provenance(op="add", writer="extract")
     family = suggestions_of(workspace)
-    _give_refs(workspace, family)
     pairs = list(_read_all(family, quiet))
     if told.job and any(one.provenance.job == told.job for one, _ in pairs):
         told = replace(told, usage=None)
@@ -151,10 +140,8 @@ def open_suggestions(workspace: Workspace, report: Callable[[str], None] = quiet
     Args:
         report: is told of what is no suggestion.
     """
-    family = suggestions_of(workspace)
-    found = {one.id: one for one in _in_one_tree(workspace, family, report)}
-    found |= {one.id: one for _, one in _read_all(family, report)}
-    return tuple(sorted(found.values(), key=lambda one: (one.created, one.id)))
+    found = [one for _, one in _read_all(suggestions_of(workspace), report)]
+    return tuple(sorted(found, key=lambda one: (one.created, one.id)))
 
 
 def settle(workspace: Workspace, ids: Iterable[str], why: str) -> tuple[str, ...]:
@@ -167,9 +154,7 @@ def settle(workspace: Workspace, ids: Iterable[str], why: str) -> tuple[str, ...
     Returns:
         Those that waited until now.
     """
-    family = suggestions_of(workspace)
-    _give_refs(workspace, family)
-    return proposals.settle(family, ids, f"gitmem review: {why}")
+    return proposals.settle(suggestions_of(workspace), ids, f"gitmem review: {why}")
 
 
 def reopen(workspace: Workspace, ids: Iterable[str]) -> tuple[str, ...]:
@@ -298,57 +283,6 @@ def _record(one: Suggestion) -> bytes:
     if one.change.edited is not None:
         data["change"]["edited"] = True
     return _dumped(data)
-
-
-def _in_one_tree(
-    workspace: Workspace, family: Family, report: Callable[[str], None]
-) -> tuple[Suggestion, ...]:
-    """What stands in the tree of before and was neither given a ref nor decided since."""
-    repo = workspace.private
-    tip = repo.ref(review_ref(workspace))
-    if tip is None:
-        return ()
-    found = _read_tree(repo, repo.commit(tip).tree, report)
-    # Of a process that died in between.
-    done = proposals.taken(family) if found else {}
-    return tuple(one for one in found if one.id not in done)
-
-
-def _give_refs(workspace: Workspace, family: Family) -> None:
-    """Gives each suggestion of the tree of before a ref of its own; the ids stay."""
-    repo, ref = workspace.private, review_ref(workspace)
-    tip = repo.ref(ref)
-    if tip is None or not list_files(repo, repo.commit(tip).tree, FOLDER):
-        return
-    for one in _in_one_tree(workspace, family, quiet):
-        # The same commit on every machine that does this.
-        made = datetime.fromisoformat(one.created)
-        who = replace(ROOT_SIGNATURE, time=int(made.timestamp()))
-        origin = one.change.origin
-        told = Provenance(
-            op="add",
-            writer="agent" if one.engine == AGENT else "extract",
-            session=origin.session,
-            messages=(origin.first, origin.last) if origin.first else None,
-            engine="" if one.engine in (AGENT, OFFLINE) else one.engine,
-        )
-        _make(workspace, family, one, who, told)
-    done = proposals.taken(family)
-
-    gone = [_path(one.id) for one in _read_tree(repo, repo.commit(tip).tree, quiet) if one.id in done]
-    leave_tree(workspace, gone, "Give each suggestion a ref of its own")
-
-
-def leave_tree(workspace: Workspace, paths: Iterable[str], why: str) -> None:
-    """Takes out of the tree of before what has refs of its own by now."""
-    wanted = frozenset(paths)
-
-    def plan(tip: Tip) -> Write | None:
-        gone = sorted(wanted & list_files(workspace.private, tip.tree).keys())
-        told = Provenance(op="update", writer="sync")
-        return Write(dict.fromkeys(gone), why, told) if gone else None
-
-    land(Ref(workspace.private, review_ref(workspace)), plan, ROOT_SIGNATURE)
 
 
 def to_bytes(one: Suggestion) -> bytes:
@@ -490,10 +424,6 @@ def _time(text: str) -> datetime:
     return time
 
 
-def _path(id: str) -> str:
-    return f"{FOLDER}/{id}.json"
-
-
 def _free(one: Suggestion, waiting: Iterable[Suggestion], family: Family) -> Suggestion | None:
     """The suggestion under an id that no other content has; None where it waits already."""
     whole = digest(one.change)
@@ -512,14 +442,3 @@ def _says(family: Family, id: str, tip: str, whole: str) -> bool:
     """Whether what was decided under an id is the same: then it may wait under it again."""
     found = _read_one(family, id, tip)
     return found is not None and digest(found[1].change) == whole
-
-
-def _read_tree(repo: Repository, tree: str, report: Callable[[str], None]) -> tuple[Suggestion, ...]:
-    found = []
-    for path, oid in list_files(repo, tree, FOLDER).items():
-        one = from_bytes(repo.blob(oid))
-        if one is None or path != _path(one.id):
-            report(f"{path!a} in the review branch is no suggestion; it is passed over")
-        else:
-            found.append(one)
-    return tuple(found)

@@ -17,14 +17,11 @@ from gitmem.app.context import real_edges
 from gitmem.app.worker import work
 from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
-from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
-from gitmem.git.trees import list_files, write_tree
+from gitmem.git.trees import write_tree
 from gitmem.ledger import backup as flow
-from gitmem.ledger.land import Ref, Write, land
-from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.suggestions import open_suggestions, propose, review_ref, suggest, to_bytes
+from gitmem.ledger.suggestions import open_suggestions, propose, suggest
 
 SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 DREAM = "refs/heads/dream/d-123456"
@@ -716,46 +713,3 @@ def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(
     assert "git mem purge" in laptop.run("backup").err
     assert "durian-top" in laptop.memories("project")["main/hosts.md"]
     assert "git mem purge" not in laptop.run("backup").err
-
-
-def test_a_machine_of_an_earlier_version_backs_up_beside_one_of_this(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
-    """It keeps what waits in one tree, knows no refs of proposals, and merges and pushes branches alone."""
-    repo, ref = desk.workspace.private, review_ref(desk.workspace)
-    who = desk.workspace.author(real_edges().now)
-
-    def waits_there(name: str) -> str:
-        text = f"Something about {name}."
-        change = Change("add", name, f"About {name}", "project", text, "heard", 0.7, False)
-        one = suggest(change, "local", "2026-11-20T10:00:00Z")
-        write = Write({f"suggestions/{one.id}.json": to_bytes(one)}, "Suggest", Provenance())
-        land(Ref(repo, ref), lambda _: write, who)
-        return one.id
-
-    def exchange() -> None:
-        within = ("--git-dir", desk.private)
-        git(*within, "fetch", "-q", safe, "+refs/heads/*:refs/remotes/backup/*")
-        theirs = repo.ref(ref.replace("refs/heads/", "refs/remotes/backup/"))
-        ours = repo.ref(ref) or ""
-        if theirs:
-            move_ref(repo, ref, merge_commits(repo, ours, theirs).commit, ours, "backup")
-        git(*within, "push", "-q", safe, f"{ref}:{ref}")
-
-    first = waits_there("tables")
-    exchange()
-    laptop.run("backup")
-    assert waiting_ids(laptop) == {first}
-    laptop.run("review", "reject", first, "-m", "no")
-    second = waits_there("chairs")
-    laptop.run("backup")
-    exchange()
-    tree = repo.commit(repo.ref(ref) or "").tree
-    assert [*list_files(repo, tree, "suggestions")] == [f"suggestions/{second}.json"]
-    laptop.run("backup")
-    assert waiting_ids(laptop) == {second}
-    # The earlier one is brought up to date: it has the same, and nothing that was decided comes back.
-    desk.run("backup")
-    assert waiting_ids(desk) == {second}
-    laptop.run("backup")
-    assert waiting_ids(laptop) == {second}

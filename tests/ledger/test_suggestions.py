@@ -18,10 +18,9 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
-from gitmem.git.trees import list_files, write_tree
+from gitmem.git.trees import write_tree
 from gitmem.ledger import proposals
 from gitmem.ledger import suggestions as module
-from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.suggestions import from_bytes, open_suggestions, propose, settle, suggest, to_bytes
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace, store_project_id
 from gitmem.search.index import Catalog
@@ -89,12 +88,6 @@ def workspace(repo: Path, home: Path) -> Workspace:
 
 def one(text: str, **changes: Any) -> module.Suggestion:
     return suggest(replace(CHANGE, body=text, **changes), "local", CREATED)
-
-
-def put(workspace: Workspace, path: str, data: bytes) -> None:
-    """A file in the tree that held all suggestions before each had a ref."""
-    write = Write({path: data}, "Put a file there", Provenance())
-    land(Ref(workspace.private, module.review_ref(workspace)), lambda tip: write, ANN)
 
 
 def refs(workspace: Workspace) -> dict[str, str]:
@@ -197,53 +190,11 @@ def test_what_a_person_changed_in_it_with_git_is_what_lands(workspace: Workspace
     assert module.to_land(workspace, add).body == "We ship on Mondays."
 
 
-def test_what_another_version_put_into_one_tree_gets_refs_and_keeps_its_id(workspace: Workspace) -> None:
-    old = from_bytes(GOLDEN.encode())
-    assert old is not None
-    put(workspace, "suggestions/s-827f93.json", GOLDEN.encode())
-    put(workspace, "suggestions/odd.json", b"{}")
-    before = workspace.private.ref(module.review_ref(workspace))
-    assert open_suggestions(workspace) == (old,)
-    assert workspace.private.ref(module.review_ref(workspace)) == before and not refs(workspace)
-    new = one("Bugs are in Linear.")
-    propose(workspace, [new], ANN)
-    assert set(open_suggestions(workspace)) == {old, new}
-    assert f"refs/gitmem/proposal/{workspace.project_id}/s-827f93" in refs(workspace)
-    tip = workspace.private.ref(module.review_ref(workspace))
-    assert tip is not None
-    # What nobody can read is left where it is.
-    assert "suggestions/odd.json" in list_files(workspace.private, workspace.private.commit(tip).tree)
-    assert "suggestions/s-827f93.json" not in list_files(
-        workspace.private, workspace.private.commit(tip).tree
-    )
-
-
-def test_a_move_to_refs_that_was_killed_goes_on(workspace: Workspace) -> None:
-    old = from_bytes(GOLDEN.encode())
-    assert old is not None
-    propose(workspace, [old], ANN)
-    put(workspace, "suggestions/s-827f93.json", GOLDEN.encode())
-    assert open_suggestions(workspace) == (old,)
-    assert settle(workspace, [old.id], "accepted") == (old.id,)
-    assert open_suggestions(workspace) == ()
-    put(workspace, "suggestions/s-827f93.json", GOLDEN.encode())
-    assert open_suggestions(workspace) == ()
-
-
-def test_two_machines_move_it_to_the_same_commit(workspace: Workspace) -> None:
-    put(workspace, "suggestions/s-827f93.json", GOLDEN.encode())
-    propose(workspace, [one("Bugs are in Linear.")], ANN)
-    ref = f"refs/gitmem/proposal/{workspace.project_id}/s-827f93"
-    tip = refs(workspace)[ref]
-    move_ref(workspace.private, ref, None, tip, "again")
-    put(workspace, "suggestions/s-827f93.json", GOLDEN.encode())
-    settle(workspace, [], "accepted")
-    assert refs(workspace)[ref] == tip
-
-
 def test_the_form_of_its_commit_is_the_documented_one(workspace: Workspace) -> None:
-    put(workspace, "suggestions/s-827f93.json", GOLDEN.encode())
-    settle(workspace, [], "accepted")
+    old = from_bytes(GOLDEN.encode())
+    assert old is not None
+    told = Provenance(op="add", writer="extract", session="s1", messages=("u1", "u2"))
+    propose(workspace, [old], ANN, told)
     (ref,) = refs(workspace)
     commit_ = workspace.private.commit(refs(workspace)[ref])
     assert commit_.message == MESSAGE
@@ -305,18 +256,6 @@ def test_a_suggestion_of_another_form_is_none(more: dict[str, object]) -> None:
 @given(st.binary(max_size=200))
 def test_no_bytes_make_reading_fail(data: bytes) -> None:
     assert from_bytes(data) is None
-
-
-def test_hostile_files_are_reported_and_the_rest_is_read(workspace: Workspace) -> None:
-    good = one("We ship on Fridays.")
-    propose(workspace, [good], ANN)
-    put(workspace, "suggestions/s-aaaaaa.json", b"[" * 100_000)
-    put(workspace, "suggestions/s-bbbbbb.json", to_bytes(good))
-    put(workspace, "suggestions/x\x1b.json", b"\xff")
-    told: list[str] = []
-    assert open_suggestions(workspace, told.append) == (good,)
-    assert len(told) == 3 and "\x1b" not in "".join(told)
-    assert propose(workspace, [one("Bugs are in Linear.")], ANN)
 
 
 @pytest.mark.parametrize(
