@@ -190,16 +190,10 @@ def stand(workspace: Workspace, scope: Scope) -> RefState:
         return (
             RefState("odd", None, "is no ref but a damaged file") if loose.is_file() else RefState("gone")
         )
-    kind = _kind(workspace, repo, oid)
-    if kind != "commit":
-        told = (
-            f"points at {oid[:12]}, which is a {kind}"
-            if kind
-            else f"points at {oid[:12]}, which is missing"
-        )
-        return RefState("odd", oid, f"{told} and no memory")
     if not is_readable(repo, oid):
-        return RefState("odd", oid, f"points at {oid[:12]}, which is damaged")
+        kind = _kind(workspace, repo, oid)
+        told = "damaged" if kind == "commit" else f"{f'a {kind}' if kind else 'missing'} and no memory"
+        return RefState("odd", oid, f"points at {oid[:12]}, which is {told}")
     if not is_memory(repo, oid):
         return RefState("odd", oid, f"points at {oid[:12]}, a commit that is no memory")
     if not is_usable(repo, oid):
