@@ -143,6 +143,8 @@ def repo(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, git: Git) -> 
         (made / "README").write_text("code\n")
         git("-C", made, "add", "README")
         git("-C", made, "commit", "-q", "-m", "first")
+        for sample in (made / ".git/hooks").glob("*.sample"):
+            sample.unlink()
     return Path(copytree(made, tmp_path / "repo"))
 
 

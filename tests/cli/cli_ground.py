@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import copytree, rmtree
 
 import pytest
 from ran import Ran
@@ -17,7 +17,7 @@ from gitmem.flows.context import Edges, workspace_at
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Scope, ScopeName, Workspace, store_project_id
 
 START = 1_800_000_000
 HOUR = 3600
@@ -34,14 +34,23 @@ def memory(name: str, body: str = "", description: str = "", type: str = "projec
 class Ground:
     """The repository, a clock that the commands see, and the commands."""
 
-    def __init__(self, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(
+        self,
+        repo: Path,
+        patch: pytest.MonkeyPatch,
+        capture: pytest.CaptureFixture[str],
+        *,
+        is_new: bool = True,
+    ) -> None:
         self.repo, self.patch, self.capture = repo, patch, capture
         patch.chdir(repo)
         self.now = START
+        self._looked: Workspace | None = None
         self.tick(0)
-        workspace = store_project_id(workspace_at(self.edges))
-        assert workspace.private.git_dir.is_dir()
-        workspace.state.mkdir(exist_ok=True)
+        if is_new:
+            workspace = store_project_id(workspace_at(self.edges))
+            assert workspace.private.git_dir.is_dir()
+            workspace.state.mkdir(exist_ok=True)
 
     @property
     def edges(self) -> Edges:
@@ -53,6 +62,7 @@ class Ground:
 
     def tick(self, seconds: int = HOUR) -> int:
         self.now += seconds
+        self._looked = None
         self.patch.setenv("GITMEM_NOW", str(self.now))
         return self.now
 
@@ -90,19 +100,42 @@ class Ground:
         assert made is not None
         return made.commit
 
-    def tree(self, scope: str = "project") -> dict[str, str]:
-        where = self.workspace.scope(scope)
+    def tree(self, scope: ScopeName = "project") -> dict[str, str]:
+        where = self._scope(scope)
         tip = where.repo.ref(where.ref)
         assert tip is not None
         return {p: d.decode() for p, d in read_files(where.repo, where.repo.commit(tip).tree).items()}
 
-    def tip(self, scope: str = "project") -> str:
-        where = self.workspace.scope(scope)
+    def tip(self, scope: ScopeName = "project") -> str:
+        where = self._scope(scope)
         return where.repo.ref(where.ref) or ""
+
+    def _scope(self, name: ScopeName) -> Scope:
+        """To look at; which ref it has is asked anew after each command."""
+        self._looked = self._looked or self.workspace
+        return self._looked.scope(name)
 
 
 @pytest.fixture
-def ground(repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ground:
-    """A repository in which gitmem is set up and nothing is stored."""
-    assert os.environ["HOME"]
-    return Ground(repo, monkeypatch, capsys)
+def ground(
+    repo: Path,
+    home: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Ground:
+    """A repository in which gitmem is set up and nothing is stored.
+
+    It is made once, as nothing in it names where it is.
+    """
+    made = tmp_path_factory.getbasetemp() / "ground"
+    places = {made / "repo": repo / ".git", made / "home": home / ".local/share/gitmem"}
+    if made.exists():
+        for kept, place in places.items():
+            rmtree(place, ignore_errors=True)
+            copytree(kept, place)
+        return Ground(repo, monkeypatch, capsys, is_new=False)
+    ground = Ground(repo, monkeypatch, capsys)
+    for kept, place in places.items():
+        copytree(place, kept)
+    return ground
