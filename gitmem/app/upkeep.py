@@ -34,8 +34,8 @@ from gitmem.ledger.session_notes import FAMILY, prune
 from gitmem.ledger.signatures import follow
 from gitmem.ledger.state import Space, json_entries
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.search.ages import Lesson
 from gitmem.search.index import Catalog
+from gitmem.search.lessons import Lesson
 from gitmem.search.text import read_memory
 
 

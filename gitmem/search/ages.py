@@ -1,4 +1,4 @@
-"""When a memory was last taught, and on which code: when an agent, extraction or person changed its body.
+"""What history teaches of memories: when an agent, extraction or person changed a body, on which code.
 
 The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
 when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from gitmem.git.repository import Commit, CommitDiff, Difference, MissingObject, Repository
 from gitmem.search import database
+from gitmem.search.lessons import Lesson, RecordedWalk, encoded
 from gitmem.search.trees import Trees, is_memory, torn_steps
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
@@ -27,9 +28,6 @@ NEWEST = 8
 _Walked = tuple[str, bytes, int]
 _Taught = tuple[str, bytes, bytes, int, int, str]
 _Distilled = tuple[str, str, int, bytes]
-
-Lesson = tuple[int, str]
-"""When a content was taught, seconds since the epoch, and the commit of the code that its teacher named."""
 
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
@@ -80,42 +78,7 @@ def lessons(
                 return found_alone
             walk = _Walk(connection, ref)
         walk.follow(repo, commit, body, late)
-    last = walk.place(commit)
-    wanted = {encoded(path): path for path in files}
-    found: dict[str, Lesson] = {}
-    for key, blob, place, lesson in walk.rows(wanted):
-        path = wanted[key]
-        if last is not None and place <= last and blob.hex() == files[path]:
-            found[path] = lesson  # of several the last: places ascend
-    return found
-
-
-def brought(connection: sqlite3.Connection, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
-    """Finds commits that may have brought contents to where they stand, as far as was walked.
-
-    Args:
-        files: path to blob.
-
-    Returns:
-        Path to commits, the oldest first. Commits of one second are told together, and some may be of a
-        history that the ref no longer has.
-    """
-    wanted = {encoded(path): path for path in files}
-    places: dict[str, set[int]] = {}
-    slots = ",".join("?" * len(wanted))
-    for key, oid, place in connection.execute(
-        f"SELECT path, oid, place FROM main.taught WHERE ref = ? AND path IN ({slots})",  # noqa: S608
-        (ref, *wanted),
-    ):
-        if oid.hex() == files[wanted[key]]:
-            places.setdefault(wanted[key], set()).add(place)
-    asked = sorted({place for some in places.values() for place in some})[: database.PORTION]
-    slots = ",".join("?" * len(asked))
-    walked = connection.execute(
-        f"SELECT place, oid FROM main.walked WHERE ref = ? AND place IN ({slots}) ORDER BY place, oid",  # noqa: S608
-        (ref, *asked),
-    ).fetchall()
-    return {path: [oid.hex() for place, oid in walked if place in some] for path, some in places.items()}
+    return walk.lessons(commit, files)
 
 
 def is_distilled(
@@ -152,49 +115,13 @@ def is_distilled(
     return bool(said)
 
 
-class _Walk:
-    """What is known of one ref's history.
-
-    A commit's place is its committer time, or where clocks went backwards one more than its parents': it
-    grows along every line of descent.
-    """
+class _Walk(RecordedWalk):
+    """Walks what is new of one ref's history."""
 
     def __init__(self, connection: sqlite3.Connection, ref: str) -> None:
-        self._connection = connection
-        self._ref = ref
-        self._places: dict[str, int] = {}
+        super().__init__(connection, ref)
         self._known: dict[tuple[str, str], Lesson] = {}
         self._sources: set[str] = set()
-
-    def begun(self) -> bool:
-        """Whether any of the ref's history is recorded."""
-        row = self._connection.execute("SELECT 1 FROM main.walked WHERE ref = ? LIMIT 1", (self._ref,))
-        return row.fetchone() is not None
-
-    def place(self, commit: str) -> int | None:
-        """Place of a commit that was walked, or None."""
-        if commit not in self._places:
-            for table in ("main.walked", "temp.walked"):
-                row = self._connection.execute(
-                    f"SELECT place FROM {table} WHERE ref = ? AND oid = ?",  # noqa: S608
-                    (self._ref, bytes.fromhex(commit)),
-                ).fetchone()
-                if row:
-                    self._places[commit] = row[0]
-        return self._places.get(commit)
-
-    def rows(self, paths: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, int, Lesson]]:
-        """Gives (path, blob, place, lesson) of all that stood at some paths, places ascending for each."""
-        asked = list(paths)
-        for table in ("main.taught", "temp.taught"):
-            for some in database.portions(asked):
-                slots = ",".join("?" * len(some))
-                for path, oid, place, time, code in self._connection.execute(
-                    f"SELECT path, oid, place, time, code FROM {table} WHERE ref = ?"  # noqa: S608
-                    f" AND path IN ({slots}) ORDER BY path, place",
-                    (self._ref, *some),
-                ):
-                    yield path, oid, place, (time, code)
 
     def follow(self, repo: Repository, tip: str, body: Body, late: Late = never) -> None:
         """Walks the commits that are new, and records what they taught."""
@@ -333,11 +260,6 @@ class _Walk:
                 if other == blob and since < place:
                     self._known[path, oid] = lesson
         return self._known.get((path, oid))
-
-
-def encoded(path: str) -> bytes:
-    """A path as SQLite can hold it, odd bytes included."""
-    return path.encode("utf-8", "surrogateescape")
 
 
 class _Gone:

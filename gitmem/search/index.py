@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -13,20 +13,16 @@ from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.workspace import read_heads
 from gitmem.search import database
-from gitmem.search.words import Vocabulary, storable
+from gitmem.search.lessons import Lesson, RecordedWalk, brought
+from gitmem.search.words import Vocabulary
 from gitmem.values import dataclass
 
 # Nearly every prompt finds the index up to date, and loads nothing of what makes it.
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import CatalogEntry, Head
-    from gitmem.search import ages, postings
+    from gitmem.search import ages
     from gitmem.search.text import Read
-
-_ENTER = (
-    "INSERT OR REPLACE INTO {}(id, ref, path, blob, archived, time, thread) VALUES({}, ?, ?, ?, ?, ?, ?)"
-)
-ENTER_NOW, _ENTER_PAST = _ENTER.format("main.entry", "NULL"), _ENTER.format("temp.past", "?")
 
 Value = TypeVar("Value")
 
@@ -46,23 +42,6 @@ class TreePlace:
     blob: str
     archived: bool
     time: int
-
-
-@dataclass(frozen=True)
-class Texts:
-    """Texts of one source that are to be found.
-
-    Attributes:
-        wanted: where each stands, beginning with a folder, to its object name.
-        times: the same to seconds since the epoch, as far as known.
-        source: what they are read from, by object name.
-        read: tells their fields.
-    """
-
-    wanted: Mapping[str, str]
-    times: Mapping[str, int]
-    source: postings.Blobs
-    read: Read
 
 
 class Catalog:
@@ -191,7 +170,8 @@ class Catalog:
         late: ages.Late | None = None,
     ) -> dict[str, int]:
         """When memories were last taught as of a commit; see `lessons`."""
-        return _times(self.lessons(repo, ref, commit, files, alone=alone, late=late))
+        lessons = self.lessons(repo, ref, commit, files, alone=alone, late=late)
+        return {path: time for path, (time, _) in lessons.items()}
 
     def lessons(
         self,
@@ -202,21 +182,27 @@ class Catalog:
         *,
         alone: bool = False,
         late: ages.Late | None = None,
-    ) -> dict[str, ages.Lesson]:
+    ) -> dict[str, Lesson]:
         """When and on which code memories were last taught as of a commit; see `ages.lessons`.
 
         The ref need not be followed.
         """
-        from gitmem.search.text import read_memory
 
-        work = partial(self._lessons, repo, ref, commit, files, read_memory, alone=alone, late=late)
+        def work() -> dict[str, Lesson]:
+            walked = RecordedWalk(self._connection, ref)
+            if walked.place(commit) is not None:
+                return walked.lessons(commit, files)
+            from gitmem.search import ages, entries
+
+            return entries.lessons(
+                self._connection, repo, ref, commit, files, alone=alone, late=late or ages.never
+            )
+
         return self._steadily(work, {})
 
     def brought(self, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
-        """The commits that first brought contents to where they stand; see `ages.brought`."""
-        from gitmem.search import ages
-
-        return self._steadily(lambda: ages.brought(self._connection, ref, files), {})
+        """The commits that first brought contents to where they stand; see `lessons.brought`."""
+        return self._steadily(lambda: brought(self._connection, ref, files), {})
 
     def is_distilled(self, repo: Repository, ref: str, line: str, commit: str | None = None) -> bool:
         """Whether a commit accounts for a log's line; see `ages.is_distilled`.
@@ -271,191 +257,20 @@ class Catalog:
                 f"delete {self._folder / CATALOG}; it is made anew",
             ) from error
 
-    def _follow(self, repo: Repository, ref: str, tip: str | None, given: Read | None) -> bool:
+    def _follow(self, repo: Repository, ref: str, tip: str | None, read: Read | None) -> bool:
         row = self._connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
         base: str | None = row[0] if row else None
         if base == tip:
             return True
-        from gitmem.git.trees import tree_or_none
-        from gitmem.search.text import read_memory
-        from gitmem.search.trees import Trees, is_log
+        from gitmem.search import entries
 
-        read = given or read_memory
-        old = tree_or_none(repo, base)
-        new = repo.commit(tip).tree if tip else None
-        changes = [(path, come) for path, _, come in Trees(repo).changes(old, new)]
-        logs = {path: oid for path, oid in changes if is_log(path)}
-        wanted = {path: oid for path, oid in changes if oid and path not in logs}
-        entered = [Texts(wanted, {}, repo, read), *_facts(repo, logs)]
+        return entries.follow(self._connection, repo, ref, base, tip, read)
 
-        def times() -> Mapping[str, int]:  # once the texts are there, which know their bodies
-            return _times(self._lessons(repo, ref, tip, wanted, read)) if tip else {}
-
-        start = base if old else None
-        return self._enter(ref, base, start, tip, entered, [path for path, _ in changes], logs, times)
-
-    def _enter(
-        self,
-        ref: str,
-        base: str | None,
-        start: str | None,
-        tip: str | None,
-        entered: Sequence[Texts],
-        gone: Collection[str],
-        logs: Collection[str] = (),
-        times: Callable[[], Mapping[str, int]] = dict,
-    ) -> bool:
-        """Takes out what is gone, then enters texts.
-
-        Args:
-            base: where the ref must still stand.
-            start: the same; None where all that stands there is to go.
-            logs: files whose lines go.
-            times: when texts were taught that do not tell.
-        """
-        from gitmem.search import postings
-
-        connection = self._connection
-        indexed = [
-            (one, postings.index_texts(connection, one.source, one.wanted, one.read)) for one in entered
-        ]
-        known = times()
-        with database.writing(connection):
-            row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
-            if (row[0] if row else None) != base:
-                return row is not None and row[0] == tip  # another process was here; its state is sound
-            if any(postings.known(connection, ids) != ids for _, ids in indexed):
-                return False  # another process took out what stood nowhere yet
-            if tip:
-                connection.execute(
-                    "INSERT INTO ref(name, tip) VALUES(?, ?)"
-                    " ON CONFLICT(name) DO UPDATE SET tip = excluded.tip",
-                    (ref, tip),
-                )
-            number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
-            if start is None:
-                which: list[tuple[str, tuple[object, ...]]] = [("ref = ?", (number,))]
-            else:
-                paths = {path for one in entered for path in one.wanted}.union(gone)
-                which = [("ref = ? AND path = ?", (number, path)) for path in map(storable, paths)]
-                which += [
-                    ("ref = ? AND path > ? AND path < ?", (number, f"{path}#", f"{path}$"))
-                    for path in map(storable, logs)
-                ]
-            left: set[int] = set()
-            for where, values in which:
-                left.update(
-                    blob
-                    for (blob,) in connection.execute(f"SELECT blob FROM entry WHERE {where}", values)  # noqa: S608
-                )
-                connection.execute(f"DELETE FROM entry WHERE {where}", values)  # noqa: S608
-            for one, ids in indexed:
-                connection.executemany(
-                    ENTER_NOW, entry_rows(number, ref, one.wanted, ids, one.times or known)
-                )
-            if not tip:
-                connection.execute("DELETE FROM ref WHERE id = ?", (number,))
-            postings.remove_texts(connection, left)
-        return True
-
-    def _lay_out(self, repo: Repository, ref: str, commit: str, given: Read | None) -> bool:
-        key = f"{ref}@{commit}"
-        connection = self._connection
-        if connection.execute("SELECT 1 FROM temp.laid WHERE name = ?", (key,)).fetchone():
+    def _lay_out(self, repo: Repository, ref: str, commit: str, read: Read | None) -> bool:
+        if self._connection.execute(
+            "SELECT 1 FROM temp.laid WHERE name = ?", (f"{ref}@{commit}",)
+        ).fetchone():
             return True
-        from gitmem.search import postings
-        from gitmem.search.text import read_memory
-        from gitmem.search.trees import Trees, is_log
+        from gitmem.search import entries
 
-        read = given or read_memory
-        tree = repo.commit(commit).tree
-        wanted = {path: come for path, _, come in Trees(repo).changes(None, tree) if come}
-        logs = {path: wanted.pop(path) for path in [*wanted] if is_log(path)}
-        ids, complete = postings.known(connection, wanted.values()), True
-        rows: list[tuple[object, ...]] = []
-        number = 1 + connection.execute("SELECT coalesce(max(id), 0) FROM temp.laid").fetchone()[0]
-        try:
-            if len(ids) < len(set(wanted.values())):
-                ids = postings.index_texts(connection, repo, wanted, read)
-            for one in _facts(repo, logs):
-                lines = postings.index_texts(connection, one.source, one.wanted, one.read)
-                rows += entry_rows(number, key, one.wanted, lines, one.times)
-        except sqlite3.Error as error:
-            if not database.is_busy(error):
-                raise
-            complete = False
-        times = _times(self._lessons(repo, ref, commit, wanted, read))
-        rows += entry_rows(number, key, wanted, ids, times)
-        # Negative, so that no row of the past is taken for one of the tips.
-        first: int = connection.execute("SELECT coalesce(min(id), 0) - 1 FROM temp.past").fetchone()[0]
-        connection.execute("INSERT INTO temp.laid(id, name) VALUES(?, ?)", (number, key))
-        connection.executemany(_ENTER_PAST, ((first - place, *row) for place, row in enumerate(rows)))
-        return complete
-
-    def _lessons(
-        self,
-        repo: Repository,
-        ref: str,
-        commit: str,
-        files: Mapping[str, str],
-        read: Read,
-        *,
-        alone: bool = False,
-        late: ages.Late | None = None,
-    ) -> dict[str, ages.Lesson]:
-        from gitmem.search import ages
-
-        digests: dict[str, bytes | None] = {}
-
-        def body(path: str, oid: str) -> bytes | None:
-            if oid not in digests:
-                from gitmem.search import postings
-
-                digests[oid] = postings.body_digest(self._connection, repo, path, oid, read)
-            return digests[oid]
-
-        return ages.lessons(
-            self._connection, repo, ref, commit, files, body, alone=alone, late=late or ages.never
-        )
-
-
-def entry_rows(
-    ref: int,
-    key: str,
-    wanted: Mapping[str, str],
-    ids: Mapping[str, postings.Indexed],
-    times: Mapping[str, int],
-) -> Iterator[tuple[object, ...]]:
-    """Rows of entries.
-
-    Args:
-        ref, key: number and name under which the ref, or what it held at a commit, is kept.
-    """
-    from gitmem.core.names import is_archived
-    from gitmem.search.postings import thread_of
-
-    for path, oid in wanted.items():
-        if oid in ids:
-            blob, session = ids[oid]
-            agent, _, file = path.partition("/")
-            thread = thread_of(f"{key}\n{agent}\n{session}") if session else None
-            yield ref, storable(path), blob, is_archived(file), times.get(path, 0), thread
-
-
-def _times(found: Mapping[str, ages.Lesson]) -> dict[str, int]:
-    return {path: time for path, (time, _) in found.items()}
-
-
-def _facts(repo: Repository, logs: Mapping[str, str | None]) -> list[Texts]:
-    """The facts of daily logs.
-
-    Args:
-        logs: path to blob; None where the log is gone.
-    """
-    standing = {path: oid for path, oid in logs.items() if oid}
-    if not standing:
-        return []
-    from gitmem.search.text import read_fact, read_lines  # most scopes keep no log
-
-    lines = read_lines(repo, standing)
-    return [Texts(lines.wanted, lines.times, lines, read_fact)]
+        return entries.lay_out(self._connection, repo, ref, commit, read)

@@ -228,6 +228,7 @@ def test_a_prompt_that_calls_nothing_up_loads_nothing_that_only_an_answer_needs(
         "gitmem.flows.last_recalls",
         "gitmem.flows.memory_facts",
         "gitmem.search.ages",
+        "gitmem.search.entries",
         "gitmem.search.recall",
         "gitmem.search.heads",
         "gitmem.search.postings",
