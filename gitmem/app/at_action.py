@@ -159,7 +159,7 @@ def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
         OSError: the file cannot be written.
     """
     from gitmem.ledger.files import write_atomically
-    from gitmem.ledger.signatures import requires, unproved
+    from gitmem.ledger.signatures import unproved
 
     path = file_of(workspace.around.data, workspace.layout.common_dir)
     if AT not in workspace.settings.words("recallAt"):
@@ -167,13 +167,13 @@ def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
         return
     known = _read(path, workspace.layout.common_dir)
     tips = {scope.ref: scope.repo.ref(scope.ref) for scope in workspace.scopes}
-    if known.get("tips") == tips and not requires(workspace):
+    if known.get("tips") == tips and not workspace.settings.requires_signed:
         return
     old = known.get("tips", {})
     rows: list[Mapping[str, Any]] = []
     for scope in reversed(workspace.scopes):  # what is most one's own first
         # What is proved of shared memory may change while it does not.
-        anew = scope.name == "project" and requires(workspace)
+        anew = scope.name == "project" and workspace.settings.requires_signed
         mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref and not anew]
         found = _rows(scope, None if anew else old.get(scope.ref), tips[scope.ref], mine)
         if anew:
@@ -237,7 +237,7 @@ def _with_codes(
     """The same, each with the commit of the code that it was taught on; empty where it does not matter."""
     from contextlib import closing
 
-    from gitmem.core.memory import BOUND
+    from gitmem.ledger.workspace import BOUND
     from gitmem.search.index import Catalog
 
     files = {row["path"]: row["blob"] for row in rows if row["type"] in BOUND}

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 MemoryType = Literal["user", "feedback", "project", "reference"]
 TYPES: tuple[MemoryType, ...] = ("user", "feedback", "project", "reference")
 
-BOUND = frozenset({"project", "reference"})
-"""Types that describe the code. Who somebody is, and how they want to work, is so on every branch."""
-
 
 @dataclass(frozen=True)
 class Memory:

@@ -24,7 +24,6 @@ from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, RawStep
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import root_name
 from gitmem.ledger.settings import Settings, read_settings
-from gitmem.ledger.signatures import REQUIRED
 from gitmem.ledger.workspace import SNAPSHOT_FOLDER
 from gitmem.rules.credentials import without_secrets
 from gitmem.rules.paths import judge_epoch
@@ -145,7 +144,7 @@ def check(environ: Mapping[str, str], cwd: Path, request: CheckRequest, proof: P
         | (allowed_by_labels(environ) if request.github else frozenset()),
         branch=(request.ref or (environ.get("GITHUB_HEAD_REF", "") if request.github else "")),
     )
-    if settings.flag(REQUIRED):
+    if settings.requires_signed:
         home, trees = Path(environ.get("HOME", "")), [where.worktree] if where.worktree else []
         asked = replace(asked, unsigned=partial(_unsigned, git, where.common_dir, settings, home, trees))
     try:

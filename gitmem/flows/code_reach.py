@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from contextlib import closing, suppress
-from dataclasses import replace
+from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gitmem.core.memory import BOUND
 from gitmem.core.text import one_line
-from gitmem.core.trailers import parse
-from gitmem.git.repository import MissingObject
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.files import COMMITS
+from gitmem.ledger.workspace import BOUND, Workspace
 from gitmem.search.ancestry import Ancestry
-from gitmem.search.commits import CommitIndex
 from gitmem.search.gate import LeftOut, Selection
 from gitmem.search.query import Candidate
 
@@ -27,14 +23,8 @@ LISTED_SECONDS = 3.0
 WARM_SECONDS = 30.0
 """What the worker may take, so that no prompt has to wait."""
 
-MOST_VERSIONS = 8
-"""Earlier contents of a memory that are looked at."""
-
 BRANCH_CHARS = 60
 SHORT = 10
-
-_TEACHERS = frozenset({"agent", "extract"})
-"""Whose change of a memory is undone for another branch. What a person took out stays out everywhere."""
 
 
 def divide(
@@ -70,7 +60,9 @@ def divide(
             continue
         branch = one_line(away[code], BRANCH_CHARS)
         left.append(LeftOut(one, "unmerged", branch))
-        earlier = _earlier(held[one.ref], one, ancestry)
+        from gitmem.flows.earlier_content import earlier_content  # nearly all was taught on what is here
+
+        earlier = earlier_content(held[one.ref], one, ancestry)
         if earlier is not None and earlier.blob not in shown:
             notes[place] = f"as it was before it was changed on {branch}, not merged here"
             chosen.append(earlier)
@@ -103,7 +95,11 @@ def _ancestry(workspace: Workspace, seconds: float) -> Ancestry:
 
 def _reverted(workspace: Workspace, codes: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
     """What to say of memories whose commit was taken back, as far as the index of commits knows."""
-    index = CommitIndex.open(workspace.state) if codes else None
+    if not codes or not (workspace.state / COMMITS).is_file():
+        return {}
+    from gitmem.search.commits import CommitIndex  # a new clone has no index of its commits yet
+
+    index = CommitIndex.open(workspace.state)
     if index is None:
         return {}
     with closing(index):
@@ -129,34 +125,3 @@ def _codes(held: Mapping[str, RecallSource], chosen: Iterable[Candidate]) -> dic
                 if code:
                     found[ref, path] = code
     return found
-
-
-def _earlier(source: RecallSource, one: Candidate, ancestry: Ancestry) -> Candidate | None:
-    """The last content before that was taught on code that is here; None where a person came between."""
-    blob = one.blob
-    for _ in range(MOST_VERSIONS):
-        before = _before(source, one.ref, one.path, blob)
-        if before is None:
-            return None
-        commit, blob = before
-        lesson = source.catalog.lessons(source.repo, one.ref, commit, {one.path: blob}).get(one.path)
-        if lesson is not None and lesson[1] not in ancestry.elsewhere([lesson[1]]):
-            return replace(one, blob=blob, time=lesson[0])
-    return None
-
-
-def _before(source: RecallSource, ref: str, path: str, blob: str) -> tuple[str, str] | None:
-    """What stood at a path until an agent taught a content there: the commit, and the blob."""
-    for oid in source.catalog.brought(ref, {path: blob}).get(path, ()):
-        with suppress(MissingObject):
-            commit = source.repo.commit(oid)
-            entry = source.repo.entry(commit.tree, path)
-            if entry is None or entry.oid != blob or len(commit.parents) != 1:
-                continue
-            (parent,) = commit.parents
-            old = source.repo.entry(source.repo.commit(parent).tree, path)
-            if old is not None and old.oid == blob:
-                continue
-            teaches = parse(commit.message).writer in _TEACHERS
-            return (parent, old.oid) if old is not None and teaches else None
-    return None

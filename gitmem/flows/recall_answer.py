@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.limits import PROMPT_SECONDS, RECALLED
 from gitmem.flows.context import Edges
+from gitmem.ledger.workspace import BOUND
 from gitmem.search.gate import REFERENCE, Selection, explains, said_by, warns
 from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import (
@@ -102,10 +103,6 @@ def divided(
     patience: float,
 ) -> tuple[Selection, _Notes]:
     """A choice without what was taught on code that is not here, and what is to be said of the rest."""
-    if not selection.chosen:
-        return selection, {}
-    from gitmem.core.memory import BOUND
-
     if not any(one.type in BOUND and not one.commit for one in selection.chosen):
         return selection, {}
     from gitmem.flows.code_reach import divide
@@ -227,9 +224,11 @@ def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes
     data = repo.blob(candidate.blob)
     if candidate.ref != workspace.scope("project").ref:
         return data
-    from gitmem.ledger.signatures import unproved
-    from gitmem.ledger.taint import without_secrets
+    from gitmem.ledger.tainted import without_secrets
 
-    if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
-        raise NotShown("unsigned")
+    if workspace.settings.requires_signed:
+        from gitmem.ledger.signatures import unproved
+
+        if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
+            raise NotShown("unsigned")
     return without_secrets(workspace, candidate.path, data)

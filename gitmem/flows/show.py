@@ -76,7 +76,8 @@ def show(
         return ShownMemory(found, taught, False, became)
     from gitmem.core.memory import parse
     from gitmem.ledger.signatures import trusts
-    from gitmem.ledger.taint import told, without_secrets
+    from gitmem.ledger.taint import told
+    from gitmem.ledger.tainted import without_secrets
 
     whole = found.memory.render()
     proof = _proof(workspace, found) if trusts(workspace) else None

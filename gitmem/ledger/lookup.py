@@ -14,7 +14,7 @@ from gitmem.git.repository import MissingObject
 from gitmem.git.trees import list_files
 from gitmem.ledger.holdings import Spot, agent_trees, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.taint import read_tainted
+from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import SCOPES, CatalogEntry, Scope, Workspace
 from gitmem.values import dataclass
 

@@ -120,6 +120,11 @@ class Settings:
         """A yes-or-no setting as git reads it."""
         return self.get(key).lower() in ("true", "yes", "on", "1")
 
+    @property
+    def requires_signed(self) -> bool:
+        """Whether memory of the project that is not proved is told to nobody's agent."""
+        return self.flag("requireSigned")
+
 
 def read_settings(git: GitCommand, cwd: Path | None = None, *, git_dir: Path | None = None) -> Settings:
     """Reads the settings that count in a folder, with one git call.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gitmem.ledger.settings import Settings
     from gitmem.ledger.workspace import Workspace
 
-TRUST, REQUIRED = "trust", "requireSigned"
+TRUST = "trust"
 YES, NO = ("true", "yes", "on", "1"), ("", "false", "no", "off", "0")
 
 Standing = Literal["trusted", "untrusted", "bad", "unsigned", "unchecked"]
@@ -163,12 +163,7 @@ class MemoryProof:
 def trusts(workspace: Workspace) -> bool:
     """Whether signatures of project memory count here; with sharing off it may still be from others."""
     settings = workspace.settings
-    return settings.get(TRUST).lower() not in NO or settings.flag(REQUIRED)
-
-
-def requires(workspace: Workspace) -> bool:
-    """Whether memory of the project that is not proved is told to nobody's agent."""
-    return workspace.settings.flag(REQUIRED)
+    return settings.get(TRUST).lower() not in NO or settings.requires_signed
 
 
 def find_signers(workspace: Workspace) -> Signers:
@@ -574,7 +569,7 @@ def trust(workspace: Workspace) -> Trust | None:
     blobs = {path: blob for path, blob in listed.items() if kind(path) == "memory"}
     follow(workspace, blobs)
     proved = sum(one.standing == "trusted" for one in proofs(workspace, blobs).values())
-    return Trust(len(blobs), proved, requires(workspace), signers.trouble, signers.remedy)
+    return Trust(len(blobs), proved, workspace.settings.requires_signed, signers.trouble, signers.remedy)
 
 
 def unproved(workspace: Workspace, blobs: Mapping[str, str], commit: str = "") -> frozenset[str]:
@@ -583,7 +578,7 @@ def unproved(workspace: Workspace, blobs: Mapping[str, str], commit: str = "") -
     Args:
         blobs, commit: as for `proofs`.
     """
-    if not requires(workspace):
+    if not workspace.settings.requires_signed:
         return frozenset()
     found = proofs(workspace, blobs, commit)
     return frozenset(path for path, proof in found.items() if proof.standing != "trusted")

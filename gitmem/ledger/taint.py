@@ -9,74 +9,20 @@ and can be deleted at no loss: the next writer makes it again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.core.names import INDEX
 from gitmem.core.text import decode
 from gitmem.git.objects import object_name
 from gitmem.git.repository import MissingObject, Repository
 from gitmem.ledger.files import write_atomically
+from gitmem.ledger.tainted import NOTE, WHOLE, Tainted, read_tainted, text_hash, without_secrets
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.rules.rule import Finding
-
-NOTE = "tainted.json"
-
-WHOLE = "whole"
-"""Stands for all of a blob: one too large to be judged claim by claim."""
-
-
-@dataclass(frozen=True)
-class Tainted:
-    """What is known of some contents.
-
-    Attributes:
-        screened: ref to the commit up to which it was looked at.
-        blobs: name of a blob to the texts in it that hold a secret: hash of the text to fingerprints.
-    """
-
-    screened: Mapping[str, str] = field(default_factory=dict)
-    blobs: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-
-    def hides(self, blob: str, allow: frozenset[str]) -> frozenset[str]:
-        """Hashes of the texts of a blob that are not shown.
-
-        Args:
-            allow: fingerprints that the person accepted meanwhile.
-        """
-        texts = self.blobs.get(blob, {})
-        return frozenset(text for text, prints in texts.items() if not prints or set(prints) - allow)
-
-    def shown(self, path: str, data: bytes, hex_length: int, allow: frozenset[str]) -> bytes | None:
-        """Content without what is hidden of it; None where nothing of it may be shown.
-
-        Args:
-            hex_length: length of the repository's object names.
-        """
-        hidden = self.hides(object_name("blob", data, hex_length), allow) if self.blobs else frozenset()
-        if not hidden or WHOLE in hidden:
-            return None if hidden else data
-        from gitmem.rules.screen import texts_of, without_texts  # what holds no secret needs no parser
-
-        return without_texts(path, data, [text for text in texts_of(path, data) if _hash(text) in hidden])
-
-
-def read_tainted(state: Path) -> Tainted:
-    """Reads the note of a repository's scopes; an empty one where none can be read."""
-    with suppress(OSError, ValueError, AttributeError, TypeError):
-        value: dict[str, Any] = json.loads((state / NOTE).read_bytes())
-        blobs = {
-            str(blob): {str(text): tuple(map(str, prints)) for text, prints in texts.items()}
-            for blob, texts in value["blobs"].items()
-        }
-        return Tainted({str(ref): str(oid) for ref, oid in value["screened"].items()}, blobs)
-    return Tainted()
 
 
 def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
@@ -112,7 +58,9 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Fin
     for path, texts in found.bad.items():
         prints = [one.fingerprints for one in found.refusals if one.path == path]
         every = tuple(sorted({each for some in prints for each in some}))
-        blobs[object_name("blob", after[path], repo.hex_length)] = {_hash(text): every for text in texts}
+        blobs[object_name("blob", after[path], repo.hex_length)] = {
+            text_hash(text): every for text in texts
+        }
     secrets = [one for one in found.refusals if one.rule == "secret"]
     for one in found.refusals:
         if one.rule == "size" and (hidden := refused_claims([decode(after[one.path])], path=one.path)):
@@ -129,12 +77,6 @@ def _tree(repo: Repository, commit: str | None) -> str | None:
         return None
 
 
-def _hash(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
 def _write(state: Path, tainted: Tainted) -> None:
     value = {
         "screened": dict(tainted.screened),
@@ -144,22 +86,6 @@ def _write(state: Path, tainted: Tainted) -> None:
         },
     }
     write_atomically(state / NOTE, (json.dumps(value, sort_keys=True) + "\n").encode())
-
-
-def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
-    """Project memory as it may be shown: claims that are known to hold a secret are left out.
-
-    Raises:
-        MissingObject: nothing of it may be shown.
-    """
-    scope = workspace.scope("project")
-    tainted = read_tainted(scope.state)
-    if not tainted.blobs:
-        return data
-    kept = tainted.shown(path, data, scope.repo.hex_length, workspace.allowed)
-    if kept is None:
-        raise MissingObject(f"{path} holds a secret and is not shown")
-    return kept
 
 
 def told(workspace: Workspace, path: str, data: bytes, commit: str = "") -> bytes:
@@ -173,9 +99,7 @@ def told(workspace: Workspace, path: str, data: bytes, commit: str = "") -> byte
     Raises:
         MissingObject: nothing of it may be told.
     """
-    from gitmem.ledger.signatures import requires  # a person's look at memory needs it not
-
-    if requires(workspace):
+    if workspace.settings.requires_signed:
         if path.endswith(f"/{INDEX}"):
             return _proved_index(workspace, path.removesuffix(f"/{INDEX}"))
         from gitmem.ledger.signatures import unproved

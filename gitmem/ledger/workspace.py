@@ -32,6 +32,9 @@ ScopeName = Literal["project", "local", "user"]
 SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")
 MAIN = "main"
 
+BOUND = frozenset({"project", "reference"})
+"""Types of memory about the code. Who somebody is, and how they want to work, is so on every branch."""
+
 BRANCHES = "refs/heads/gitmem/"
 """What memory's branches are called, here and at remotes."""
 

@@ -19,7 +19,8 @@ from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.signatures import unproved
-from gitmem.ledger.taint import read_tainted, told
+from gitmem.ledger.taint import told
+from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.rules.paths import check_path

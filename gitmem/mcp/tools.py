@@ -39,8 +39,9 @@ from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
 from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
-from gitmem.ledger.signatures import of_commits, requires
-from gitmem.ledger.taint import holds_secret, read_tainted, told
+from gitmem.ledger.signatures import of_commits
+from gitmem.ledger.taint import holds_secret, told
+from gitmem.ledger.tainted import read_tainted
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
 from gitmem.search.recall import as_context, as_json, capped, plain_place
@@ -328,7 +329,9 @@ def _blamed(line: blaming.BlameLine) -> Iterator[str]:
 
 def _sound(call: Call, lines: Sequence[blaming.BlameLine], at: str) -> Iterator[blaming.BlameLine]:
     """The claims of shared memory that hold no secret, and all of one's own."""
-    if not (read_tainted(call.workspace.scope("project").state).blobs or requires(call.workspace)):
+    if not (
+        read_tainted(call.workspace.scope("project").state).blobs or call.workspace.settings.requires_signed
+    ):
         yield from lines
         return
     kept: dict[str, frozenset[str]] = {}
@@ -368,7 +371,7 @@ def _hide_secrets(call: Call, entries: Sequence[dict[str, str]]) -> None:
 
 def _hide_unsigned(call: Call, entries: Sequence[dict[str, str]]) -> None:
     """What a commit that nobody trusted signed says is as little for an agent as the memory it brought."""
-    if not requires(call.workspace):
+    if not call.workspace.settings.requires_signed:
         return
     shared = [one for one in entries if one["scope"] == "project"]
     found = of_commits(call.workspace, [one["commit"] for one in shared])
@@ -503,7 +506,10 @@ def _holding(call: Call, claim: str, scope: str, agent: str) -> Holding:
     try:
         (holding,) = find_claim(call.workspace, claim, scope=scope or None, agent=agent or None)
     except Ambiguous:
-        if not (read_tainted(call.workspace.scope("project").state).blobs or requires(call.workspace)):
+        if not (
+            read_tainted(call.workspace.scope("project").state).blobs
+            or call.workspace.settings.requires_signed
+        ):
             raise
         # The list would quote what came with a secret, or unsigned.
         hint = "Give more of the text, or narrow with scope and agent."
