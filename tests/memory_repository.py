@@ -8,16 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gitmem.git.repository import (
-    BLOB,
-    EXECUTABLE,
-    TREE,
-    Commit,
-    CommitDiff,
-    MissingObject,
-    Signature,
-    TreeEntry,
-)
+from gitmem.core.errors import MissingObject
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, CommitDiff, Signature, TreeEntry
 from gitmem.search.index import Catalog
 from gitmem.search.text import read_memory
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
+from gitmem.core.limits import LATEST
 from gitmem.flows.context import Edges
-from gitmem.git.objects import LATEST
 
 # Would lead the secret detector to a library of somebody else's choice.
 UNSAFE_VARIABLES = frozenset({"BETTERLEAKS_LIB_PATH"})

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.names import FORMAT_TEXT
 from gitmem.core.text import counted
 from gitmem.flows.context import Edges
@@ -26,7 +26,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.config import config_get
 from gitmem.git.objects import object_name
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, MissingObject, Repository, short_name
+from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Repository, short_name
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import Tip, check_format, is_memory, root_name, root_objects

@@ -144,8 +144,8 @@ def _unseen_scopes(workspace: Workspace, loaded: bool) -> Iterator[Scope]:
 def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     """The index of a scope's `main` as a client would load it; none where it is empty."""
     from gitmem.core import index
+    from gitmem.core.errors import MissingObject
     from gitmem.core.text import decode
-    from gitmem.git.repository import MissingObject
     from gitmem.git.trees import read_file
     from gitmem.ledger.holdings import index_as_loaded
     from gitmem.ledger.taint import told

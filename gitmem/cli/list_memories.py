@@ -10,13 +10,12 @@ import typer
 
 from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context
 from gitmem.cli.output import age, iso, sound
-from gitmem.core.errors import GitmemError
+from gitmem.core.errors import GitmemError, MissingObject
 from gitmem.core.names import INDEX, file_address, is_archived
 from gitmem.core.text import counted, one_line
 from gitmem.flows.code_reach import unmerged
 from gitmem.flows.show import listed_value
 from gitmem.git.objects import MISSING_HINT
-from gitmem.git.repository import MissingObject
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.lookup import ListedMemory, bare_indexes, daily_logs, headers

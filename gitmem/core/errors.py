@@ -45,6 +45,12 @@ class RepositoryError(GitmemError):
     exit_code = 3
 
 
+class MissingObject(RepositoryError):
+    """An object is missing, corrupt or of another kind."""
+
+    kind = "missing-object"
+
+
 class EngineError(GitmemError):
     """An engine failed (exit 4).
 

@@ -95,3 +95,6 @@ PROMPT_SECONDS = 0.3
 
 PATIENT_SECONDS = 3.0
 """The same for a person who asks."""
+
+LATEST = 253402300799 - 86_400
+"""A day before the end of year 9999: the last moment that Python can show in every time zone."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from gitmem.core.account import claims_at, is_memory, path_of
 from gitmem.core.daily_log import is_log
+from gitmem.core.errors import MissingObject
 from gitmem.core.merge import Files
 from gitmem.core.trailers import Fate, parse
-from gitmem.git.repository import BLOB, EXECUTABLE, Commit, CommitDiff, MissingObject, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, Commit, CommitDiff, Repository
 from gitmem.git.trees import read_files, read_paths
 from gitmem.ledger.dreams import dreamt
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, given_up

@@ -13,13 +13,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitmem.core.account import BranchChange, is_memory, log_references, path_of, proposals, references
+from gitmem.core.errors import MissingObject
 from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
 from gitmem.core.memory import parse
 from gitmem.core.names import slugify
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import JUDGED, Telling
-from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_paths
 from gitmem.ledger.blame import ClaimOrigin, origins_of
 from gitmem.ledger.dreams import ClaimStory, Dream, DreamCommit

@@ -26,6 +26,7 @@ from gitmem.core.account import (
 )
 from gitmem.core.claim import Claim, normal_form, repeated, with_dispute
 from gitmem.core.daily_log import LogLine, day_of, is_log, statements
+from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
 from gitmem.core.merge import Files, agent_folder, kind
 from gitmem.core.pointer import is_promoted
@@ -36,7 +37,7 @@ from gitmem.engines.engine import ConsolidateInput, Observation
 from gitmem.engines.offline.distil import paragraphs
 from gitmem.engines.offline.links import inline_links, links, slug, spoken
 from gitmem.engines.offline.similar import ClaimIndex, holds
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.dreams import DreamCommit, dreams_of
 from gitmem.ledger.land import Tip
 from gitmem.ledger.workspace import Scope

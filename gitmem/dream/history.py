@@ -16,22 +16,14 @@ from pathlib import PurePosixPath
 
 from gitmem.core.account import claims_at, is_memory, lines_named, path_of, reference
 from gitmem.core.dates import relative_dates
+from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import homes, slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import (
-    BLOB,
-    EXECUTABLE,
-    Commit,
-    CommitDiff,
-    Difference,
-    MissingObject,
-    Repository,
-    Signature,
-)
+from gitmem.git.repository import BLOB, EXECUTABLE, Commit, CommitDiff, Difference, Repository, Signature
 from gitmem.ledger.workspace import Scope
 from gitmem.values import dataclass
 

@@ -25,7 +25,7 @@ from gitmem.core.account import (
 )
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import is_log
-from gitmem.core.errors import CheckFailed, EngineError, GitmemError
+from gitmem.core.errors import CheckFailed, EngineError, GitmemError, MissingObject
 from gitmem.core.merge import Files, merge_trees, only
 from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Fate, FateKind, Provenance, Usage
@@ -45,7 +45,7 @@ from gitmem.engines.engine import (
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.corrections import corrections
 from gitmem.git.locks import Locked
-from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import changed_files, read_files, write_tree
 from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
 from gitmem.ledger.land import Tip, read_tip, safe_message, signer

@@ -19,11 +19,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from gitmem.core.daily_log import day_of, facts
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.names import is_agent_folder
 from gitmem.core.trailers import parse
 from gitmem.git.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
-from gitmem.git.repository import TREE, MissingObject, Repository
+from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of

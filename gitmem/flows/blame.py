@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitmem.core.daily_log import LogLine
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import MissingObject, UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import iso
 from gitmem.core.trailers import Telling
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
-from gitmem.git.repository import MissingObject
 from gitmem.ledger.blame import Blamed, Former, blame_memory
 from gitmem.ledger.holdings import Spot
 from gitmem.ledger.lookup import FoundMemory, find, find_index

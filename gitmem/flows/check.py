@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.core.account import BranchChange, proposals
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.names import FORMAT_FILE, is_agent_folder
 from gitmem.flows.request import CheckRepository, find_bases, find_head, meeting_point
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, RawStep, Repository, TreeEntry, own
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, RawStep, Repository, TreeEntry, own
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import root_name
 from gitmem.ledger.settings import Settings, read_settings

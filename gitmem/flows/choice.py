@@ -15,7 +15,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.limits import CANDIDATES
 from gitmem.flows.context import Edges
 from gitmem.ledger.signatures import unproved
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.gate import LeftOut, Selection
 from gitmem.search.query import Candidate, RecallSource

@@ -24,13 +24,13 @@ from typing import Literal
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Header, MemoryType
 from gitmem.core.claim import normal_form, parse_body, repeated
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import MissingObject, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.names import file_address
 from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
 from gitmem.git.locks import writer_lock
-from gitmem.git.repository import Commit, MissingObject, Signature
+from gitmem.git.repository import Commit, Signature
 from gitmem.ledger.apply import Judged, Placed, RefusedChange, bring_up_to_date, land_change
 from gitmem.ledger.files import log, read_json, write_atomically
 from gitmem.ledger.forget import Holding, find_claim, forget

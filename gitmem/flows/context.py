@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows.place import claude_folder, data_folder
-from gitmem.git.by_command import GitRepository
-from gitmem.git.command import GitCommand, bare_layout
+from gitmem.git.command import GitCommand, Layout, bare_layout
+from gitmem.git.ref_files import read_ref
 from gitmem.ledger.files import read_regular
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
+    from gitmem.git.by_command import GitRepository
+    from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import MemoryCatalog
 
 
@@ -131,6 +134,33 @@ def initialised_at(edges: Edges, *, shows: bool = True) -> Workspace:
     return workspace
 
 
+class _RefsFirst:
+    """A repository of which most prompts look at refs; for all else it is opened, by the `git` command."""
+
+    def __init__(self, git: GitCommand, where: Layout) -> None:
+        self.git = git
+        self.git_dir = where.common_dir
+        self.hex_length = 64 if where.object_format == "sha256" else 40
+        self._where = where
+
+    @cached_property
+    def _opened(self) -> GitRepository:
+        from gitmem.git.by_command import GitRepository
+
+        return GitRepository(self.git, self._where)
+
+    def ref(self, name: str) -> str | None:
+        found = read_ref(self.git_dir, name, self.hex_length)
+        return self._opened.ref(name) if found is None else found or None
+
+    def close(self) -> None:
+        if "_opened" in vars(self):
+            self._opened.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)
+
+
 def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
     """Opens a workspace's repositories through the `git` command.
 
@@ -140,9 +170,10 @@ def by_command(workspace: Workspace, *, fetches: bool = True) -> Workspace:
         fetches: whether git may fetch what a partial clone lacks; a hook waits for no network.
     """
     git = workspace.git if fetches else replace(workspace.git, fetches=False)
-    workspace.code = GitRepository(git, workspace.main_layout)
+    workspace.code = cast("Repository", _RefsFirst(git, workspace.main_layout))
     if workspace.has_private:
-        workspace.private = GitRepository(git, bare_layout(workspace.private_path, git))
+        private = _RefsFirst(git, bare_layout(workspace.private_path, git))
+        workspace.private = cast("Repository", private)
     return workspace
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache, cached_property
 
 from gitmem.core.account import path_of
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.references import Named, NameFate, day, named, plain_path, statement, warnings
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.gather import CodeFacts, Sources, nothing_known
@@ -22,7 +22,7 @@ from gitmem.flows.extraction import left_out
 from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.pause import switched_off
 from gitmem.flows.sessions import sessions_here
-from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
+from gitmem.git.repository import BLOB, EXECUTABLE
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import Lookup, unknown
 from gitmem.search.code import CodeNow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.trailers import parse
-from gitmem.git.repository import MissingObject
 from gitmem.search.ancestry import Ancestry
 from gitmem.search.query import Candidate, RecallSource
 

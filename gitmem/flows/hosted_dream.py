@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from gitmem.core.account import is_memory, references
-from gitmem.core.errors import EngineError, UsageError
+from gitmem.core.errors import EngineError, MissingObject, UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.merge import Files, agent_folder, merge_trees, only
 from gitmem.core.names import FORMAT_FILE
@@ -32,7 +32,6 @@ from gitmem.engines.stores import ENDED, NOTHING_LOST, HostedDream, StoreClient,
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import meter_for
 from gitmem.flows.stores import StoreOptions, exchange_with
-from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_files
 from gitmem.ledger.stores import HostedStore, note_dream, places, seen, store_ref
 from gitmem.ledger.workspace import Workspace

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.core.errors import GitmemError
+from gitmem.core.errors import GitmemError, MissingObject
 from gitmem.git.command import GitCommand, peek
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
 from gitmem.search.query import Candidate, RecallSource

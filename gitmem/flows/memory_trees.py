@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.merge import merge_trees
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance
@@ -25,7 +25,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.config import worktrees
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.objects import parse_reflog
-from gitmem.git.repository import MissingObject, ReflogEntry, Repository, short_name
+from gitmem.git.repository import ReflogEntry, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.files import read_regular, write_atomically
 from gitmem.ledger.land import Tip, Write, land

@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core import tombstone
-from gitmem.core.errors import CheckFailed, GitmemError
+from gitmem.core.errors import CheckFailed, GitmemError, MissingObject
 from gitmem.core.names import INDEX, archived_path, hot_path, is_agent_folder, is_memory_file
 from gitmem.core.pointer import rule_file
 from gitmem.core.text import counted, decode, iso, one_line
@@ -34,7 +34,7 @@ from gitmem.flows.rule_files import (
     place_at,
     place_of,
 )
-from gitmem.git.repository import MissingObject, Signature
+from gitmem.git.repository import Signature
 from gitmem.git.trees import read_paths
 from gitmem.ledger import proposals
 from gitmem.ledger.land import Written, memory_commit, read_tip

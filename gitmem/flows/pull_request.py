@@ -19,7 +19,7 @@ from typing import Literal
 from urllib.parse import quote, urlencode, urlsplit
 
 from gitmem.core.account import BranchChange, is_memory
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.dream import review as dreams
 from gitmem.dream.cards import (
@@ -37,7 +37,7 @@ from gitmem.flows.exit import line, shown
 from gitmem.git.config import config_get
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import MissingObject, RefMoved, Repository, short_name
+from gitmem.git.repository import RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files
 from gitmem.ledger.blame import origins_of
 from gitmem.ledger.decide import for_others, leave_off, local_branch

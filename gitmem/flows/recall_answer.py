@@ -224,7 +224,7 @@ def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes
     data = repo.blob(candidate.blob)
     if candidate.ref != workspace.scope("project").ref:
         return data
-    from gitmem.ledger.tainted import without_secrets
+    from gitmem.ledger.taint_note import without_secrets
 
     if workspace.settings.requires_signed:
         from gitmem.ledger.signatures import unproved

@@ -6,9 +6,10 @@ from gitmem.core import tombstone
 from gitmem.core.account import line_key
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import fact_in, line_keys, log_of, statements
+from gitmem.core.errors import MissingObject
 from gitmem.core.text import decode
 from gitmem.git.command import peek
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import told

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.errors import MissingObject, RepositoryError, UsageError
 from gitmem.git.command import GitCommand, Layout, failure
 from gitmem.git.remote import Remote
-from gitmem.git.repository import MissingObject, Repository, short_name
+from gitmem.git.repository import Repository, short_name
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF
 

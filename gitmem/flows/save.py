@@ -18,14 +18,14 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
 from gitmem.core.merge import kind
 from gitmem.core.names import hot_path, is_agent_folder
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
 from gitmem.flows.memory_trees import is_memory_tree, keep_up
-from gitmem.git.repository import TREE, MissingObject, Signature
+from gitmem.git.repository import TREE, Signature
 from gitmem.git.trees import list_files
 from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit

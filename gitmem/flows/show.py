@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.names import hot_path, is_archived, kind
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
 from gitmem.flows.values import sound
-from gitmem.git.repository import MissingObject
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.lookup import FoundMemory, ListedMemory, age, find
 from gitmem.ledger.workspace import Scope, Workspace
@@ -77,7 +77,7 @@ def show(
     from gitmem.core.memory import parse
     from gitmem.ledger.signatures import trusts
     from gitmem.ledger.taint import told
-    from gitmem.ledger.tainted import without_secrets
+    from gitmem.ledger.taint_note import without_secrets
 
     whole = found.memory.render()
     proof = _proof(workspace, found) if trusts(workspace) else None

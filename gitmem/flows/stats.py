@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gitmem.core.errors import EngineError
+from gitmem.core.errors import EngineError, MissingObject
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.trailers import Provenance, Usage
@@ -19,7 +19,7 @@ from gitmem.dream.gather import accounts
 from gitmem.engines.budget import Spending
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import ledger_for
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.ledger import proposals
 from gitmem.ledger.dreams import DreamCommit, dreamt, read_change
 from gitmem.ledger.job_record import read_runs

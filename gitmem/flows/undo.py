@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import counted
 from gitmem.core.trailers import BATCH_JOB, parse
 from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.flows.values import sound
-from gitmem.git.repository import Commit, MissingObject
+from gitmem.git.repository import Commit
 from gitmem.git.trees import read_files
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.ledger.files import read_json

@@ -5,7 +5,6 @@ There are two (`git/object_store.py`, and libgit2 in `git/by_pygit2.py`); nothin
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,20 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.command import GitCommand, GitResult, Layout, failure
 from gitmem.git.objects import Kinds
-from gitmem.git.repository import (
-    Commit,
-    CommitDiff,
-    MissingObject,
-    RawStep,
-    ReflogEntry,
-    Signature,
-    Touch,
-    TreeEntry,
-)
+from gitmem.git.ref_files import check_ref_name, read_ref, symbolic
+from gitmem.git.repository import Commit, CommitDiff, RawStep, ReflogEntry, Signature, Touch, TreeEntry
 
 # A prompt's hook looks at refs alone, and loads nothing that reads objects or walks history.
 if TYPE_CHECKING:
@@ -97,41 +88,15 @@ class GitRepository:
         return self._git.run(words, git_dir=self._where.git_dir, input=input, check=check)
 
     def ref(self, name: str) -> str | None:
-        objects.check_ref_name(name)
-        if (found := self._ref_from_files(name)) is not None:
+        if (found := read_ref(self.git_dir, name, self._hex_length)) is not None:
             return found or None
         oid, link = self._each_ref(name).get(name, ("", ""))
         if link:
-            raise _symbolic(name, link)
+            raise symbolic(name, link)
         return oid or None
 
     def refs(self, prefix: str) -> dict[str, str]:
         return {name: oid for name, (oid, link) in self._each_ref(prefix).items() if not link}
-
-    def _ref_from_files(self, name: str) -> str | None:
-        """A ref from its file or `packed-refs`; empty where it is in neither, None where git must say."""
-        if (self.git_dir / "reftable").is_dir():
-            return None
-        try:
-            # In this order, as git reads them: a ref that is being packed is in one of the two.
-            text = (self.git_dir / name).read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return self._packed_ref(name)
-        except OSError:
-            return None
-        found = text.strip().decode("ascii", "replace")
-        if found.startswith("ref:"):
-            raise _symbolic(name, found.removeprefix("ref:").strip())
-        sound = re.fullmatch(rf"[0-9a-f]{{{self._hex_length}}}", found) and found.strip("0")
-        return found if sound else None
-
-    def _packed_ref(self, name: str) -> str:
-        try:
-            lines = b"\n" + (self.git_dir / "packed-refs").read_bytes()
-        except FileNotFoundError:
-            return ""
-        end = lines.find(b" %s\n" % os.fsencode(name))
-        return lines[end - self._hex_length : end].decode("ascii", "replace") if end > 0 else ""
 
     def _each_ref(self, pattern: str) -> dict[str, tuple[str, str]]:
         """Full ref name to object name, and the ref that a symbolic one names."""
@@ -312,7 +277,7 @@ class GitRepository:
         return result
 
     def reflog(self, name: str) -> tuple[ReflogEntry, ...]:
-        objects.check_ref_name(name)
+        check_ref_name(name)
         if (self.git_dir / "reftable").is_dir():
             return self._reflog_by_command(name)
         try:
@@ -345,11 +310,3 @@ class GitRepository:
     def close(self) -> None:
         if "store" in vars(self):
             self.store.close()
-
-
-def _symbolic(name: str, link: str) -> RepositoryError:
-    # Written through it, a branch of the person's would move, under HEAD and index.
-    return RepositoryError(
-        f"{name} is a symbolic ref to {link}, and no memory",
-        f"If nobody wants it: git symbolic-ref -d {name}. To bring memory back: git mem doctor",
-    )

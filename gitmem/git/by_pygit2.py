@@ -13,10 +13,9 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.errors import explain
-from gitmem.git.repository import MissingObject
 
 _KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}
 _NAMES = {int(kind): name for name, kind in _KINDS.items()}

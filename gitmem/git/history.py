@@ -15,6 +15,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from gitmem.core.errors import MissingObject
 from gitmem.git.command import GitCommand
 from gitmem.git.objects import MISSING_HINT, check_oid, parse_commit
 from gitmem.git.repository import (
@@ -23,7 +24,6 @@ from gitmem.git.repository import (
     Commit,
     CommitDiff,
     Difference,
-    MissingObject,
     RawDifference,
     RawStep,
     Repository,

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Protocol
 
+from gitmem.core.errors import MissingObject
 from gitmem.git import objects
 from gitmem.git.command import GitCommand, failure
-from gitmem.git.repository import MissingObject
 
 STREAMED = 128
 """Objects that are asked for at once: as many questions fit a pipe, and all answers memory."""

@@ -11,11 +11,9 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 
-from gitmem.core.errors import RepositoryError
-from gitmem.git.repository import SUBMODULE, TREE, Commit, MissingObject, ReflogEntry, Signature, TreeEntry
-
-LATEST = 253402300799 - 86_400
-"""A day before the end of year 9999: the last moment that Python can show in every time zone."""
+from gitmem.core.errors import MissingObject, RepositoryError
+from gitmem.core.limits import LATEST
+from gitmem.git.repository import SUBMODULE, TREE, Commit, ReflogEntry, Signature, TreeEntry
 
 _LONGEST_HEADER = 32
 _WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
@@ -24,7 +22,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _TREE_ROWS = {
     size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % (size // 2), re.DOTALL) for size in (40, 64)
 }
-_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
 
 
 def check_oid(oid: str, hex_length: int) -> str:
@@ -32,17 +29,6 @@ def check_oid(oid: str, hex_length: int) -> str:
     if len(oid) != hex_length or not _HEX.fullmatch(oid):
         raise MissingObject(f"Not an object name: {oid!r}")
     return oid
-
-
-def check_ref_name(name: str) -> str:
-    """Returns `name` where it is a full, well-formed ref name (git-check-ref-format).
-
-    Raises:
-        RepositoryError: it is not.
-    """
-    if not name.startswith("refs/") or name.count("/") < 2 or _BAD_REF.search(name):
-        raise RepositoryError(f"Not a full ref name: {name!r}")
-    return name
 
 
 MISSING_HINT = "See what cannot be read, and mend what can be: git mem doctor"

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.command import GitResult, failure
 from gitmem.git.locks import Turn, moving
-from gitmem.git.repository import MissingObject, RefMoved, Repository
+from gitmem.git.ref_files import check_ref_name
+from gitmem.git.repository import RefMoved, Repository
 
 ONE_WAITS = 500
 MANY_WAIT = 2000
@@ -84,7 +85,7 @@ def reflog_message(message: str) -> str:
 
 
 def _check(repo: Repository, name: str, new: str | None, old: str | None) -> None:
-    objects.check_ref_name(name)
+    check_ref_name(name)
     for oid in (new, old):
         if oid is not None:
             objects.check_oid(oid, repo.hex_length)

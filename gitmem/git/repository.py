@@ -154,12 +154,6 @@ class RefMoved(RepositoryError):
     kind = "ref-moved"
 
 
-class MissingObject(RepositoryError):
-    """An object is missing, corrupt or of another kind."""
-
-    kind = "missing-object"
-
-
 class Repository(Protocol):
     """Objects and refs of one repository."""
 

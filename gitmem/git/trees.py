@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Protocol
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.names import ARCHIVE, LOGS
 from gitmem.git.objects import is_entry_name
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository, TreeEntry
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 
 DEEPEST = 320
 """Folders in one another that are gone into: memory has five at most, and code rarely twenty."""

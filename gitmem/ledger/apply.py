@@ -17,14 +17,14 @@ from gitmem.core import tombstone
 from gitmem.core.change import Change
 from gitmem.core.claim import Claim, parse_body
 from gitmem.core.daily_log import with_lines
-from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger.edits import claim_keys, fates, is_logged, merged, missing_lines, moment
 from gitmem.ledger.files import log

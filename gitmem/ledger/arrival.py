@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.purge import Purge
 from gitmem.git.refs import move_ref, move_refs
-from gitmem.git.repository import MissingObject, RefMoved, Repository
+from gitmem.git.repository import RefMoved, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.caps import check_caps
 from gitmem.ledger.consent import Peer, check_consent

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError, UsageError
 from gitmem.core.merge import kind
 from gitmem.core.purge import Purge
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.locks import writer_lock
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Move, Remote, checked_address, same_place, without_credentials
-from gitmem.git.repository import MissingObject, RefMoved, Repository, short_name
+from gitmem.git.repository import RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files, list_files
 from gitmem.ledger.arrival import Arrival, check_arrival, clean_proposals, exchange, take_in
 from gitmem.ledger.consent import Peer

@@ -8,7 +8,6 @@ dream says is followed as far as the trees bear it out: whoever taught a claim d
 place, and is only named as who was superseded.
 
 Files whose history is one straight line: where a claim came in is read off their versions alone.
-
 Following many files at once through a long history asks at each commit after all of them. Most files never
 differed between two lines of history, and for these one pass over all commits is enough.
 
@@ -29,6 +28,7 @@ from pathlib import PurePosixPath
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import Claim, with_dispute
 from gitmem.core.daily_log import LogLine, day_of, is_log, log_claims, read_line
+from gitmem.core.errors import MissingObject
 from gitmem.core.facts import undated
 from gitmem.core.memory import Memory, description_claim, disputed_keys, parse
 from gitmem.core.merge import kind
@@ -47,7 +47,7 @@ from gitmem.core.trailers import (
 )
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.history import lineage
-from gitmem.git.repository import Commit, CommitDiff, Difference, MissingObject, Repository
+from gitmem.git.repository import Commit, CommitDiff, Difference, Repository
 from gitmem.git.trees import blob_or_none, changed_files
 from gitmem.ledger.push_plan import beside
 from gitmem.rules.source import says_again

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError
 from gitmem.core.merge import kind
 from gitmem.core.purge import Purge
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.counterparts import match, replaced
 from gitmem.ledger.epochs import Epoch, apart, epoch_of

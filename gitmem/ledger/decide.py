@@ -12,14 +12,14 @@ from typing import Literal
 
 from gitmem.core.account import account, is_memory, path_of, proposals, references
 from gitmem.core.daily_log import is_log
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import merge_trees
 from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.refs import move_ref, move_refs
-from gitmem.git.repository import Commit, MissingObject, RefMoved, Repository, Signature
+from gitmem.git.repository import Commit, RefMoved, Repository, Signature
 from gitmem.git.trees import read_paths
 from gitmem.ledger.dreams import (
     Dream,

@@ -24,7 +24,7 @@ from gitmem.core import index
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import HASH_LENGTH, Claim
 from gitmem.core.daily_log import is_log, without_lines
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.merge import agent_folder
 from gitmem.core.names import INDEX, archived_path, homes, hot_path
 from gitmem.core.purge import LEAST_CHARACTERS, Purge
@@ -32,7 +32,7 @@ from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Fate, Provenance, format_message, parse
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import BLOB, EXECUTABLE, Commit, MissingObject, RefMoved, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, Commit, RefMoved, Repository
 from gitmem.git.trees import changed_files, list_files, read_file, read_paths, write_tree
 from gitmem.ledger.counterparts import match
 from gitmem.ledger.epochs import apart

@@ -36,14 +36,14 @@ from gitmem.core.daily_log import (
     with_every_line,
     without_lines,
 )
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import agent_folder, merge_memory, merge_trees, without
 from gitmem.core.names import INDEX, TOMBSTONES, is_memory_file, kind
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.git.trees import (
     CachedObjects,
     changed_files,

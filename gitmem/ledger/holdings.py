@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import NamedTuple
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.workspace import CatalogEntry, Head, MemoryCatalog, Scope, by_folder
 

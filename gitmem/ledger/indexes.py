@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.index import INDEX, reconciled, targets
 from gitmem.core.merge import Files
 from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
 from gitmem.git.trees import hot_files
 from gitmem.ledger.workspace import DISPUTED
 

@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.names import FORMAT, FORMAT_FILE, FORMAT_TEXT, is_agent_folder
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.objects import encode_commit, object_name
-from gitmem.git.repository import MissingObject, RefMoved, Repository, Signature
+from gitmem.git.repository import RefMoved, Repository, Signature
 from gitmem.git.trees import Edits, write_tree
 from gitmem.rules.secrets import redact, scan
 from gitmem.values import dataclass

@@ -15,7 +15,7 @@ from itertools import chain, islice, repeat
 from typing import Literal
 
 from gitmem.core.claim import Claim
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import MissingObject, UsageError
 from gitmem.core.memory import Memory
 from gitmem.core.memory import parse as read_memory
 from gitmem.core.names import (
@@ -30,7 +30,7 @@ from gitmem.core.names import (
 )
 from gitmem.core.trailers import Provenance, parse
 from gitmem.git.history import touching
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.holdings import Spot, chosen_agent
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find, opened, readings

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from gitmem.core.errors import MissingObject
 from gitmem.git.command import GitCommand
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import is_memory, root_name
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF

@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import SPLIT_DIGITS, MergedTree, agent_folder, merge_trees
 from gitmem.core.names import INDEX, collision_key, is_agent_folder, is_memory_file, twins, unfit
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.objects import is_entry_name
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, Repository, TreeEntry
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 from gitmem.git.trees import (
     CachedObjects,
     Objects,

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import MissingObject, UsageError
 from gitmem.core.trailers import parse
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.foreign_commits import is_usable
 from gitmem.ledger.land import ROOT_MESSAGE, ROOT_SIGNATURE, memory_commit
 from gitmem.ledger.push_plan import beside, is_kept, kept

@@ -16,12 +16,13 @@ from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 
 from gitmem.core.daily_log import day_of
+from gitmem.core.errors import MissingObject
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.merge import merge_trees
 from gitmem.core.names import archive_path, archived_path, hot_file, hot_path, is_memory_file
 from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import TREE, MissingObject, Repository
+from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import changed_files, hot_files, list_files, read_file, read_paths, subtree
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land

@@ -28,9 +28,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import field
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.core.trailers import Provenance, parse
-from gitmem.git.repository import MissingObject, RefMoved, Repository, Signature
+from gitmem.git.repository import RefMoved, Repository, Signature
 from gitmem.git.trees import Edits, changed_files, read_paths, write_tree
 from gitmem.ledger.workspace import DECIDED, PRIVATE_REF, SHARED_REF, TURNED_DOWN, WAITING, Scope, Workspace
 from gitmem.values import dataclass

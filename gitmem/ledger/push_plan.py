@@ -15,14 +15,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.core.daily_log import SOME_DAY, LogLine, day_of, is_log, read_line, split
-from gitmem.core.errors import CheckFailed
+from gitmem.core.errors import CheckFailed, MissingObject
 from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, kind
 from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import Commit, MissingObject, RefMoved, Repository
+from gitmem.git.repository import Commit, RefMoved, Repository
 from gitmem.git.trees import changed_files, list_files, read_paths
 from gitmem.ledger.epochs import former
 from gitmem.rules.rule import Finding

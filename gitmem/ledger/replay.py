@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import field, replace
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.purge import Purge
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.objects import encode_commit, parse_commit
 from gitmem.git.packs import RawObjects
 from gitmem.git.refs import move_refs
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.git.trees import changed_files
 from gitmem.ledger.counterparts import Match, match, replaced
 from gitmem.ledger.epochs import Epoch, OtherEpoch, epoch_of, joined

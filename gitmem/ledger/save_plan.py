@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from gitmem.core import index, tombstone
 from gitmem.core.daily_log import line_keys, lost_lines, split, with_every_line, without_lines
+from gitmem.core.errors import MissingObject
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.memory import parse
 from gitmem.core.merge import kind, merge_trees, without
@@ -23,7 +24,7 @@ from gitmem.core.names import LOGS, archived_path, hot_path
 from gitmem.core.text import counted, decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Op, Provenance
-from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, subtree
 from gitmem.ledger.caps import no_room
 from gitmem.ledger.foreign_commits import is_lost

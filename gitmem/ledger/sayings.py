@@ -13,11 +13,11 @@ from functools import lru_cache
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import Claim, normal_form
 from gitmem.core.daily_log import fact_of
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import MissingObject, UsageError
 from gitmem.core.names import kind
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance, parse
-from gitmem.git.repository import Commit, MissingObject, Repository
+from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.holdings import Spot, chosen_agent, memory_files
 from gitmem.ledger.moments import commits_at
 from gitmem.ledger.workspace import Scope, Workspace

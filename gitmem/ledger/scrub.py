@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.errors import MissingObject, RepositoryError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.core.purge import Purge
 from gitmem.git.locks import writer_lock
 from gitmem.git.packs import objects_with
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.git.trees import blob_or_none
 from gitmem.ledger.counterparts import match
 from gitmem.ledger.epochs import Epoch, apart, epoch_of

@@ -21,11 +21,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError, UsageError
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.open import create_bare, open_repository
 from gitmem.git.remote import Move, Pushed, Remote, without_credentials
-from gitmem.git.repository import BLOB, MissingObject, Repository, TreeEntry
+from gitmem.git.repository import BLOB, Repository, TreeEntry
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.land import ROOT_SIGNATURE
 

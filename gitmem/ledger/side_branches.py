@@ -15,10 +15,11 @@ from dataclasses import replace
 
 from gitmem.core import attributes
 from gitmem.core.account import BranchChange, claims_at, missing, proposals, speaks
+from gitmem.core.errors import MissingObject
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, homes
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, MissingObject, RefMoved, Repository, short_name
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths, write_tree
 from gitmem.ledger.epochs import apart
 from gitmem.ledger.land import ROOT_SIGNATURE

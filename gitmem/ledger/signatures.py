@@ -20,9 +20,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.names import kind
-from gitmem.git.repository import MissingObject
 from gitmem.ledger.state import Space
 from gitmem.values import dataclass
 

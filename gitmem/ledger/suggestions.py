@@ -28,12 +28,13 @@ from typing import Any, TypeVar, get_args
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Op
 from gitmem.core.claim import normal_form, parse_body
+from gitmem.core.errors import MissingObject
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
 from gitmem.core.names import file_name, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import MissingObject, Signature
+from gitmem.git.repository import Signature
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger import proposals
 from gitmem.ledger.proposals import Family, Proposal, suggestions_of

@@ -13,12 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.names import INDEX
 from gitmem.core.text import decode
 from gitmem.git.objects import object_name
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.ledger.files import write_atomically
-from gitmem.ledger.tainted import NOTE, WHOLE, Tainted, read_tainted, text_hash, without_secrets
+from gitmem.ledger.taint_note import NOTE, WHOLE, Tainted, read_tainted, text_hash, without_secrets
 from gitmem.ledger.workspace import Scope, Workspace
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.merge import kind
 from gitmem.core.names import ARCHIVE, TEAM, is_memory_file, unfit
 from gitmem.core.text import counted
 from gitmem.git.locks import writer_lock
-from gitmem.git.repository import MissingObject, Repository
+from gitmem.git.repository import Repository
 from gitmem.git.trees import blob_or_none, list_files, read_paths
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.foreign_commits import rescue

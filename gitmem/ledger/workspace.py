@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.command import GitCommand, Layout, layout
-from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.files import linked
 from gitmem.ledger.settings import Settings, read_settings
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.git.config import Worktree
+    from gitmem.git.repository import Repository, Signature
 
 ScopeName = Literal["project", "local", "user"]
 SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")

@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.errors import MissingObject, RepositoryError, UsageError
 from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, fence_for_model, one_line
-from gitmem.git.repository import BLOB, EXECUTABLE, MissingObject
+from gitmem.git.repository import BLOB, EXECUTABLE
 from gitmem.git.trees import read_file
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.signatures import unproved
 from gitmem.ledger.taint import told
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.rules.paths import check_path

@@ -16,7 +16,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, MemoryType
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import file_address, kind
@@ -32,7 +32,6 @@ from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.exit import credentials
 from gitmem.flows.recall import ask
 from gitmem.flows.values import entry_value, place_value, sound
-from gitmem.git.repository import MissingObject
 from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.forget import Holding, find_claim, without_claim
@@ -41,7 +40,7 @@ from gitmem.ledger.log import learned
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.signatures import of_commits
 from gitmem.ledger.taint import holds_secret, told
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
 from gitmem.search.recall import as_context, as_json, capped, plain_place

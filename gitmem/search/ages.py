@@ -11,7 +11,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from gitmem.git.repository import Commit, CommitDiff, Difference, MissingObject, Repository
+from gitmem.core.errors import MissingObject
+from gitmem.git.repository import Commit, CommitDiff, Difference, Repository
 from gitmem.search import database
 from gitmem.search.lessons import Lesson, RecordedWalk, encoded
 from gitmem.search.trees import Trees, is_memory, torn_steps

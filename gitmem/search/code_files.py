@@ -9,10 +9,9 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from gitmem.core.errors import GitmemError, RepositoryError
+from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.object_store import CommandObjects
-from gitmem.git.repository import MissingObject
 from gitmem.search.code_history import defines
 from gitmem.search.code_reader import NO_NUMBERS, NO_PROSE, PROSE, CodeReader
 

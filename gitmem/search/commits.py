@@ -20,10 +20,10 @@ from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from gitmem.core.errors import GitmemError
+from gitmem.core.errors import GitmemError, MissingObject
 from gitmem.git.command import GitCommand, peek
 from gitmem.git.objects import parse_commit
-from gitmem.git.repository import Commit, MissingObject
+from gitmem.git.repository import Commit
 from gitmem.ledger.files import COMMITS, delete_index
 from gitmem.search.database import TOKENIZER, create, portions, stamp, writing
 from gitmem.search.reach import read_changes

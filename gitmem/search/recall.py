@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.limits import (
     PROMPT_BODY_CHARS,
     PROMPT_CONTEXT_CHARS,
@@ -19,7 +20,6 @@ from gitmem.core.limits import (
     RECALLED_LINES,
 )
 from gitmem.core.text import fence_for_model, one_line
-from gitmem.git.repository import MissingObject
 from gitmem.search.gate import (
     AMENDS,
     ASKED_CHARS,

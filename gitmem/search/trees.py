@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gitmem.core.errors import MissingObject
 from gitmem.core.limits import PATH_SEGMENTS
 from gitmem.core.names import kind
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, CommitDiff, MissingObject, Repository, TreeEntry
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, CommitDiff, Repository, TreeEntry
 
 DEEPEST = PATH_SEGMENTS
 """Folder levels that are walked: `<agent>/logs/YYYY/MM/<day>.md` is five; a hostile tree may have more."""

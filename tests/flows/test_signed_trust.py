@@ -305,7 +305,7 @@ def test_what_is_required_and_not_signed_is_told_to_no_agent_and_kept_in_memory(
 
 def test_no_agent_is_told_of_it_by_an_index_a_tool_or_a_warning(team: Team) -> None:
     """One exit: `taint.told`, through which the start of a session, MCP and the memory tool go."""
-    from gitmem.git.repository import MissingObject
+    from gitmem.core.errors import MissingObject
     from gitmem.ledger.taint import told
 
     ann = team.person("ann")

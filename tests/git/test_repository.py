@@ -16,23 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.open import create_bare, open_repository
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import (
-    BLOB,
-    EXECUTABLE,
-    LINK,
-    TREE,
-    MissingObject,
-    RefMoved,
-    Repository,
-    Signature,
-    TreeEntry,
-)
+from gitmem.git.repository import BLOB, EXECUTABLE, LINK, TREE, RefMoved, Repository, Signature, TreeEntry
 
 ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
 BEN = Signature("Ben", "ben@example.com", 1763636400, -150)

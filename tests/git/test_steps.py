@@ -11,7 +11,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_repository import Ground, command, ground
 from test_walks import Line, line
 
-from gitmem.git.repository import CommitDiff, MissingObject
+from gitmem.core.errors import MissingObject
+from gitmem.git.repository import CommitDiff
 from gitmem.search.trees import is_memory, torn_steps
 
 __all__ = ["command", "ground", "line"]

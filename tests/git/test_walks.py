@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from memory_repository import MemoryRepository
 from test_repository import Ground, command, ground, loose
 
+from gitmem.core.errors import MissingObject
 from gitmem.git import history, objects
-from gitmem.git.repository import BLOB, TREE, MissingObject, Repository, Signature, Touch, TreeEntry
+from gitmem.git.repository import BLOB, TREE, Repository, Signature, Touch, TreeEntry
 from gitmem.git.trees import write_tree
 
 __all__ = ["command", "ground"]

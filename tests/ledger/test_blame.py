@@ -18,11 +18,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import MemoryRepository
 
 from gitmem.core.account import claims_at, reference
+from gitmem.core.errors import MissingObject
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, FateKind, Provenance, Writer, format_message
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
-from gitmem.git.repository import MissingObject, Repository, Signature
+from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger.blame import Blamed, ClaimOrigin, blame_memory
 from gitmem.ledger.epochs import keep_former

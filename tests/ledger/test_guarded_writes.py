@@ -17,7 +17,7 @@ from gitmem.core.trailers import Fate, Provenance
 from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land, safe_message
-from gitmem.ledger.tainted import read_tainted
+from gitmem.ledger.taint_note import read_tainted
 
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]

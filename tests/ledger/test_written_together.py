@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.core.errors import MissingObject
 from gitmem.git.command import GitCommand, GitResult
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, MissingObject, Repository, Signature, TreeEntry
+from gitmem.git.repository import BLOB, Repository, Signature, TreeEntry
 
 ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
 

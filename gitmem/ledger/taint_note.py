@@ -12,7 +12,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from gitmem.git.repository import MissingObject
+from gitmem.core.errors import MissingObject
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
