@@ -149,11 +149,23 @@ def repo(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, git: Git) -> 
 
 
 @pytest.fixture
-def team(repo: Path, tmp_path: Path, git: Git) -> Path:
+def empty_team(repo: Path, tmp_path_factory: pytest.TempPathFactory, git: Git) -> Callable[[Path], Path]:
+    """Makes a remote that holds the code of `repo`; cloned once, since nothing in it names where it is."""
+
+    def make(path: Path) -> Path:
+        made = tmp_path_factory.getbasetemp() / "team-repository"
+        if not made.exists():
+            git("clone", "-q", "--bare", repo, made)
+            git("--git-dir", made, "remote", "remove", "origin")
+        return Path(copytree(made, path))
+
+    return make
+
+
+@pytest.fixture
+def team(empty_team: Callable[[Path], Path], tmp_path: Path) -> Path:
     """The remote that holds code and memory."""
-    path = tmp_path / "team.git"
-    git("clone", "-q", "--bare", repo, path)
-    return path
+    return empty_team(tmp_path / "team.git")
 
 
 class Command:

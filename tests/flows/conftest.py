@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,11 +30,9 @@ def starting(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 @pytest.fixture
-def team(repo: Path, place: Path, git) -> Path:
+def team(empty_team: Callable[[Path], Path], place: Path) -> Path:
     """The remote that holds code and memory."""
-    path = place / "team.git"
-    git("clone", "-q", "--bare", repo, path)
-    return path
+    return empty_team(place / "team.git")
 
 
 @pytest.fixture

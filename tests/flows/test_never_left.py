@@ -8,24 +8,45 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from machines import Begin, Machine
-from slices import often
+from machines import MEMORY, Begin, Machine
 from sync_ground import PROJECT, Team
 
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import Signature
+from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.blame import blame_memory
 from gitmem.ledger.land import Ref, Tip, Write, land
+from gitmem.ledger.workspace import SHARED_REF, Workspace
 
 FOLDER = ".claude/agent-memory/reviewer"
 
-NAME, WORDS, HOOK = "acme-layoff", "ostrich lantern", "walrus trumpet"
-"""What is planted: the name of a memory, what it says, and how it is described."""
 
-MARKS = (NAME, *WORDS.split(), *HOOK.split())
+class Planted(NamedTuple):
+    """The name of a memory, what it says, how it is described; and the name of one that stays."""
+
+    name: str
+    words: str
+    hook: str
+    other: str
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        return (self.name, *self.words.split(), *self.hook.split())
+
+
+FIRST = Planted("acme-layoff", "ostrich lantern", "walrus trumpet", "other")
+NAME, WORDS, HOOK, _ = FIRST
+MARKS = FIRST.marks
+
+
+def another(number: int) -> Planted:
+    """What shares no word with any other."""
+    letters = random.Random(number)
+    a, b, c, d, e, f = ("".join(letters.choices("bcdfgklmnprstvz", k=9)) for _ in range(6))
+    return Planted(f"{a}-{b}", f"{c} {d}", f"{e} {f}", f"other{number}")
 
 
 def write(
@@ -55,15 +76,21 @@ def drop(one: Machine, name: str) -> None:
     listed.write_text("".join(f"{line}\n" for line in lines if f"]({name}.md)" not in line))
 
 
-def plant(one: Machine, type: str = "project") -> None:
-    write(one, NAME, f"It is about the {WORDS}.", HOOK, type)
+def plant(one: Machine, type: str = "project", it: Planted = FIRST) -> None:
+    write(one, it.name, f"It is about the {it.words}.", it.hook, type)
     one.run("save")
 
 
-def put(one: Machine, subject: str, edits: dict[str, bytes | None], told: Provenance | None = None) -> str:
+def put(
+    one: Machine,
+    subject: str,
+    edits: dict[str, bytes | None],
+    told: Provenance | None = None,
+    workspace: Workspace | None = None,
+) -> str:
     """Commits to the memory ref, as a flow would."""
     one.now += 60
-    scope = one.workspace.scope("project")
+    scope = (workspace or one.workspace).scope("project")
     who = Signature("Ann", "ann@example.com", one.now)
 
     def plan(_: Tip) -> Write:
@@ -89,138 +116,138 @@ def found(bare: Path, marks: tuple[str, ...] = MARKS) -> list[str]:
     return [mark for mark in marks if mark.encode() in data]
 
 
-def moved(one: Machine) -> None:
-    plant(one)
-    one.run("move", NAME, "--to", "local")
+def moved(one: Machine, it: Planted = FIRST) -> None:
+    plant(one, it=it)
+    one.run("move", it.name, "--to", "local")
 
 
-def moved_to_user(one: Machine) -> None:
-    plant(one)
-    one.run("move", NAME, "--to", "user")
+def moved_to_user(one: Machine, it: Planted = FIRST) -> None:
+    plant(one, it=it)
+    one.run("move", it.name, "--to", "user")
 
 
-def forgotten(one: Machine) -> None:
-    plant(one)
-    one.run("forget", NAME)
+def forgotten(one: Machine, it: Planted = FIRST) -> None:
+    plant(one, it=it)
+    one.run("forget", it.name)
 
 
-def forgotten_claim(one: Machine) -> None:
-    write(one, "other", f"A fact of its own.\n\nAnd of the {WORDS} another.")
+def forgotten_claim(one: Machine, it: Planted = FIRST) -> None:
+    write(one, it.other, f"A fact of its own.\n\nAnd of the {it.words} another.")
     one.run("save")
-    one.run("forget", "--claim", f"And of the {WORDS} another.")
+    one.run("forget", "--claim", f"And of the {it.words} another.")
 
 
-def deleted_by_the_agent(one: Machine) -> None:
-    plant(one)
-    drop(one, NAME)
-    one.run("save")
-
-
-def edited_away(one: Machine) -> None:
-    write(one, "other", f"It is about the {WORDS}.")
-    one.run("save")
-    write(one, "other", "It is about something else.")
+def deleted_by_the_agent(one: Machine, it: Planted = FIRST) -> None:
+    plant(one, it=it)
+    drop(one, it.name)
     one.run("save")
 
 
-def described_otherwise(one: Machine) -> None:
-    write(one, "other", "A fact of its own.", HOOK)
+def edited_away(one: Machine, it: Planted = FIRST) -> None:
+    write(one, it.other, f"It is about the {it.words}.")
     one.run("save")
-    write(one, "other", "A fact of its own.", "About other")
+    write(one, it.other, "It is about something else.")
     one.run("save")
 
 
-def in_the_index_alone(one: Machine) -> None:
+def described_otherwise(one: Machine, it: Planted = FIRST) -> None:
+    write(one, it.other, "A fact of its own.", it.hook)
+    one.run("save")
+    write(one, it.other, "A fact of its own.", f"About {it.other}")
+    one.run("save")
+
+
+def in_the_index_alone(one: Machine, it: Planted = FIRST) -> None:
     folder = one.code / FOLDER
-    write(one, "other", "A fact of its own.")
+    write(one, it.other, "A fact of its own.")
     text = (folder / "MEMORY.md").read_text()
-    (folder / "MEMORY.md").write_text(f"# On the {WORDS}\n\n{text}")
+    (folder / "MEMORY.md").write_text(f"# On the {it.words}\n\n{text}")
     one.run("save")
     (folder / "MEMORY.md").write_text(text)
     one.run("save")
 
 
-def undone(one: Machine) -> None:
-    one.run(
-        "remember", f"It is about the {WORDS}", "--type", "project", "--scope", "project", "--name", NAME
-    )
+def undone(one: Machine, it: Planted = FIRST) -> None:
+    words = ("--type", "project", "--scope", "project", "--name", it.name)
+    one.run("remember", f"It is about the {it.words}", *words)
     one.run("undo")
 
 
-def restored_over(one: Machine) -> None:
+def restored_over(one: Machine, it: Planted = FIRST) -> None:
     before = (
         one.git("rev-parse", "refs/gitmem/project")
         if one.git("for-each-ref", "refs/gitmem/project")
         else ""
     )
-    plant(one)
+    plant(one, it=it)
     at = before or one.git("rev-parse", f"{PROJECT}~1")
     one.run("restore", "--all", "--scope", "project", "--at", at)
 
 
-def renamed(one: Machine) -> None:
-    write(one, NAME, "A fact of its own.\n\nAnother fact.", "About other")
+def renamed(one: Machine, it: Planted = FIRST) -> None:
+    write(one, it.name, "A fact of its own.\n\nAnother fact.", f"About {it.other}")
     one.run("save")
-    drop(one, NAME)
-    write(one, "plain", "A fact of its own.\n\nAnother fact.", "About other")
-    one.run("save")
-
-
-def retyped(one: Machine) -> None:
-    plant(one, "user")
-    write(one, NAME, "A plain fact.", type="project")
-    one.run("save")
-    drop(one, NAME)
+    drop(one, it.name)
+    write(one, f"plain-{it.other}", "A fact of its own.\n\nAnother fact.", f"About {it.other}")
     one.run("save")
 
 
-def dropped_by_a_dream(one: Machine) -> None:
-    body = f"---\nname: other\ndescription: About other\ntype: project\n---\n\nA fact.\n\nOf the {WORDS}.\n"
-    put(one, f"Learn of the {WORDS}", {"reviewer/other.md": body.encode()})
+def retyped(one: Machine, it: Planted = FIRST) -> None:
+    plant(one, "user", it)
+    write(one, it.name, "A plain fact.", type="project")
+    one.run("save")
+    drop(one, it.name)
+    one.run("save")
+
+
+def dropped_by_a_dream(one: Machine, it: Planted = FIRST) -> None:
+    body = MEMORY.format(it.other, f"A fact.\n\nOf the {it.words}.")
+    put(one, f"Learn of the {it.words}", {f"reviewer/{it.other}.md": body.encode()})
     from gitmem.core.account import claims_at, reference
 
-    gone = claims_at("reviewer/other.md", body.encode())[1]
-    fate = Fate("dropped", reference("reviewer/other.md", gone), "", f"the {WORDS} is no more")
-    left = body.replace(f"\n\nOf the {WORDS}.", "").encode()
+    gone = claims_at(f"reviewer/{it.other}.md", body.encode())[1]
+    fate = Fate("dropped", reference(f"reviewer/{it.other}.md", gone), "", f"the {it.words} is no more")
+    left = body.replace(f"\n\nOf the {it.words}.", "").encode()
     told = Provenance(op="dream", writer="dream", claims=(fate,))
-    put(one, f"Drop the {WORDS}", {"reviewer/other.md": left}, told)
+    put(one, f"Drop the {it.words}", {f"reviewer/{it.other}.md": left}, told)
 
 
-def line_of_a_log(one: Machine) -> None:
+def line_of_a_log(one: Machine, it: Planted = FIRST) -> None:
     day = "reviewer/logs/2026/11/2026-11-20.md"
-    lines = ["- 10:00:00Z [project s1] A plain line.\n", f"- 11:00:00Z [project s1] Of the {WORDS}.\n"]
-    put(one, f"Note the {WORDS}", {day: "".join(lines).encode()})
-    one.run("forget", "--claim", f"Of the {WORDS}.")
+    lines = ["- 10:00:00Z [project s1] A plain line.\n", f"- 11:00:00Z [project s1] Of the {it.words}.\n"]
+    put(one, f"Note the {it.words}", {day: "".join(lines).encode()})
+    one.run("forget", "--claim", f"Of the {it.words}.")
 
 
-def archived_then_forgotten(one: Machine) -> None:
-    plant(one)
+def archived_then_forgotten(one: Machine, it: Planted = FIRST) -> None:
+    plant(one, it=it)
     from gitmem.core.names import archive_path
 
-    data = one.memories("project")[f"reviewer/{NAME}.md"].encode()
-    place = f"reviewer/{archive_path(f'{NAME}.md')}"
-    put(one, f"Page {NAME} out", {f"reviewer/{NAME}.md": None, place: data}, Provenance(op="page"))
+    data = one.memories("project")[f"reviewer/{it.name}.md"].encode()
+    place = f"reviewer/{archive_path(f'{it.name}.md')}"
+    put(one, f"Page {it.name} out", {f"reviewer/{it.name}.md": None, place: data}, Provenance(op="page"))
     one.run("save")
-    one.run("forget", NAME)
+    one.run("forget", it.name)
 
 
-def told_by_a_subject(one: Machine) -> None:
+def told_by_a_subject(one: Machine, it: Planted = FIRST) -> None:
     """Of a commit that changes something else, and of trailers."""
-    plant(one)
+    plant(one, it=it)
     body = b"---\nname: plain\ndescription: About plain\ntype: project\n---\n\nA plain fact.\n"
-    put(one, f"Remember plain: unlike {NAME}", {"reviewer/plain.md": body})
-    one.run("forget", NAME)
+    put(one, f"Remember plain: unlike {it.name}", {"reviewer/plain.md": body})
+    one.run("forget", it.name)
 
 
-def with_a_tombstone_taken_back(one: Machine) -> None:
+def with_a_tombstone_taken_back(one: Machine, it: Planted = FIRST) -> None:
     """Forgotten, restored, and moved away in the end."""
-    plant(one)
-    one.run("forget", NAME)
-    one.run("restore", NAME)
-    one.run("move", NAME, "--to", "local")
+    plant(one, it=it)
+    one.run("forget", it.name)
+    one.run("restore", it.name)
+    one.run("move", it.name, "--to", "local")
 
 
-WAYS: tuple[Callable[[Machine], None], ...] = (
+Way = Callable[[Machine, Planted], None]
+WAYS: tuple[Way, ...] = (
     moved,
     moved_to_user,
     forgotten,
@@ -240,10 +267,40 @@ WAYS: tuple[Callable[[Machine], None], ...] = (
     with_a_tombstone_taken_back,
 )
 
-MANY = (moved, forgotten_claim, edited_away, in_the_index_alone, undone, renamed, dropped_by_a_dream)
+MANY = (
+    moved,
+    forgotten,
+    line_of_a_log,
+    forgotten_claim,
+    edited_away,
+    in_the_index_alone,
+    undone,
+    renamed,
+    dropped_by_a_dream,
+)
 FEW = (forgotten, line_of_a_log)
-ways = pytest.mark.parametrize("way", often(WAYS, *MANY), ids=lambda way: way.__name__)
-few = pytest.mark.parametrize("way", often(WAYS, *FEW), ids=lambda way: way.__name__)
+
+
+def ways(chosen: tuple[Way, ...]) -> pytest.MarkDecorator:
+    """Some in one memory, with words of their own: what is found tells how it came. And each alone."""
+    alone = [pytest.param((way,), id=way.__name__, marks=pytest.mark.long) for way in WAYS]
+    return pytest.mark.parametrize("ways", [pytest.param(chosen, id="together"), *alone])
+
+
+def go(one: Machine, ways: tuple[Way, ...]) -> dict[str, Planted]:
+    """Goes some ways; gives what each of them planted."""
+    planted = {way.__name__: another(number) for number, way in enumerate(ways)}
+    for way in ways:
+        way(one, planted[way.__name__])
+    return planted
+
+
+def left(bare: Path, planted: dict[str, Planted]) -> dict[str, list[str]]:
+    """What is found of what was planted, by the way."""
+    data = seen(bare).lower()
+    return {
+        way: some for way, it in planted.items() if (some := [m for m in it.marks if m.encode() in data])
+    }
 
 
 @pytest.fixture
@@ -268,27 +325,39 @@ def there(team: Team) -> set[str]:
     return {path for path in team.files() if path.endswith(".md") and "MEMORY" not in path}
 
 
-@ways
-def test_before_anything_was_shared(team: Team, ann: Machine, way: Callable[[Machine], None]) -> None:
-    way(ann)
+@ways(MANY)
+def test_before_anything_was_shared(team: Team, ann: Machine, ways: tuple[Way, ...]) -> None:
+    """It does not leave; what stands is blamed as before, and what was forgotten is found again here."""
+    put(ann, "Learn of racks", {"reviewer/racks.md": RACKS})
+    planted = go(ann, ways)
+    once = stood(ann)
+    stands = sorted(path for path in ann.memories("project") if "MEMORY" not in path)
+    before = {path: blamed(ann, path) for path in stands}
     write(ann, "hosts", "Hosts are in racks.")
     ann.run("save")
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
-    assert found(team.bare) == []
+    assert left(team.bare, planted) == {}
     assert {"reviewer/ports.md", "reviewer/hosts.md"} <= there(team)
+    assert {path: blamed(ann, path) for path in stands} == before
+    assert "s-1" in str(before["reviewer/racks.md"])
+    now = ann.memories("project")
+    for it in planted.values():
+        if any(it.name in path for path in once) and not any(it.name in path for path in now):
+            ann.run("restore", it.name, "--scope", "project")
+            assert any(it.name in path for path in ann.memories("project"))
 
 
-@few
-def test_in_a_clone_that_shares_already(team: Team, ann: Machine, way: Callable[[Machine], None]) -> None:
+@ways(FEW)
+def test_in_a_clone_that_shares_already(team: Team, ann: Machine, ways: tuple[Way, ...]) -> None:
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
     published = team.refs()[PROJECT]
-    way(ann)
+    planted = go(ann, ways)
     write(ann, "hosts", "Hosts are in racks.")
     ann.run("save")
     ann.run("sync", "-y")
-    assert found(team.bare) == []
+    assert left(team.bare, planted) == {}
     assert {"reviewer/ports.md", "reviewer/hosts.md"} <= there(team)
     assert team.git("-C", team.bare, "merge-base", published, PROJECT) == published
 
@@ -299,32 +368,6 @@ def test_a_scan_finds_what_is_planted(team: Team, ann: Machine) -> None:
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
     assert found(team.bare) == list(MARKS)
-
-
-@few
-def test_what_stands_is_blamed_as_before(team: Team, ann: Machine, way: Callable[[Machine], None]) -> None:
-    put(ann, "Learn of racks", {"reviewer/racks.md": RACKS})
-    way(ann)
-    stands = sorted(path for path in ann.memories("project") if "MEMORY" not in path)
-    before = {path: blamed(ann, path) for path in stands}
-    ann.run("share", "--mode", "direct", "-y")
-    ann.run("sync", "-y")
-    after = {path: blamed(ann, path) for path in stands}
-    assert after == before
-    assert "s-1" in str(after["reviewer/racks.md"])
-
-
-@few
-def test_what_was_gone_is_found_again_here(ann: Machine, way: Callable[[Machine], None]) -> None:
-    before = {path for path in ann.memories("project") if NAME in path}
-    way(ann)
-    gone = any(NAME in path for path in stood(ann)) and not any(NAME in p for p in ann.memories("project"))
-    ann.run("share", "--mode", "direct", "-y")
-    ann.run("sync", "-y")
-    assert before == set()
-    if gone:
-        ann.run("restore", NAME, "--scope", "project")
-        assert any(NAME in path for path in ann.memories("project"))
 
 
 def test_an_undo_takes_back_what_was_forgotten_before_it_was_shared(team: Team, ann: Machine) -> None:
@@ -372,11 +415,9 @@ def stood(one: Machine) -> set[str]:
     return {line for line in listed.splitlines() if line.startswith("reviewer/")}
 
 
-@few
-def test_what_waits_for_review_holds_none_of_it(
-    team: Team, ann: Machine, way: Callable[[Machine], None]
-) -> None:
-    way(ann)
+@ways(FEW)
+def test_what_waits_for_review_holds_none_of_it(team: Team, ann: Machine, ways: tuple[Way, ...]) -> None:
+    planted = go(ann, ways)
     ann.run("share", "--mode", "review", "-y")
     ann.run("sync", "-y")
     assert any("/inbox/" in ref for ref in team.refs())
@@ -385,7 +426,8 @@ def test_what_waits_for_review_holds_none_of_it(
     ann.run("save")
     ann.run("move", "granite-kettle", "--to", "user")
     ann.run("sync", "-y")
-    assert found(team.bare, (*MARKS, "granite", "bronze", "velvet")) == []
+    assert left(team.bare, planted) == {}
+    assert found(team.bare, ("granite", "bronze", "velvet")) == []
 
 
 def test_the_branch_itself_holds_none_of_it_once_memory_is_shared(team: Team, ann: Machine) -> None:
@@ -530,7 +572,7 @@ class Story:
     """A made-up history in which every name, description and claim is a word of its own."""
 
     def __init__(self, one: Machine, seed: int) -> None:
-        self.one, self.random = one, random.Random(seed)
+        self.one, self.random, self.workspace = one, random.Random(seed), one.workspace
         self.words = 0
         self.files: dict[str, tuple[str, str, list[str]]] = {}
         self.lines: list[str] = []
@@ -584,7 +626,7 @@ class Story:
             "".join(f"{line}\n" for line in self.lines).encode() or None
         )
         told_by = Provenance(op="update", writer="agent", session=f"s-{number}")
-        put(self.one, f"Learn {' '.join(told[:3])}", edits, told_by)
+        put(self.one, f"Learn {' '.join(told[:3])}", edits, told_by, self.workspace)
 
     def body(self, path: str) -> bytes:
         name, about, claims = self.files[path]
@@ -608,27 +650,30 @@ def test_of_any_history_only_what_stands_leaves_and_is_blamed_as_before(
     for number in range(25):
         story.step(number)
     paths = sorted(story.files)
-    before = {path: told_by(ann, "refs/gitmem/project", path) for path in paths}
+    before = told_by(story.workspace.code, "refs/gitmem/project", paths)
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
+    story.workspace = ann.workspace
     for number in range(25, 40):
         story.step(number)
     gone = set(re.findall(r"qx\d+z", seen(team.bare).decode(errors="replace")))
     paths = sorted(story.files)
-    before |= {path: told_by(ann, PROJECT, path) for path in paths}
+    before |= told_by(story.workspace.code, SHARED_REF, paths)
     ann.run("sync", "-y")
     left = set(re.findall(r"qx\d+z", seen(team.bare).decode(errors="replace")))
     assert left - gone <= story.stands() and story.stands() <= left
-    assert {path: told_by(ann, PROJECT, path) for path in paths} == {path: before[path] for path in paths}
+    assert told_by(ann.workspace.code, SHARED_REF, paths) == {path: before[path] for path in paths}
 
 
-def told_by(one: Machine, ref: str, path: str) -> dict[str, set[tuple[int, str]]]:
-    """When, and in which session, each claim of a memory was taught."""
-    repo = one.workspace.code
-    found = blame_memory(repo, one.git("rev-parse", ref), path)
+def told_by(repo: Repository, ref: str, paths: list[str]) -> dict[str, dict[str, set[tuple[int, str]]]]:
+    """When, and in which session, each claim of some memories was taught."""
+    tip = repo.ref(ref) or ""
     return {
-        each.claim.key: {
-            (origin.time, one.provenance.session) for origin in each.origins for one in origin.told
+        path: {
+            each.claim.key: {
+                (origin.time, one.provenance.session) for origin in each.origins for one in origin.told
+            }
+            for each in blame_memory(repo, tip, path)
         }
-        for each in found
+        for path in paths
     }

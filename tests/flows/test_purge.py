@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from machines import Machine
+from machines import Begin, Machine
 from purge_ground import (
     PROJECT,
     SECRET,
@@ -24,6 +27,7 @@ from purge_ground import (
     objects,
     tip,
 )
+from ran import Ran
 
 from gitmem.core.change import Change
 from gitmem.flows import purge as purging
@@ -32,12 +36,64 @@ from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.state import Space
 from gitmem.ledger.suggestions import open_suggestions, propose, settle, suggest
 
+KEPT = Space("any", 9)
 
-def test_the_text_is_in_no_object_and_no_file_afterwards(ann: Machine, team: Path, git) -> None:
-    ann.learn("mine", f"My own note says {SECRET} too.")
-    ann.run("save")
-    assert holding(ann.code / ".git") and holding(ann.private)
-    ran = ann.run("purge", SECRET, "-y")
+
+@dataclass(frozen=True)
+class Before:
+    """What stood before the purge of `purged`, and what that said."""
+
+    messages: list[str]
+    commits: list[str]
+    dangling: tuple[str, str]
+    said: Ran
+
+
+BEFORE: list[Before] = []
+
+
+@pytest.fixture
+def purged(ann: Machine, starting: Begin, git) -> Machine:
+    """Ann, who has purged the secret from all that may hold it; made once, and looked at from each side."""
+
+    def make() -> list[Machine]:
+        ann.learn("mine", f"My own note says {SECRET} too.")
+        ann.run("save")
+        assert holding(ann.code / ".git") and holding(ann.private)
+        ann.run("recall", "the password")
+        assert holding_a_word(ann)
+        for folder in states(ann):
+            assert KEPT.put(folder, "why", f"refused: {SECRET}") and KEPT.put(folder, SECRET, [1])
+            assert SECRET.encode() in (folder / "state.db").read_bytes()
+        thought = "a thought that was never committed"
+        blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input=thought)
+        commit = ann.git("commit-tree", "-m", "dropped", ann.git("write-tree"))
+        first = ann.git("rev-list", "--reverse", PROJECT).splitlines()
+        ann.git("branch", "gitmem/dream/d-1", PROJECT)
+        ann.git("push", "-q", "--no-verify", "origin", "gitmem/dream/d-1:gitmem/inbox/cem-example-com")
+        ann.git("update-ref", "refs/gitmem/rejected/r-1", PROJECT)
+        side = ann.git("commit-tree", "-p", first[2], "-m", "A dream", f"{first[2]}^{{tree}}")
+        ann.git("update-ref", "refs/heads/gitmem/dream/d-2", side)
+        told = messages(ann)
+        BEFORE[:] = [Before(told, first, (blob, commit), ann.run("purge", SECRET, "-y"))]
+        return [ann]
+
+    return starting("ann-purged", make)[0]
+
+
+def states(machine: Machine) -> tuple[Path, Path]:
+    """Where its bookkeeping is."""
+    return machine.code / ".git/gitmem", machine.private.parent / "state"
+
+
+def holding_a_word(machine: Machine) -> list[Path]:
+    """Search indexes that hold a word of the secret: the text as a whole is never in one."""
+    files = [path for path in machine.home.rglob("catalog.sqlite*") if path.is_file()]
+    return [path for path in files if b"zanzibar" in path.read_bytes()]
+
+
+def test_the_text_is_in_no_object_and_no_file_afterwards(purged: Machine, team: Path, git) -> None:
+    ann, ran = purged, BEFORE[0].said
     assert "rotate the secret first" in ran.err and "the text is in none" in ran.out
     assert is_gone(ann)
     assert "The password is [purged]." in ann.memories("project")["reviewer/login.md"]
@@ -51,32 +107,53 @@ def test_the_text_is_in_no_object_and_no_file_afterwards(ann: Machine, team: Pat
     assert not any(SECRET.encode() in theirs[line.split()[0]][1] for line in reachable)
 
 
-def test_the_search_index_holds_no_word_of_the_text_afterwards(ann: Machine) -> None:
-    """It holds words, not texts: the text as a whole is never in it."""
-
-    def holding_a_word() -> list[Path]:
-        files = [path for path in ann.home.rglob("catalog.sqlite*") if path.is_file()]
-        files += [path for path in ann.code.rglob("catalog.sqlite*") if path.is_file()]
-        assert files
-        return [path for path in files if b"zanzibar" in path.read_bytes()]
-
-    ann.run("recall", "the password")
-    assert holding_a_word()
-    ann.run("purge", SECRET, "-y")
-    ann.run("recall", "the password")
-    assert holding_a_word() == []
+def test_the_search_index_holds_no_word_of_the_text_afterwards(purged: Machine) -> None:
+    assert holding_a_word(purged) == []
+    purged.run("recall", "the password")
+    assert holding_a_word(purged) == [] and list(purged.home.rglob("catalog.sqlite*"))
 
 
-def test_what_is_kept_as_bookkeeping_is_without_the_text_afterwards(ann: Machine) -> None:
+def test_what_is_kept_as_bookkeeping_is_without_the_text_afterwards(purged: Machine) -> None:
     """It is one file of SQLite: as bytes it cannot be edited, and it keeps what was deleted."""
-    folders, kept = (ann.code / ".git/gitmem", ann.private.parent / "state"), Space("any", 9)
-    for folder in folders:
-        assert kept.put(folder, "why", f"refused: {SECRET}") and kept.put(folder, SECRET, [1])
-        assert SECRET.encode() in (folder / "state.db").read_bytes()
-    assert "the text is in none" in ann.run("purge", SECRET, "-y").out
-    for folder in folders:
+    for folder in states(purged):
         assert SECRET.encode() not in (folder / "state.db").read_bytes()
-        assert kept.all(folder) == {"why": "refused: [purged]", "[purged]": [1]}
+        assert KEPT.all(folder) == {"why": "refused: [purged]", "[purged]": [1]}
+
+
+def test_history_stays_the_same_but_for_the_text(purged: Machine) -> None:
+    first, after = BEFORE[0].commits, messages(purged)
+    assert after[1:] == BEFORE[0].messages and after[0].endswith("Purge a text from history")
+    assert "Gitmem-Op: purge" in purged.git("log", "-1", "--format=%B", PROJECT)
+    now = purged.git("rev-list", "--reverse", PROJECT).splitlines()
+    # The root, what tells git how to merge, and the first memory came before the secret.
+    assert now[:3] == first[:3] and now[3] != first[3]
+    assert not set(first[3:]) & set(now)
+    text = purged.git("log", "--format=%B", PROJECT)
+    assert not any(old in text for old in first[3:])
+    assert str(epoch_of(purged.workspace.code, tip(purged))).startswith("1 ")
+
+
+def test_what_dangles_in_the_code_repository_survives(purged: Machine) -> None:
+    blob, commit = BEFORE[0].dangling
+    assert purged.git("cat-file", "-p", blob) == "a thought that was never committed"
+    assert purged.git("cat-file", "-t", commit) == "commit"
+
+
+def test_side_branches_are_rewritten_here_and_at_the_remote(purged: Machine, team: Path, git) -> None:
+    listed = git("--git-dir", team, "for-each-ref", "--format=%(refname)", "refs/heads/gitmem")
+    assert "refs/heads/gitmem/inbox/cem-example-com" in listed
+    for ref in listed.splitlines():
+        assert SECRET not in git("--git-dir", team, "log", "-p", ref)
+    assert {"refs/heads/gitmem/dream/d-1", "refs/gitmem/rejected/r-1"} <= purged.workspace.code.refs(
+        "refs/"
+    ).keys()
+
+
+def test_a_side_branch_without_the_text_goes_along_into_the_new_epoch(purged: Machine) -> None:
+    repo = purged.workspace.code
+    dream = repo.ref("refs/heads/gitmem/dream/d-2") or ""
+    assert epoch_of(repo, dream) == epoch_of(repo, tip(purged))
+    assert merge_commits(repo, tip(purged), dream).commit
 
 
 @pytest.mark.parametrize("scope", ["local", "project"])
@@ -112,22 +189,6 @@ def test_what_waits_about_a_memory_goes_with_it(ann: Machine, scope: str) -> Non
     ann.run("purge", "codes", "--memory", "--scope", scope, "-y")
     assert is_gone(ann, "Mellon opens it.") and is_gone(ann, "Never say shibboleth.")
     assert [one.change.file for one in open_suggestions(ann.workspace)] == ["login.md"]
-
-
-def test_history_stays_the_same_but_for_the_text(ann: Machine) -> None:
-    before = messages(ann)
-    first = ann.git("rev-list", "--reverse", PROJECT).splitlines()
-    ann.run("purge", SECRET, "-y")
-    after = messages(ann)
-    assert after[1:] == before and after[0].endswith("Purge a text from history")
-    assert "Gitmem-Op: purge" in ann.git("log", "-1", "--format=%B", PROJECT)
-    now = ann.git("rev-list", "--reverse", PROJECT).splitlines()
-    # The root, what tells git how to merge, and the first memory came before the secret.
-    assert now[:3] == first[:3] and now[3] != first[3]
-    assert not set(first[3:]) & set(now)
-    text = ann.git("log", "--format=%B", PROJECT)
-    assert not any(old in text for old in first[3:])
-    assert str(epoch_of(ann.workspace.code, tip(ann))).startswith("1 ")
 
 
 def test_a_dry_run_tells_what_would_be_rewritten_and_changes_nothing(ann: Machine) -> None:
@@ -255,15 +316,6 @@ def test_a_late_edit_of_a_file_that_a_layout_moved_aside_is_kept_without_the_tex
     assert is_gone(ann)
 
 
-def test_what_dangles_in_the_code_repository_survives(ann: Machine, git) -> None:
-    blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input="a thought that was never committed")
-    tree = ann.git("write-tree")
-    commit = ann.git("commit-tree", "-m", "dropped", tree)
-    ann.run("purge", SECRET, "-y")
-    assert git("-C", ann.code, "cat-file", "-p", blob) == "a thought that was never committed"
-    assert git("-C", ann.code, "cat-file", "-t", commit) == "commit"
-
-
 @pytest.mark.parametrize("how", [("repack", "-adq"), ("gc", "--quiet")])
 def test_packed_objects_are_erased_and_the_rest_of_the_pack_stays(ann: Machine, git, how) -> None:
     blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input="dangling")
@@ -306,30 +358,6 @@ def test_without_sharing_nothing_is_pushed(machine: MakeMachine, team: Path, git
     made.run("purge", SECRET, "-y")
     assert is_gone(made)
     assert "gitmem" not in git("--git-dir", team, "for-each-ref")
-
-
-def test_side_branches_are_rewritten_here_and_at_the_remote(ann: Machine, team: Path, git) -> None:
-    ann.git("branch", "gitmem/dream/d-1", PROJECT)
-    ann.git("push", "-q", "--no-verify", "origin", "gitmem/dream/d-1:gitmem/inbox/cem-example-com")
-    ann.git("update-ref", "refs/gitmem/rejected/r-1", PROJECT)
-    ann.run("purge", SECRET, "-y")
-    assert is_gone(ann)
-    listed = git("--git-dir", team, "for-each-ref", "--format=%(refname)", "refs/heads/gitmem")
-    assert "refs/heads/gitmem/inbox/cem-example-com" in listed
-    for ref in listed.splitlines():
-        assert SECRET not in git("--git-dir", team, "log", "-p", ref)
-
-
-def test_a_side_branch_without_the_text_goes_along_into_the_new_epoch(ann: Machine) -> None:
-    base = ann.git("rev-list", "--reverse", PROJECT).splitlines()[2]
-    tree = ann.git("rev-parse", f"{base}^{{tree}}")
-    side = ann.git("commit-tree", "-p", base, "-m", "A dream", tree)
-    ann.git("update-ref", "refs/heads/gitmem/dream/d-2", side)
-    ann.run("purge", SECRET, "-y")
-    repo = ann.workspace.code
-    dream = repo.ref("refs/heads/gitmem/dream/d-2") or ""
-    assert epoch_of(repo, dream) == epoch_of(repo, tip(ann))
-    assert merge_commits(repo, tip(ann), dream).commit
 
 
 def test_a_writer_in_between_is_taken_along(ann: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,35 +428,61 @@ def test_the_backup_is_rewritten_too(ann: Machine, machine: MakeMachine, tmp_pat
 
 
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
+import gitmem.cli.app, gitmem.cli.purge
+from gitmem.entry import main
 from gitmem.ledger import erase
 from gitmem.ledger import purge as flow
-step = sys.argv.pop(1)
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
-if step == "before-push":
-    flow.Purging._moves = die
-elif step == "before-move":
-    flow.move_refs = die
-elif step == "after-move":
-    flow.Purging.scrub = die
-elif step == "before-erase":
-    erase.erase_old = die
-elif step == "in-erase":
-    erase.Path.unlink = die
-from gitmem.entry import main
-sys.exit(main())
+for line in sys.stdin:
+    step, folder, environ, words = json.loads(line)
+    child = os.fork()
+    if child:
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    where, name = {
+        "before-push": (flow.Purging, "_moves"),
+        "before-move": (flow, "move_refs"),
+        "after-move": (flow.Purging, "scrub"),
+        "before-erase": (erase, "erase_old"),
+        "in-erase": (erase.Path, "unlink"),
+    }[step]
+    setattr(where, name, die)
+    sys.argv, sys.stdout = ["gitmem", *words], sys.stderr
+    os._exit(main())
 """
 
 
+@pytest.fixture(scope="module")
+def killed() -> Iterator[Callable[[Machine, str], int]]:
+    """Purges in a process that dies at a step, and gives its exit code; gitmem is loaded once for all."""
+    words = [sys.executable, "-c", KILLED]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, env=environ, text=True, **pipes) as process:
+
+        def run(machine: Machine, step: str) -> int:
+            machine.enter()
+            around = {**os.environ, "GITMEM_NOW": str(machine.now + 60)}
+            asked = [step, str(machine.code), around, ["purge", SECRET, "-y"]]
+            process.stdin.write(json.dumps(asked) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield run
+        process.stdin.close()
+
+
 @pytest.mark.parametrize("step", ["before-push", "before-move", "after-move", "before-erase", "in-erase"])
-def test_a_purge_that_was_killed_is_finished_by_running_it_again(ann: Machine, step: str) -> None:
-    ann.enter()
-    environ = {**os.environ, "GITMEM_NOW": str(ann.now + 60), "PYTHONPATH": str(Path(__file__).parents[2])}
-    words = [sys.executable, "-c", KILLED, step, "purge", SECRET, "-y"]
-    done = subprocess.run(words, cwd=ann.code, env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+def test_a_purge_that_was_killed_is_finished_by_running_it_again(
+    ann: Machine, killed: Callable[[Machine, str], int], step: str
+) -> None:
+    assert killed(ann, step) == -signal.SIGKILL
     ann.git("fsck", "--no-dangling")
     assert "Ports start at 4000." in ann.memories("project")["reviewer/ports.md"]
     ann.run("purge", SECRET, "-y")
