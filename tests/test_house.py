@@ -7,11 +7,11 @@ import re
 import sys
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 import pytest
-from package_source import trees
+from package_source import modules, nodes, texts
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gitmem"
@@ -55,14 +55,15 @@ def test_a_participle_is_told_from_a_noun(stem: str) -> None:
 
 def test_a_module_is_called_by_a_noun() -> None:
     """What would a stranger grep for? `taint`, not `tainted`."""
-    folders = {part for path in trees() for part in Path(path).parts[:-1]}
-    stems = {Path(path).stem for path in trees()} | folders
+    folders = {part for path in texts() for part in Path(path).parts[:-1]}
+    stems = {Path(path).stem for path in texts()} | folders
     assert sorted(stem for stem in stems if no_noun(stem)) == []
 
 
 def test_a_modules_first_line_says_in_one_sentence_what_it_holds() -> None:
     """Read in order, the first lines tell what the package is made of."""
-    for path, tree in trees().items():
+    for path, (tree, *_) in modules().items():
+        assert isinstance(tree, ast.Module)
         first, *more = (ast.get_docstring(tree, clean=False) or "").split("\n")
         assert re.fullmatch(r"\S.{15,}\.", first), f"{path}: no sentence"
         assert not more or not more[0].strip(), f"{path}: the sentence goes on in the next line"
@@ -72,17 +73,17 @@ def test_a_modules_first_line_says_in_one_sentence_what_it_holds() -> None:
 def test_one_class_name_has_one_meaning() -> None:
     """`Asked` stood for eight things. A name that is taken is another's."""
     homes: dict[str, set[str]] = defaultdict(set)
-    for path, tree in trees().items():
-        for node in tree.body:
+    for path, (tree, *_) in modules().items():
+        for node in getattr(tree, "body", ()):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes[node.name].add(path)
     shared = {name: sorted(paths) for name, paths in homes.items() if len(paths) > 1}
     assert len(shared) <= MEANINGS, shared
 
 
-def uses(tree: ast.AST) -> Iterator[str]:
+def uses(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Names that a module uses, in code or as a word on its own in a string (`getattr`, tables)."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -91,23 +92,23 @@ def uses(tree: ast.AST) -> Iterator[str]:
             yield from re.findall(r"\w+", node.value) if " " not in node.value else ()
 
 
-def definitions(tree: ast.Module) -> Iterator[str]:
+def definitions(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Functions, methods, classes and constants that a module defines."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
-    for node in tree.body:
+    for node in getattr(nodes[0], "body", ()):
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
 def test_no_code_is_dead() -> None:
     """What only a test calls is dead, too. By name alone, so what is found is surely unused."""
-    used = Counter(name for tree in trees().values() for name in uses(tree))
+    used = Counter(name for every in modules().values() for name in uses(every))
     dead = {
         f"{path}: {name}"
-        for path, tree in trees().items()
-        for name in definitions(tree)
+        for path, every in modules().items()
+        for name in definitions(every)
         if not used[name] and name not in OVERRIDES and not name.startswith("__")
     }
     assert sorted(dead) == []
@@ -145,8 +146,8 @@ def test_what_is_imported_is_a_dependency() -> None:
     declared = {names.get(name, name.removeprefix("google-").replace("-", "_")) for name in declared}
     imported = {
         name.partition(".")[0]
-        for tree in trees().values()
-        for node in ast.walk(tree)
+        for every in modules().values()
+        for node in every
         for name in (
             [alias.name for alias in node.names]
             if isinstance(node, ast.Import)
@@ -157,3 +158,61 @@ def test_what_is_imported_is_a_dependency() -> None:
     }
     assert imported - sys.stdlib_module_names - {"gitmem"} == declared | BROUGHT.keys()
     assert declared.issuperset(BROUGHT.values())
+
+
+def test_a_flow_is_told_the_time_and_the_surroundings() -> None:
+    """What reads them by itself cannot be run for another moment, or another person, as a test does."""
+    for path in (path for path in texts() if path.startswith("flows/")):
+        used = {
+            f"{node.value.id}.{node.attr}"
+            for node in nodes(path)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        }
+        assert used.isdisjoint({"os.environ", "time.time", "datetime.now", "Path.home", "Path.cwd"}), path
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    """Also inside a function, or for types alone: neither module is read without the other."""
+    named = {
+        ".".join(("gitmem", *Path(path).with_suffix("").parts)).removesuffix(".__init__"): found
+        for path, found in modules().items()
+    }
+    # What the package exports is loaded when asked for; its version is below everything.
+    del named["gitmem"]
+    imports = {name: imported(found, named.keys()) - {name} for name, found in named.items()}
+    assert circles(imports) == []
+
+
+def test_the_law_against_circles_sees_what_only_types_and_functions_import() -> None:
+    named = {
+        "gitmem.low": ast.parse("if TYPE_CHECKING:\n    from gitmem.high import High\n"),
+        "gitmem.high": ast.parse("def run():\n    from gitmem import low\n"),
+    }
+    assert circles(
+        {name: imported(ast.walk(tree), named.keys()) for name, tree in named.items()}
+    ) == sorted(named)
+
+
+def circles(imports: dict[str, set[str]]) -> list[str]:
+    """Modules that stand in a circle, or between two."""
+    left = dict(imports)
+    while free := {name for name, others in left.items() if not others & left.keys()}:
+        for name in free:
+            del left[name]
+    # What is left stands in a circle, or above one: those that nobody left imports are above.
+    while above := left.keys() - set().union(*left.values()):
+        for name in above:
+            del left[name]
+    return sorted(left)
+
+
+def imported(nodes: Iterable[ast.AST], known: Set[str]) -> set[str]:
+    """Modules of gitmem that one imports: when it is loaded, when it runs, or for types."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & known) or ({node.module} & known)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & known
+    return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
-from package_source import trees
+from package_source import modules
 
 MOVES = {"move_ref", "move_refs"}
 """Calls that move a ref, or several at once."""
@@ -51,9 +51,9 @@ READS = {
 """Modules that give git an order of those names and move nothing."""
 
 
-def moving(tree: ast.AST) -> Iterator[int]:
+def moving(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """Lines of a module that move a ref, or have git do it."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in MOVES:
@@ -66,7 +66,11 @@ def moving(tree: ast.AST) -> Iterator[int]:
 
 def found() -> dict[str, list[int]]:
     """Modules that move refs, the room of git itself left out: file to lines."""
-    lines = {path: list(moving(tree)) for path, tree in trees().items() if not path.startswith("git/")}
+    lines = {
+        path: list(moving(every))
+        for path, every in modules(*MOVES, *ORDERS).items()
+        if not path.startswith("git/")
+    }
     return {path: where for path, where in lines.items() if where}
 
 
@@ -92,7 +96,7 @@ def test_each_module_that_is_listed_still_does() -> None:
     ],
 )
 def test_a_move_is_seen_however_it_is_written(code: str) -> None:
-    assert list(moving(ast.parse(code)))
+    assert list(moving(ast.walk(ast.parse(code))))
 
 
 WITHOUT_COPIES = {
@@ -112,7 +116,6 @@ WITHOUT_COPIES = {
     "ledger/session_notes.py": "session notes: a ref of their own",
     "ledger/share.py": "attributes, no agent's",
     "ledger/snapshot_intake.py": "a note of the snapshot that was made: no edit",
-    "ledger/suggestions.py": "suggestions of an older form, taken off the ref that they were on",
     "ledger/working_copy.py": "a working copy itself",
 }
 """Modules that land a change without bringing working copies up to date."""
@@ -121,9 +124,9 @@ LANDS = {"land": 4, "land_change": None}
 """Calls that land a change, and how many arguments they take with copies, where these have a place."""
 
 
-def landing_alone(tree: ast.AST) -> Iterator[int]:
+def landing_alone(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """Lines of a module that land a change and pass no `copies`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in LANDS:
             place = LANDS[node.func.id]
             given = place is not None and len(node.args) >= place
@@ -132,7 +135,7 @@ def landing_alone(tree: ast.AST) -> Iterator[int]:
 
 
 def test_whoever_lands_a_change_brings_working_copies_up_to_date() -> None:
-    alone = {path for path, tree in trees().items() if any(landing_alone(tree))}
+    alone = {path for path, every in modules(*LANDS).items() if any(landing_alone(every))}
     assert alone == WITHOUT_COPIES.keys()
 
 
@@ -140,8 +143,8 @@ def test_what_is_made_already_lands_in_one_place_too() -> None:
     """Merges with what was fetched, a replay of what may leave, one project's memory in another's."""
     found = {
         path
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path, every in modules("land_commit").items()
+        for node in every
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "land_commit"
     }
     assert found == {f"ledger/{name}.py" for name in ("arrival", "departure", "projects", "share")}

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from package_source import nodes, texts
 
 from gitmem.app.clients import CLIENTS
 from gitmem.cli.app import MODULES, SUMMARIES
@@ -37,14 +38,14 @@ def files_for(what: str) -> list[str]:
 
 
 @cache
-def said(path: Path) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def said(path: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """What a module says in code: names that it uses, functions that it defines, its strings."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    names |= {node.name for node in nodes if isinstance(node, ast.alias)}
-    functions = {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    found = nodes(path.removeprefix("gitmem/"))
+    names = {node.id for node in found if isinstance(node, ast.Name)}
+    names |= {node.name for node in found if isinstance(node, ast.alias)}
+    functions = {node.name for node in found if isinstance(node, ast.FunctionDef)}
     strings = {
-        node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     return frozenset(names), frozenset(functions), frozenset(strings)
 
@@ -77,12 +78,13 @@ def test_each_file_that_a_list_names_is_there(what: str) -> None:
 def test_a_rule_is_in_the_files_that_contributing_lists() -> None:
     home, table, tests = (re.compile(re.sub(r"<\w+>", r"\\w+", path)) for path in files_for("a rule"))
     (rows,) = filter(table.fullmatch, modules())
-    rules = {name for name in said(ROOT / rows)[0] if name.startswith("judge_")}
+    rules = {name for name in said(rows)[0] if name.startswith("judge_")}
     assert len(rules) > 20
     beside = [path.read_text("utf-8") for name, path in modules("tests").items() if tests.fullmatch(name)]
     for rule in rules:
-        (defined,) = (path for path, file in modules().items() if rule in said(file)[1])
-        used = {path for path, file in modules().items() if rule in said(file)[0]}
+        naming = [f"gitmem/{path}" for path, text in texts().items() if rule in text]
+        (defined,) = (path for path in naming if rule in said(path)[1])
+        used = {path for path in naming if rule in said(path)[0]}
         assert home.fullmatch(defined) and rows in used and all(map(home.fullmatch, used)), (rule, used)
         assert Path(defined).stem in "".join(beside), rule
 
@@ -93,7 +95,7 @@ def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
     listed = {path.replace("<name>", name) for path in files_for("a client")}
     words = {client.sessions or name, name}
     rooms = ("gitmem/app/cl", "gitmem/transcripts/")
-    naming = {path for path, file in modules().items() if words & said(file)[2] and path.startswith(rooms)}
+    naming = {path for path in modules() if path.startswith(rooms) and words & said(path)[2]}
     assert (client.sessions in {reader.name for reader in READERS}) == bool(client.sessions)
     assert name == "claude" or (f"gitmem/transcripts/{name}.py" in naming) == bool(client.sessions)
     if name != "claude":  # whose form is gitmem's own
@@ -108,8 +110,8 @@ def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
 
 @pytest.mark.parametrize("verb", sorted(SUMMARIES))
 def test_a_verb_is_in_the_files_that_contributing_lists(verb: str) -> None:
-    assert "register" in said(ROOT / f"gitmem/cli/{MODULES.get(verb, verb)}.py")[1]
-    assert verb in said(ROOT / "gitmem/cli/app.py")[2]
+    assert "register" in said(f"gitmem/cli/{MODULES.get(verb, verb)}.py")[1]
+    assert verb in said("gitmem/cli/app.py")[2]
     explained = paper("README.md") + "".join(path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md"))
     assert re.search(rf"\b{verb}\b", explained)
 
@@ -120,4 +122,4 @@ def test_an_engine_is_in_the_files_that_contributing_lists(name: str) -> None:
     module, *tables, _ = (path.replace("<name>", name.replace("-", "_")) for path in files_for("an engine"))
     assert (ROOT / module).is_file() or (ROOT / module).with_suffix("").is_dir()
     assert tables == ["gitmem/engines/choice.py", "gitmem/flows/engines.py", "gitmem/ledger/settings.py"]
-    assert name in said(ROOT / tables[0])[2] & said(ROOT / tables[2])[2]
+    assert name in said(tables[0])[2] & said(tables[2])[2]
