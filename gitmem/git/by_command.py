@@ -96,7 +96,12 @@ class GitRepository:
         return oid or None
 
     def refs(self, prefix: str) -> dict[str, str]:
-        return {name: oid for name, (oid, link) in self._each_ref(prefix).items() if not link}
+        from gitmem.git.ref_folders import Unusual, refs_below
+
+        try:
+            return refs_below(self.git_dir, prefix, self._hex_length)
+        except Unusual:
+            return {name: oid for name, (oid, link) in self._each_ref(prefix).items() if not link}
 
     def _each_ref(self, pattern: str) -> dict[str, tuple[str, str]]:
         """Full ref name to object name, and the ref that a symbolic one names."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 
-_BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
+BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
 
 
 def check_ref_name(name: str) -> str:
@@ -17,7 +17,7 @@ def check_ref_name(name: str) -> str:
     Raises:
         RepositoryError: it is not.
     """
-    if not name.startswith("refs/") or name.count("/") < 2 or _BAD_REF.search(name):
+    if not name.startswith("refs/") or name.count("/") < 2 or BAD_REF.search(name):
         raise RepositoryError(f"Not a full ref name: {name!r}")
     return name
 
@@ -33,6 +33,14 @@ def read_ref(git_dir: Path, name: str, hex_length: int) -> str | None:
         RepositoryError: it is no full ref name, or the ref names another.
     """
     check_ref_name(name)
+    found = ref_value(git_dir, name, hex_length)
+    if found is not None and found.startswith("ref:"):
+        raise symbolic(name, found.removeprefix("ref:").strip())
+    return found
+
+
+def ref_value(git_dir: Path, name: str, hex_length: int) -> str | None:
+    """The same for any name, and of a symbolic ref `ref:` and what it names."""
     if (git_dir / "reftable").is_dir():
         return None
     try:
@@ -42,18 +50,18 @@ def read_ref(git_dir: Path, name: str, hex_length: int) -> str | None:
         return _packed_ref(git_dir, name, hex_length)
     except OSError:
         return None
-    found = text.strip().decode("ascii", "replace")
-    if found.startswith("ref:"):
-        raise symbolic(name, found.removeprefix("ref:").strip())
+    found = text.rstrip(b" \t\r\n").decode("utf-8", "surrogateescape")
     sound = re.fullmatch(rf"[0-9a-f]{{{hex_length}}}", found) and found.strip("0")
-    return found if sound else None
+    return found if sound or found.startswith("ref:") else None
 
 
-def _packed_ref(git_dir: Path, name: str, hex_length: int) -> str:
+def _packed_ref(git_dir: Path, name: str, hex_length: int) -> str | None:
     try:
         lines = b"\n" + (git_dir / "packed-refs").read_bytes()
     except FileNotFoundError:
         return ""
+    except OSError:
+        return None
     end = lines.find(b" %s\n" % os.fsencode(name))
     return lines[end - hex_length : end].decode("ascii", "replace") if end > 0 else ""
 
