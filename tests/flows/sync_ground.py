@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from git_config import GIT_CONFIG
-from machines import Machine
+from machines import Machine, begin
 
 PROJECT = "refs/heads/gitmem/project"
 # Made when it runs: the repository holds none.
@@ -23,6 +23,7 @@ class Team:
 
     Attributes:
         bare: the repository, below the folder that a server may serve.
+        folder: empty, and the same path for each test, so that a state can be put back.
     """
 
     def __init__(
@@ -34,14 +35,24 @@ class Team:
     ) -> None:
         self.folder, self.git, self.patch, self.capture = folder, git, patch, capture
         self.served = folder / "served"
-        self.served.mkdir()
         self.bare = self.served / "team.git"
-        seed = folder / "seed"
-        git("init", "-q", seed)
+        begin(folder, "served", self._seed, patch, capture)
+
+    def _seed(self) -> tuple[()]:
+        self.served.mkdir()
+        seed = self.folder / "seed"
+        self.git("init", "-q", seed)
         (seed / "README").write_text("code\n")
-        git("-C", seed, "add", "README")
-        git("-C", seed, "commit", "-q", "-m", "first")
-        git("clone", "-q", "--bare", seed, self.bare)
+        self.git("-C", seed, "add", "README")
+        self.git("-C", seed, "commit", "-q", "-m", "first")
+        self.git("clone", "-q", "--bare", seed, self.bare)
+        return ()
+
+    def people(self, **modes: str) -> list[Machine]:
+        """Machines as `person` makes them, by name and mode of sharing; a test's first step."""
+        what = "-".join(f"{who}-{mode}" for who, mode in modes.items())
+        make = lambda: [self.person(who, mode=mode) for who, mode in modes.items()]  # noqa: E731
+        return begin(self.folder, f"people-{what}", make, self.patch, self.capture)
 
     def person(
         self,

@@ -26,54 +26,68 @@ BAD = {
 
 @pytest.fixture
 def people(
-    tmp_path: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    place: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> Team:
     """Ann and Ben, who share a memory of one fact."""
-    return Team(tmp_path, git, monkeypatch, capsys)
+    return Team(place, git, monkeypatch, capsys)
 
 
-def planted(team: Team, path: str, text: str) -> None:
-    """Pushes a file to the memory branch as somebody with plain git does."""
+def kinds(*chosen: str) -> pytest.MarkDecorator:
+    """Some of `BAD` in one memory, and by the marker `long` each alone."""
+    alone = [pytest.param((kind,), id=kind, marks=pytest.mark.long) for kind in BAD]
+    return pytest.mark.parametrize("kinds", [pytest.param(chosen, id="together"), *alone])
+
+
+def odd(kind: str) -> str:
+    """A memory of the kind's name."""
+    return MEMORY.format(kind, f"Odd {kind}. " + "x" * OTHER_BYTES * (kind == "large"))
+
+
+def planted(team: Team, files: dict[str, str]) -> None:
+    """Pushes files to the memory branch as somebody with plain git does."""
     folder = team.folder / "plain"
     if not folder.exists():
         team.git("clone", "-q", "-b", "gitmem/project", team.bare, folder)
     team.git("-C", folder, "pull", "-q")
-    at = folder / "reviewer" / path
-    at.parent.mkdir(parents=True, exist_ok=True)
-    at.write_text(text)
+    for path, text in files.items():
+        at = folder / "reviewer" / path
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.write_text(text)
     team.git("-C", folder, "add", "-A")
     team.git("-C", folder, "commit", "-q", "-m", "By hand")
     team.git("-C", folder, "push", "-q")
 
 
-@pytest.mark.parametrize("kind", often(BAD, "latin", "large"))
-def test_the_rest_is_merged_and_the_file_is_named(people: Team, kind: str) -> None:
-    ann, ben = people.person("ann"), people.person("ben")
+@kinds("latin", "large")
+def test_the_rest_is_merged_and_the_file_is_named(people: Team, kinds: tuple[str, ...]) -> None:
+    ann, ben = people.people(ann="direct", ben="direct")
     teach(ann, "file", "The first fact.")
     ann.run("sync", "-y")
     ben.run("sync", "-y")
-    name, why = BAD[kind]
-    planted(people, name, MEMORY.format("odd", "Odd. " + "x" * OTHER_BYTES * (kind == "large")))
-    planted(people, "good.md", MEMORY.format("good", "A good fact."))
+    bad = {BAD[kind][0]: odd(kind) for kind in kinds}
+    planted(people, {**bad, "good.md": MEMORY.format("good", "A good fact.")})
     teach(ben, "ports", "The port is 8080.")
     for one in (ann, ben):
-        told = one.run("sync", "-y", "--json").json
-        assert [reason for reason in told["set_aside"].values() if why in reason], told["set_aside"]
-        assert "good.md" in live(one) and name not in live(one)
+        told = one.run("sync", "-y", "--json").json["set_aside"]
+        for kind in kinds:
+            assert [reason for reason in told.values() if BAD[kind][1] in reason], told
+        assert "good.md" in live(one) and not bad.keys() & live(one).keys()
         assert "set aside" in one.run("status").out
-        assert [row for row in one.run("review", "--json").json if row["kind"] == "set-aside"]
+        waits = [row for row in one.run("review", "--json").json if row["kind"] == "set-aside"]
+        assert len(waits) == len(kinds)
         assert "set_aside" in one.run("sync", "-y", "--json").json
     ann.run("sync", "-y")
     assert "ports.md" in live(ann) and "ports.md" in live(ben)
     # It stays on the branch, as it was.
-    assert "Odd." in people.git("-C", people.bare, "cat-file", "blob", f"{PROJECT}:reviewer/{name}")
+    for name in bad:
+        assert "Odd " in people.git("-C", people.bare, "cat-file", "blob", f"{PROJECT}:reviewer/{name}")
 
 
 def test_it_gets_another_name_by_hand(people: Team) -> None:
-    ann = people.person("ann")
+    (ann,) = people.people(ann="direct")
     teach(ann, "file", "The first fact.")
     ann.run("sync", "-y")
-    planted(people, "nul.md", MEMORY.format("nul", "Odd."))
+    planted(people, {"nul.md": MEMORY.format("nul", "Odd.")})
     ann.run("sync", "-y")
     assert "Odd." in ann.run("show", "nul").out
     ann.run("forget", "nul")
@@ -83,11 +97,11 @@ def test_it_gets_another_name_by_hand(people: Team) -> None:
 @pytest.mark.parametrize("mode", often(["direct", "review"], "direct"))
 def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: str) -> None:
     """No plain git can check such a tree out: it is named, and the first merge is without it."""
-    ann, ben = people.person("ann"), people.person("ben", mode=mode)
+    ann, ben = people.people(ann="direct", ben=mode)
     teach(ann, "file", "The first fact.")
     ann.run("sync", "-y")
     ben.run("sync", "-y")
-    planted(people, "good.md", MEMORY.format("good", "A good fact."))
+    planted(people, {"good.md": MEMORY.format("good", "A good fact.")})
     within = f"--git-dir={people.bare}"
     folder = people.git(within, "rev-parse", f"{PROJECT}:reviewer")
     hidden = people.git(within, "ls-tree", folder) + f"\n040000 tree {folder}\t.git\n"
@@ -110,34 +124,34 @@ def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: 
     assert "reviewer/.git/good.md" not in people.files() and "reviewer/hosts.md" in people.files()
 
 
-@pytest.mark.parametrize("kind", often(BAD, "device", "large", "twin"))
-def test_what_forgetting_it_prints_brings_it_back(people: Team, kind: str) -> None:
+@kinds("device", "large", "twin")
+def test_what_forgetting_it_prints_brings_it_back(people: Team, kinds: tuple[str, ...]) -> None:
     """Its own name is none that a memory may have; what is too large goes into a folder."""
-    ann = people.person("ann")
+    (ann,) = people.people(ann="direct")
     teach(ann, "file", "The first fact.")
     ann.run("sync", "-y")
-    planted(people, BAD[kind][0], MEMORY.format("odd", "Odd. " + "x" * OTHER_BYTES * (kind == "large")))
+    planted(people, {BAD[kind][0]: odd(kind) for kind in kinds})
     ann.run("sync", "-y")
-    told = ann.run("forget", "odd").err
-    printed = re.search(r"git mem ((?:undo|restore) .*)", told)
-    assert printed, told
-    words = shlex.split(printed[1].replace("FOLDER", str(people.folder / "out")))
-    ann.run(*words)
-    if kind == "large":
-        assert "Odd." in (people.folder / "out" / "large.md").read_text()
-        return
-    assert "Odd." in ann.run("show", "odd").out
-    assert "set aside" not in ann.run("status").out or kind == "twin"
-    # A second time there is nothing left to be done.
-    ann.run(*words, code=1)
+    for kind in kinds:
+        told = ann.run("forget", kind).err
+        printed = re.search(r"git mem ((?:undo|restore) .*)", told)
+        assert printed, told
+        words = shlex.split(printed[1].replace("FOLDER", str(people.folder / "out")))
+        ann.run(*words)
+        if kind == "large":
+            assert "Odd large." in (people.folder / "out" / "large.md").read_text()
+            continue
+        assert f"Odd {kind}." in ann.run("show", kind).out
+        assert BAD[kind][0] not in ann.run("status").out or kind == "twin"
+        # A second time there is nothing left to be done.
+        ann.run(*words, code=1)
 
 
 def test_what_is_too_large_is_not_told_to_be_renamed(people: Team) -> None:
-    ann = people.person("ann")
+    (ann,) = people.people(ann="direct")
     teach(ann, "file", "The first fact.")
     ann.run("sync", "-y")
-    planted(people, "large.md", MEMORY.format("odd", "Odd. " + "x" * OTHER_BYTES))
-    planted(people, "nul.md", MEMORY.format("nul", "Odd."))
+    planted(people, {"large.md": odd("large"), "nul.md": MEMORY.format("nul", "Odd.")})
     told = ann.run("sync", "-y").err + ann.run("status").out
     lines = [line for line in told.splitlines() if "set aside" in line]
     assert len(lines) == 4
@@ -146,10 +160,10 @@ def test_what_is_too_large_is_not_told_to_be_renamed(people: Team) -> None:
 
 
 def test_restore_brings_it_back_under_a_name_that_it_may_have(people: Team) -> None:
-    ann = people.person("ann")
+    (ann,) = people.people(ann="direct")
     teach(ann, "file", "The first fact.")
     ann.run("sync", "-y")
-    planted(people, "nul.md", MEMORY.format("odd", "Odd."))
+    planted(people, {"nul.md": MEMORY.format("odd", "Odd.")})
     ann.run("sync", "-y")
     ann.run("forget", "odd")
     ann.run("restore", "nul")

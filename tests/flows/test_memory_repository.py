@@ -10,51 +10,51 @@ from sync_ground import PROJECT, Team, live, teach
 
 
 @pytest.fixture
-def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(tmp_path, git, monkeypatch, capsys)
+def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(place, git, monkeypatch, capsys)
 
 
 @pytest.fixture
-def place(team: Team) -> Path:
+def apart(team: Team, tmp_path: Path) -> Path:
     """An empty repository for memory."""
-    path = team.served / "memory.git"
+    path = tmp_path / "memory.git"
     team.git("init", "-q", "--bare", path)
     return path
 
 
-def test_memory_goes_to_a_repository_of_its_own_and_no_code_does(team: Team, place: Path) -> None:
-    ann, ben = (team.person(who, mode="") for who in ("ann", "ben"))
+def test_memory_goes_to_a_repository_of_its_own_and_no_code_does(team: Team, apart: Path) -> None:
+    ann, ben = team.people(ann="", ben="")
     code, before = team.refs(), ann.git("config", "--get-regexp", r"^(remote\.origin|branch)\.")
     teach(ann, "ports")
-    shared = ann.run("share", "--remote", place, "--mode", "direct", "-y")
+    shared = ann.run("share", "--remote", apart, "--mode", "direct", "-y")
     assert "reviewer/ports" in shared.err
     assert "undo: git mem share --off && git remote remove gitmem" in shared.err
     assert ann.git("config", "remote.gitmem.fetch") == "+refs/heads/gitmem/*:refs/remotes/gitmem/gitmem/*"
-    assert team.refs(place) == {}, "nothing is sent by share"
+    assert team.refs(apart) == {}, "nothing is sent by share"
     assert json.loads(ann.run("sync", "--json").out)["branch"] == PROJECT
-    ben.run("share", "--remote", place.as_uri(), "--mode", "direct", "-y")
+    ben.run("share", "--remote", apart.as_uri(), "--mode", "direct", "-y")
     teach(ben, "hosts")
     ben.run("sync", "-y")
     ann.run("sync")
     assert {"ports.md", "hosts.md"} <= set(live(ann)) & set(live(ben))
-    assert set(team.refs(place)) == {PROJECT}
+    assert set(team.refs(apart)) == {PROJECT}
     assert team.refs() == code
     assert ann.git("config", "--get-regexp", r"^(remote\.origin|branch)\.") == before
 
 
-def test_plain_git_pushes_no_code_there(team: Team, place: Path) -> None:
-    ann = team.person("ann", mode="")
-    ann.run("share", "--remote", place, "--mode", "direct", "-y")
+def test_plain_git_pushes_no_code_there(team: Team, apart: Path) -> None:
+    (ann,) = team.people(ann="")
+    ann.run("share", "--remote", apart, "--mode", "direct", "-y")
     for words in (("main",), ("--all",), ("--mirror",), ("HEAD:refs/heads/gitmem-code",)):
         ann.git("push", "-q", "gitmem", *words, check=False)
-        assert not [ref for ref in team.refs(place) if not ref.startswith("refs/heads/gitmem/")]
+        assert not [ref for ref in team.refs(apart) if not ref.startswith("refs/heads/gitmem/")]
     ann.git("fetch", "-q", "--all")
     ann.git("push", "-q", "origin", "main:refs/heads/topic")
 
 
-def test_the_undo_that_is_printed_takes_it_back(team: Team, place: Path) -> None:
-    ann = team.person("ann", mode="")
-    ann.run("share", "--remote", place, "-y")
+def test_the_undo_that_is_printed_takes_it_back(team: Team, apart: Path) -> None:
+    (ann,) = team.people(ann="")
+    ann.run("share", "--remote", apart, "-y")
     ann.run("share", "--off")
     ann.git("remote", "remove", "gitmem")
     shared = ann.run("share", "-y")
@@ -62,29 +62,29 @@ def test_the_undo_that_is_printed_takes_it_back(team: Team, place: Path) -> None
 
 
 def test_moving_from_the_code_repository_names_what_leaves_and_how_to_go_back(
-    team: Team, place: Path
+    team: Team, apart: Path
 ) -> None:
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
-    nobody = ann.run("share", "--remote", place, code=1)
+    nobody = ann.run("share", "--remote", apart, code=1)
     assert "leaves with the next sync: reviewer/ports" in nobody.err
     assert ann.git("remote") == "origin"
-    moved = ann.run("share", "--remote", place, "-y")
+    moved = ann.run("share", "--remote", apart, "-y")
     assert "undo: git mem share --mode direct --remote origin && git remote remove gitmem" in moved.err
     ann.run("sync")
-    assert PROJECT in team.refs(place)
+    assert PROJECT in team.refs(apart)
 
 
-def test_a_dry_run_makes_no_remote(team: Team, place: Path) -> None:
-    ann = team.person("ann", mode="")
-    would = json.loads(ann.run("share", "--remote", place, "-n", "--json").out)
-    assert (would["remote"], would["url"], would["before"]) == ("gitmem", str(place), "off")
+def test_a_dry_run_makes_no_remote(team: Team, apart: Path) -> None:
+    (ann,) = team.people(ann="")
+    would = json.loads(ann.run("share", "--remote", apart, "-n", "--json").out)
+    assert (would["remote"], would["url"], would["before"]) == ("gitmem", str(apart), "off")
     assert ann.git("remote") == "origin"
 
 
 def test_the_address_of_a_configured_remote_is_that_remote(team: Team) -> None:
-    ann = team.person("ann", mode="")
+    (ann,) = team.people(ann="")
     assert "shared with origin" in ann.run("share", "--remote", team.bare, "-y").out
     assert ann.git("remote") == "origin"
 
@@ -94,7 +94,7 @@ def test_the_address_of_a_configured_remote_is_that_remote(team: Team) -> None:
     ["https://ann:hunter2hunter2@example.org/m.git", "https://hunter2hunter2@example.org/m.git"],
 )
 def test_an_address_with_credentials_is_refused_and_not_repeated(team: Team, url: str) -> None:
-    ann = team.person("ann", mode="")
+    (ann,) = team.people(ann="")
     refused = ann.run("share", "--remote", url, code=2)
     assert "hunter2" not in refused.err + refused.out
     assert "Give it as https://example.org/m.git" in refused.err
@@ -112,25 +112,25 @@ def test_an_address_with_credentials_is_refused_and_not_repeated(team: Team, url
     ],
 )
 def test_what_is_no_memory_repository_is_refused(team: Team, word: str, code: int, said: str) -> None:
-    ann = team.person("ann", mode="")
+    (ann,) = team.people(ann="")
     refused = ann.run("share", f"--remote={word}", code=code)
     assert said in refused.err
     assert ann.git("remote") == "origin"
 
 
-def test_a_second_memory_repository_is_no_accident(team: Team, place: Path) -> None:
-    ann = team.person("ann", mode="")
-    ann.run("share", "--remote", place, "-y")
+def test_a_second_memory_repository_is_no_accident(team: Team, apart: Path) -> None:
+    (ann,) = team.people(ann="")
+    ann.run("share", "--remote", apart, "-y")
     other = team.served / "other.git"
     team.git("init", "-q", "--bare", other)
     refused = ann.run("share", "--remote", other, code=3)
     assert f"git remote set-url gitmem {other}" in refused.err
 
 
-def test_an_empty_code_remote_is_still_refused(team: Team, place: Path) -> None:
-    ann = team.person("ann", mode="")
-    ann.git("remote", "set-url", "origin", place)
+def test_an_empty_code_remote_is_still_refused(team: Team, apart: Path) -> None:
+    (ann,) = team.people(ann="")
+    ann.git("remote", "set-url", "origin", apart)
     ann.run("share", "--mode", "direct", "-y")
     teach(ann, "ports")
     assert "no branch yet" in ann.run("sync", "-y", code=3).err
-    assert team.refs(place) == {}
+    assert team.refs(apart) == {}

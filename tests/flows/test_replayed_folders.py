@@ -148,8 +148,8 @@ class Story:
 
 
 @pytest.fixture
-def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(tmp_path, git, monkeypatch, capsys)
+def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(place, git, monkeypatch, capsys)
 
 
 def plant_private(one: Machine) -> None:
@@ -179,11 +179,11 @@ def plant_private(one: Machine) -> None:
 def test_a_folder_that_two_people_grow_keeps_every_claim_and_line(
     team: Team, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ann = team.person("ann", mode="")
+    (ann,) = team.people(ann="")
     plant_private(ann)
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
-    ben = team.person("ben")
+    (ben,) = team.people(ben="direct")
     story = Story([ann, ben], folder_of(name), Random(name))
     story.run()
     table = story.judged()

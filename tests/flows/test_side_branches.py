@@ -22,8 +22,8 @@ WHO = Signature("Ann", "ann@example.com", 1_795_000_000)
 
 
 @pytest.fixture
-def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(tmp_path, git, monkeypatch, capsys)
+def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(place, git, monkeypatch, capsys)
 
 
 def host_merges(team: Team, branch: str) -> None:
@@ -47,7 +47,7 @@ def dream(one: Machine, edits: dict[str, bytes]) -> None:
 
 def test_a_request_never_changes_the_index_and_holds_the_base(team: Team) -> None:
     """On that file hosts, which know no merge driver, would conflict."""
-    ben, ann = team.person("ben"), team.person("ann", mode="review")
+    ben, ann = team.people(ben="direct", ann="review")
     teach(ben, "hosts")
     ben.run("sync", "-y")
     teach(ann, "ports")
@@ -63,7 +63,7 @@ def test_a_request_never_changes_the_index_and_holds_the_base(team: Team) -> Non
 
 @pytest.mark.long
 def test_an_accepted_request_keeps_the_writers_own_index_line(team: Team) -> None:
-    ben, ann = team.person("ben"), team.person("ann", mode="review")
+    ben, ann = team.people(ben="direct", ann="review")
     teach(ben, "hosts")
     ben.run("sync", "-y")
     teach(ann, "ports")
@@ -79,7 +79,7 @@ def test_an_accepted_request_keeps_the_writers_own_index_line(team: Team) -> Non
 
 
 def test_in_direct_mode_others_requests_get_the_base_but_nothing_of_them_enters(team: Team) -> None:
-    ann, ben = team.person("ann", mode="review"), team.person("ben")
+    ann, ben = team.people(ann="review", ben="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
     teach(ben, "hosts")
@@ -93,7 +93,7 @@ def test_in_direct_mode_others_requests_get_the_base_but_nothing_of_them_enters(
 
 @pytest.mark.long
 def test_a_dream_gets_the_base_and_goes_when_the_host_has_merged_it(team: Team) -> None:
-    ann, ben = team.person("ann"), team.person("ben")
+    ann, ben = team.people(ann="direct", ben="direct")
     teach(ann, "ports", "The port is 80.")
     ann.run("sync", "-y")
     dream(
@@ -113,7 +113,7 @@ def test_a_dream_gets_the_base_and_goes_when_the_host_has_merged_it(team: Team) 
 
 
 def test_a_dream_that_a_host_deleted_unmerged_stays_here_for_review(team: Team) -> None:
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
     dream(ann, {"reviewer/ports.md": b"---\nname: ports\ndescription: x\ntype: project\n---\n\nDreamt.\n"})
@@ -124,7 +124,7 @@ def test_a_dream_that_a_host_deleted_unmerged_stays_here_for_review(team: Team) 
 
 
 def test_two_clones_bring_a_request_up_to_date_in_the_same_commit(team: Team) -> None:
-    ann, ben, cem = team.person("ann", mode="review"), team.person("ben"), team.person("cem")
+    ann, ben, cem = team.people(ann="review", ben="direct", cem="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
     teach(ben, "hosts")
@@ -145,7 +145,7 @@ def test_two_clones_bring_a_request_up_to_date_in_the_same_commit(team: Team) ->
 
 
 def test_a_branch_that_cannot_be_read_keeps_no_other_from_being_tended(team: Team) -> None:
-    ann, ben = team.person("ann", mode="review"), team.person("ben")
+    ann, ben = team.people(ann="review", ben="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
     blob = team.git("-C", team.bare, "hash-object", "-w", "--stdin", input="x")
@@ -158,7 +158,7 @@ def test_a_branch_that_cannot_be_read_keeps_no_other_from_being_tended(team: Tea
 
 
 def test_a_dry_run_tells_what_it_would_do_and_moves_nothing(team: Team) -> None:
-    ann, ben = team.person("ann", mode="review"), team.person("ben")
+    ann, ben = team.people(ann="review", ben="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
     teach(ben, "hosts")
@@ -174,7 +174,7 @@ def test_a_dry_run_tells_what_it_would_do_and_moves_nothing(team: Team) -> None:
 
 
 def test_a_protected_branch_turns_this_clone_to_review_and_loses_nothing(team: Team) -> None:
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     teach(ann, "hosts")
     ann.run("sync", "-y")
     team.refuse("refs/heads/gitmem/project")
@@ -190,7 +190,7 @@ def test_a_protected_branch_turns_this_clone_to_review_and_loses_nothing(team: T
 
 def test_a_remote_that_refuses_every_branch_changes_no_setting(team: Team) -> None:
     """Then it is about what is pushed, or about who pushes, and review would not help."""
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     team.refuse("*")
     teach(ann, "ports")
     failed = ann.run("sync", "-y", code=3)
@@ -200,7 +200,7 @@ def test_a_remote_that_refuses_every_branch_changes_no_setting(team: Team) -> No
 
 @pytest.mark.long
 def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Team) -> None:
-    ann, ben = team.person("ann"), team.person("ben")
+    ann, ben = team.people(ann="direct", ben="direct")
     push, others = sync_module.Remote.push, iter(range(99))
 
     def race(self, oid, branch, expected=None):  # type: ignore[no-untyped-def]

@@ -12,8 +12,8 @@ from sync_ground import PROJECT, Team, live, teach
 
 
 @pytest.fixture
-def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(tmp_path, git, monkeypatch, capsys)
+def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(place, git, monkeypatch, capsys)
 
 
 def check_round_trip(ann: Machine, ben: Machine) -> None:
@@ -134,7 +134,7 @@ def test_clones_that_hold_a_part_of_the_code_hold_all_of_memory(team: Team, word
     more = team.folder / "seed"
     team.git("-C", more, "commit", "-q", "--allow-empty", "-m", "second")
     team.git("-C", more, "push", "-q", team.bare, "main")
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     for number in range(4):
         teach(ann, "ports", f"The port is {number}.\n\nA second paragraph stays.")
         ann.run("sync", "-y")
@@ -158,7 +158,7 @@ def test_clones_that_hold_a_part_of_the_code_hold_all_of_memory(team: Team, word
 
 
 def test_a_remote_in_a_newer_format_says_so_and_changes_nothing(team: Team) -> None:
-    ann, ben = team.person("ann"), team.person("ben")
+    ann, ben = team.people(ann="direct", ben="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
     blob = team.git("-C", team.bare, "hash-object", "-w", "--stdin", input="format = 9\n")

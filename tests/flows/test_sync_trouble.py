@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def team(tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(tmp_path, git, monkeypatch, capsys)
+def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
+    return Team(place, git, monkeypatch, capsys)
 
 
 def test_without_a_network_all_stays_and_the_hint_says_so(team: Team) -> None:
@@ -37,7 +37,7 @@ def test_without_a_network_all_stays_and_the_hint_says_so(team: Team) -> None:
 
 
 def test_a_repository_that_is_gone_says_where_the_remote_leads(team: Team) -> None:
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     team.bare.rename(team.served / "gone.git")
     assert "git remote set-url origin URL" in ann.run("sync", code=3).err
 
@@ -102,7 +102,7 @@ def test_a_protection_is_told_from_other_refusals(verdict: str, expected: bool) 
 
 def test_an_interrupt_leaves_refs_sound_and_the_next_sync_finishes(team: Team, tmp_path: Path) -> None:
     """The remote's hook waits while the signal comes, so it arrives in the midst of a push."""
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     teach(ann, "ports")
     ann.run("save")
     before = ann.git("rev-parse", PROJECT)
@@ -158,7 +158,7 @@ def test_the_work_after_a_merge_uses_what_was_fetched_and_never_the_network(team
 
 
 def test_after_a_merge_a_newer_format_is_left_alone_with_a_word_in_the_log(team: Team) -> None:
-    ann = team.person("ann")
+    (ann,) = team.people(ann="direct")
     blob = ann.git("hash-object", "-w", team.folder / "seed/README")
     tree = subprocess.run(
         ["git", "-C", ann.code, "mktree"],
@@ -176,7 +176,7 @@ def test_after_a_merge_a_newer_format_is_left_alone_with_a_word_in_the_log(team:
 
 
 def test_a_secret_from_elsewhere_is_reported_and_hidden_from_recall(team: Team) -> None:
-    ann, ben = team.person("ann"), team.person("ben")
+    ann, ben = team.people(ann="direct", ben="direct")
     teach(ann, "deploy-key", "Rotate it each spring.")
     ann.run("sync", "-y")
     tree = team.folder / "plain"
