@@ -284,41 +284,31 @@ def test_a_teammate_s_dream_can_be_shown_and_accepted(team: Team) -> None:
 
 
 @pytest.mark.parametrize("how", often(["merge", "squash"], "squash"))
-def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, how: str) -> None:
+def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, hinted, how: str) -> None:
     """A host would land the deletion that a question only proposes."""
-    ann = team.found("ann", "direct")
-    ann.learn("hint", "The build broke yesterday.", scope="project")
-    ann.run("sync", "-y")
-    ann.run("dream", "--force", "--scope", "project")
-    (item,) = ann.run("review", "--json").json
-    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{item['id']}"
+    ann, id = hinted, dream_id(hinted)
+    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{id}"
     asks(repo, ref, "main/first.md", "Another first fact.")
     whole = repo.ref(ref)
-    dry = ann.run("review", "open", item["id"], "-y", "--dry-run").out
+    dry = ann.run("review", "open", id, "-y", "--dry-run").out
     assert "1 question is asked on the machine that dreamt" in dry and "Ask whether" not in dry
     assert repo.ref(ref) == whole
-    ann.run("review", "open", item["id"], "-y")
-    team.reviewer.land(f"gitmem/dream/{item['id']}", how)
+    ann.run("review", "open", id, "-y")
+    team.reviewer.land(f"gitmem/dream/{id}", how)
     assert "Another first fact." in team.reviewer.text(PROJECT, "main/first.md")
     assert "yesterday (2026-" in team.reviewer.text(PROJECT, "main/hint.md")
-    assert f"dream {item['id']} was taken in" in ann.run("sync", "-y").err
+    assert f"dream {id} was taken in" in ann.run("sync", "-y").err
     (left,) = ann.run("review", "--json").json
-    assert left["id"] != item["id"]
+    assert left["id"] != id
     assert "Ask whether another first fact holds" in ann.run("review", "show", left["id"]).out
     ann.run("review", "accept", left["id"], "1")
     assert "Another first fact." not in ann.memories("project")["main/first.md"]
 
 
-def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team) -> None:
+def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team, dreamt) -> None:
     """Who opens a request shares what is asked for, and not what they turned down before."""
-    ann = team.found("ann", "direct")
-    names = ("build", "cache", "deploy")
-    for name in names:
-        ann.learn(name, f"The {name} broke yesterday.", scope="project")
-    ann.run("sync", "-y")
-    ann.run("dream", "--force", "--scope", "project")
-    (item,) = ann.run("review", "--json").json
-    id, branch = item["id"], f"gitmem/dream/{item['id']}"
+    ann, id = dreamt, dream_id(dreamt)
+    branch = f"gitmem/dream/{id}"
     left_out = open_changes(ann, id)[2]
     ann.run("review", "reject", id, "2", "-m", "they do not care")
     ann.run("review", "open", id, "-y")
@@ -335,16 +325,25 @@ def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team) -> N
 @pytest.fixture
 def dreamt(team: Team):
     """Ann, on whose machine a dream of three changes waits."""
+    return dreaming(team, "build", "cache", "deploy")
 
+
+@pytest.fixture
+def hinted(team: Team):
+    """Ann, on whose machine a dream of one change waits."""
+    return dreaming(team, "hint")
+
+
+def dreaming(team: Team, *names: str):
     def make():
         made = team.found("ann", "direct")
-        for name in ("build", "cache", "deploy"):
-            made.learn(name, f"The {name} broke yesterday.", scope="project")
+        for name in names:
+            made.learn(name, f"The {name} broke yesterday.".replace("hint", "build"), scope="project")
         made.run("sync", "-y")
         made.run("dream", "--force", "--scope", "project")
         return [made]
 
-    return team.begin("dreamt", make)[0]
+    return team.begin(f"dreamt-{len(names)}", make)[0]
 
 
 def dream_id(machine) -> str:
@@ -515,18 +514,14 @@ def open_changes(machine, id: str) -> dict[int, str]:
     return {one["n"]: one["subject"] for one in told["changes"] if not one["decided"]}
 
 
-def test_a_branch_with_a_question_that_nobody_answered_fails_its_check(team: Team) -> None:
-    ann = team.found("ann", "direct")
-    ann.learn("hint", "The build broke yesterday.", scope="project")
-    ann.run("sync", "-y")
-    ann.run("dream", "--force", "--scope", "project")
-    (item,) = ann.run("review", "--json").json
-    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{item['id']}"
+def test_a_branch_with_a_question_that_nobody_answered_fails_its_check(hinted) -> None:
+    ann, id = hinted, dream_id(hinted)
+    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{id}"
     asks(repo, ref, "main/first.md", "Another first fact.")
     base = repo.ref(SHARED_REF)
     done = ann.run("check", "--ref", ref, "--base", base, code=1)
     assert "nobody answered what a dream asks" in done.out + done.err
-    ann.run("review", "accept", item["id"], "2")
+    ann.run("review", "accept", id, "2")
     assert ann.run("check", "--ref", SHARED_REF, "--base", base).code == 0
 
 
