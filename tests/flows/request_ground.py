@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -36,10 +38,11 @@ class Reviewer:
         assert not (check and done.returncode), done.stderr + done.stdout
         return done.stdout.strip()
 
-    def at(self, branch: str) -> None:
-        """Checks a branch out as it is at the host."""
+    def at(self, *branches: str) -> None:
+        """Checks branches out, one after another, as they are at the host."""
         self.git("fetch", "-q", "--prune", "origin")
-        self.git("checkout", "-q", "-B", branch, f"origin/{branch}")
+        for branch in branches:
+            self.git("checkout", "-q", "-B", branch, f"origin/{branch}")
 
     def edit(self, branch: str, path: str, change: Callable[[str], str | None]) -> None:
         """Edits one file on a branch, as the host's editor does; None deletes it."""
@@ -62,8 +65,7 @@ class Reviewer:
         Args:
             author: of a squash, where the host names who opened the request.
         """
-        self.at(branch)
-        self.at(PROJECT)
+        self.at(branch, PROJECT)
         if how == "merge":
             self.git("merge", "-q", "--no-ff", "-m", message or "Merge pull request", branch)
         elif how == "squash":
@@ -75,14 +77,11 @@ class Reviewer:
             self.git("-c", "user.name=Host", "rebase", "-q", "--force-rebase", PROJECT, branch)
             self.git("checkout", "-q", PROJECT)
             self.git("merge", "-q", "--ff-only", branch)
-        self.git("push", "-q", "origin", PROJECT)
-        if delete:
-            self.git("push", "-q", "origin", "--delete", branch)
+        self.git("push", "-q", "origin", PROJECT, *([f":{branch}"] if delete else []))
 
     def rebases(self, branch: str) -> bool:
         """Whether a branch could be rebased without a conflict."""
-        self.at(PROJECT)
-        self.at(branch)
+        self.at(PROJECT, branch)
         try:
             self.git("rebase", "-q", PROJECT)
         except AssertionError:
@@ -100,8 +99,12 @@ class Reviewer:
 
     def host_files(self, branch: str = PROJECT) -> dict[str, str]:
         self.git("fetch", "-q", "--prune", "origin")
-        names = self.git("ls-tree", "-r", "--name-only", f"origin/{branch}").splitlines()
-        return {name: self.git("show", f"origin/{branch}:{name}") for name in names if name.endswith(".md")}
+        tar = subprocess.run(
+            ["git", "-C", self.folder, "archive", f"origin/{branch}"], capture_output=True, check=True
+        ).stdout
+        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
+            files = [one for one in archive if one.name.endswith(".md")]
+            return {one.name: archive.extractfile(one).read().decode().strip() for one in files}
 
 
 class Team:
