@@ -293,6 +293,9 @@ def main() -> int:
             raise
         asked = getattr(getattr(error, "ctx", None), "command_path", "gitmem")
         words = ("git mem", *asked.split()[1:])
-        raise UsageError(error.format_message(), f"See: {' '.join(words)} -h") from error  # type: ignore[attr-defined]
+        message, hint = error.format_message(), f"See: {' '.join(words)} -h"  # type: ignore[attr-defined]
+        if message.startswith("Got unexpected extra argument"):
+            hint = f"Put words that belong together into quotes. {hint}"
+        raise UsageError(message, hint) from error
     finally:
         settle()

@@ -22,7 +22,7 @@ from gitmem.rules.screen import doubt_told
 
 WORDS = {
     "send": "sent",
-    "take": "taken in",
+    "take": "merged here",
     "join": "joined",
     "delete there": "deleted there, as here",
     "delete here": "deleted here, as there",

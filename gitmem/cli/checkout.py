@@ -57,7 +57,8 @@ def checkout(
     free = [live for live in chosen if not live.tracked]
     if not free:
         raise CheckFailed(
-            "There is no live directory to lay it out in", f"To look at it: git mem list --at {revision}"
+            "No agent has a memory folder here to lay it out in",
+            f"To look at it: git mem list --at {revision}",
         )
     if all(_is_before(live, commits) for live in free):
         raise UsageError(

@@ -128,7 +128,7 @@ def update(
 ) -> None:
     """Proposes what makes living documents true, as commits on gitmem/docs; your work tree stays as it is.
 
-    What was turned down is proposed again only for a document that is named.
+    What was rejected is proposed again only for a document that is named.
     """
     from gitmem.flows.document_check import from_top
     from gitmem.flows.documents import update as carry_out
@@ -221,7 +221,7 @@ def _line(told: DocumentResult) -> str:
         "kept": f"the change that is proposed stands ({told.id})",
         "true": "says nothing that is known not to hold",
         "open": f"{what} no longer true, and no change is known that mends it: git mem docs check",
-        "rejected": f"the change was turned down; propose it again: git mem docs update {told.path}",
+        "rejected": f"the change was rejected; propose it again: git mem docs update {told.path}",
         "refused": f"nothing is proposed: {told.why}",
         "failed": f"could not be looked at: {told.why}",
     }

@@ -100,7 +100,7 @@ def dream(
 ) -> None:
     """Consolidates memory: proposes merges and repairs as a branch to review.
 
-    Nothing changes until `git mem review accept`. `dream status` tells which gate holds and until when, or
+    Nothing changes until `git mem review accept`. `dream status` says what a dream still waits for, or
     how far a dream has come; `dream kill` ends it; `dream refresh ID` merges what memory learned since into
     one that waits. With --store a hosted dream reads the store and hosted sessions; it costs what the
     provider asks, takes minutes, goes on when this command is ended, and what it wrote is proved and
@@ -212,7 +212,8 @@ def _run_hosted(run: CommandContext, name: str, sessions: Sequence[str], dry_run
         store = begin(workspace, edges, store, client, sessions, options)
         progress.clear()
         id = store.dream.partition(" ")[0]
-        out.say(f"{id} is under way on {name}; ended here, it goes on: git mem dream --store {name}")
+        again = f"git mem dream --store {name}"
+        out.say(f"{id} runs on {name}, also when you stop waiting here; to wait again: {again}")
         dreamt = take(workspace, edges, store, client, wait(client, store, time.sleep, progress))
 
         def tell(step: DreamProgress) -> None:
@@ -360,7 +361,7 @@ def tell_killed(out: Output, one: Killed) -> None:
     if one.how == "made":
         out.data(f"{whose} was made before it could be ended; it waits for review")
         for id in one.ids:
-            out.say(f"turn it down: git mem review reject {id} -m WHY")
+            out.say(f"reject it: git mem review reject {id} -m WHY")
     elif one.how == "killed":
         out.data(f"{whose} did not end, and the process was killed; memory is as it was")
     else:

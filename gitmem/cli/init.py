@@ -176,6 +176,8 @@ def init(
     if plan.changes:
         run.out.say("next: go on as before. What you tell your agent is looked through when you commit")
         run.out.say("then: git mem log says what was learned, git mem says what waits for you")
+    if not done.workspace.around.config.is_dir():
+        run.out.say("no memory files are laid out before Claude Code was used here: there is no ~/.claude")
     _tell_lacks(run.out, plan)
 
 

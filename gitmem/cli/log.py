@@ -117,7 +117,10 @@ def _moment(run: CommandContext, since: str) -> int:
         return 0
     # A day alone is its end for `--at`, and its beginning here.
     day_alone = re.fullmatch(r"\d{4}-\d\d-\d\d", since)
-    moment = moment_of(run.workspace.git, f"{since} 00:00" if day_alone else since, run.edges.now)
+    try:
+        moment = moment_of(run.workspace.git, f"{since} 00:00" if day_alone else since, run.edges.now)
+    except UsageError:
+        moment = None
     if moment is None:
         raise UsageError(f"{since!r} is no date", "Say --since 2026-09-01, or --since '2 weeks ago'")
     return moment

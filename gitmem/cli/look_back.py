@@ -61,7 +61,7 @@ def offer(run: CommandContext, workspace: Workspace, since: float) -> None:
         run.out.ask(f"{counted(len(files), 'recorded session')} of before: look through them now?")
     except CheckFailed:
         pass_over(workspace, files)
-        run.out.say("they are left alone, as far as they were recorded")
+        run.out.say("they are skipped, as far as they were recorded until now")
         return
     try:
         with Progress(quiet=run.out.silent) as progress:
@@ -101,7 +101,7 @@ def _accept(run: CommandContext, workspace: Workspace, best: Sequence[Suggestion
     chosen = [one for number, one in enumerate(best, 1) if number in numbers]
     for each in accept_suggestions(workspace, run.edges, chosen):
         if each.error is not None:
-            run.out.warn(f"{each.one.id} goes on waiting: {each.error.message}")
+            run.out.warn(f"{each.one.id} still waits: {each.error.message}")
         else:
             run.out.data(f"stored {each.one.change.description}")
     if len(numbers & set(range(1, len(best) + 1))) < len(best):

@@ -118,7 +118,9 @@ class Output:
         if self.yes:
             return
         if not sys.stdin.isatty():
-            raise CheckFailed(f"Nobody can answer here: {question}", "Say yes beforehand with -y.")
+            raise CheckFailed(
+                f"There is no terminal to ask at: {question}", "To answer yes, run it again with -y."
+            )
         settle()
         sys.stderr.write(f"{_shown(question)} [y/N] ")
         sys.stderr.flush()

@@ -67,8 +67,8 @@ def recall(
     Few and right beats many: where nothing fits, nothing is shown. Each memory comes with its age and with
     what no longer holds of what it names. Commits of the code's default branch that decided what you ask
     about come after them, with the commit that undid them if one did. With --at it answers as of then. It
-    stays on this machine unless a model engine is configured or named; one that fails is stood in for by
-    the offline rules.
+    stays on this machine unless a model engine is configured or named; where one fails,
+    the offline rules answer.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     answer(

@@ -94,7 +94,7 @@ def answer(
     if not found.items:
         run.out.say(_none_fits(found))
     for left in found.unmerged:
-        run.out.say(f"not told here: {one_line(left.candidate.name, 60)}: {_elsewhere(left.detail)}")
+        run.out.say(f"not shown here: {one_line(left.candidate.name, 60)}: {_elsewhere(left.detail)}")
     if explain:
         _explain(run, found)
 
@@ -195,7 +195,7 @@ def _print(run: CommandContext, item: RecallItem, explain: bool) -> None:
 def _explain(run: CommandContext, answer: Recall) -> None:
     out = run.out
     if not answer.items and not answer.left:
-        out.data("no memory here holds a telling word of it")
+        out.data("no memory here has a distinctive word of it")
         return
     if answer.items:
         out.data()

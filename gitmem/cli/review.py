@@ -101,7 +101,7 @@ def review(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Lists what waits for you: dreams, inboxes, suggestions, disputes, documents, and what was held."""
+    """Lists what waits for you: dreams, inboxes, suggestions, disputes, documents, what was held back."""
     ctx.meta["gitmem.review"] = given = {
         "dry_run": dry_run,
         "yes": yes,
@@ -145,7 +145,7 @@ def show(
 ) -> None:
     """Shows one item whole: claim by claim, before and after, why, who taught it, and whether it is proved.
 
-    A dream that was turned down can be shown for 90 days.
+    A dream that was rejected can be shown for 90 days.
     """
     run = context(ctx, as_json=as_json, pages=True)
     told = tell_item(run.workspace, run.edges, id, whole=whole)
@@ -157,7 +157,7 @@ def show(
 
 
 def settle(ctx: typer.Context, dry_run: DryRun = False) -> None:
-    """Walks through what stands against each other: disputes, and questions of dreams; one key for each.
+    """Walks through contradictions: disputes, and questions of dreams; one key for each.
 
     It is git mem review -i without all that asks for a yes or no alone.
     """
@@ -174,7 +174,7 @@ def accept(
     kind: Kind = None,
     who: From = "",
     how: Annotated[
-        Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is taken in.")
+        Literal["merge", "replace"], typer.Option("--how", help="How a snapshot is applied.")
     ] = "merge",
     allow: Allow = False,
     at: AsShown = "",
@@ -218,6 +218,7 @@ def reject(
     why: Annotated[str, typer.Option("-m", "--message", help="Why; kept with the decision.")] = "",
     at: AsShown = "",
     dry_run: DryRun = False,
+    yes: Yes = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -227,7 +228,7 @@ def reject(
     """
     from gitmem.cli.review_decide import TypedAnswer, decide_on  # a list decides nothing
 
-    run = context(ctx, as_json=as_json, quiet=quiet)
+    run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     decide_on(
         run,
         TypedAnswer("reject", tuple(words or ()), everything, kind or "", who, why=why, at=at),

@@ -154,7 +154,7 @@ def _reason(run: CommandContext, asked: TypedAnswer, what: str) -> str:
     if asked.why or asked.verdict == "accept":
         return asked.why
     verb = "is" if len(_named(asked.words)) == 1 else "are"
-    return asked_why(run, f"Why {verb} {what} turned down?")
+    return asked_why(run, f"Why {verb} {what} rejected?")
 
 
 def _foretell(

@@ -33,7 +33,8 @@ def save(
 ) -> None:
     """Commits what agents and people edited, and lays out what is new.
 
-    The agent's own hooks run this too. Files that vanished all at once are held and laid out again.
+    The agent's own hooks run this too. Where many files vanished at once, they are
+    not taken for deleted, but written again.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace = run.workspace

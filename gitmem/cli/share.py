@@ -11,6 +11,7 @@ from gitmem.app.host_files import HostingPlan, plan_hosting, set_up_hosting
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
+from gitmem.core.text import counted
 from gitmem.flows.exchange import share as prepare_share
 from gitmem.ledger.push_plan import right_place
 from gitmem.ledger.share import Mode, SharePlan, plan_share, turn_off, turn_on
@@ -94,7 +95,7 @@ def share(
         out.data(f"would share project memory with {name} ({plan.mode})")
         return
     if plan.before == "off" or plan.leaves:
-        out.ask(f"Share {len(plan.leaves)} memories with everyone who can read {name}?")
+        out.ask(f"Share {counted(len(plan.leaves), 'memory')} with everyone who can read {name}?")
     turn_on(workspace, plan, workspace.author(run.edges.now))
     if out.as_json:
         out.json(value)

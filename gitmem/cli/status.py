@@ -126,10 +126,10 @@ def _trust(trust: Trust) -> Iterator[str]:
     others = trust.memories - trust.proved
     told = f"signed by people you trust: {trust.proved} of {counted(trust.memories, 'memory')} in project"
     if trust.required and others:
-        told += f"; {others} told to no agent (gitmem.requireSigned)"
+        told += f"; {others} not shown to agents (gitmem.requireSigned)"
     yield told
     if trust.required and others:
-        yield "gitmem does not tell them, but agents can still read their files in the work tree"
+        yield "gitmem does not show them, but agents can still read their files in the work tree"
     if others:
         yield "who signed what: git mem log --scope project; what a host squashed counts as not signed"
 

@@ -67,7 +67,7 @@ SETTINGS: Rows = (
     ),
     (
         "requireSigned",
-        "`true`: project memory that nobody trusted signed is told to no agent, and `git mem check` "
+        "`true`: project memory that nobody trusted signed is shown to no agent, and `git mem check` "
         "refuses it",
     ),
     ("remote", "a remote's name: where memory is shared; unset: `origin` where there is one"),

@@ -311,7 +311,7 @@ def _said(files: Mapping[str, bytes], paths: Iterable[str]) -> set[str]:
     return {key for key in claims if not key.startswith("#")}
 
 
-_HINT = "Look at it: git mem review show ID; turn it down: git mem review reject ID -m WHY"
+_HINT = "Look at it: git mem review show ID; reject it: git mem review reject ID -m WHY"
 
 
 def _checked(

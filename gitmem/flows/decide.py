@@ -556,7 +556,7 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         )
     notes += after_merge(workspace, edges)
     if not done.commits:
-        return Decided(f"{short} was taken in already")
+        return Decided(f"{short} was merged already")
     if not done.sent:
         kept = workspace.code.ref(ACCEPTED) or ""
         notes.append(
@@ -605,10 +605,13 @@ def _reject_inbox(one: Inbox, asked: ItemDecision) -> Decided:
     workspace, edges = asked.place
     short = short_name(one.branch)
     if asked.choice.numbers:
-        raise UsageError(f"{short} is turned down whole", f"Take in what is right of it: {one.id} N")
+        raise UsageError(
+            f"{short} can only be rejected whole",
+            f"Accept what is right of it: git mem review accept {one.id} N",
+        )
     if not one.closed:
         inbox_branches.reject_inbox(workspace, one)
-        line = f"turned down {short} as it stands; to its writer it says nothing, the host does"
+        line = f"rejected {short} as it stands; gitmem does not tell its writer: say so at the host"
         return Decided(line, undo=(f"git mem undo {one.id}",))
     copies = copies_of(workspace, edges)
     written = inbox_branches.withdraw(workspace, one, asked.author, asked.choice.why, copies)

@@ -420,7 +420,7 @@ def tell(workspace: Workspace, one: WaitingDocument) -> tuple[tuple[str, ...], d
         *(["", "still not true:", *left] if left else []),
         "",
         *(f"take it: {command}" for command in one.take),
-        f"ask others: git mem review --open {one.id}; turn it down: git mem review reject {one.id}",
+        f"ask others: git mem review --open {one.id}; reject it: git mem review reject {one.id}",
     ]
     told = {"body": sound(change.body), "diff": list(map(sound, diff)), "stale": list(map(sound, left))}
     return tuple(lines), told | {"left_alone": sound(whose) or None}
@@ -495,7 +495,7 @@ def reject(workspace: Workspace, edges: Edges, one: WaitingDocument) -> str:
     change_kept(workspace.state, remember)
     move_ref(workspace.code, DOCS_REF, new, standing.tip, f"gitmem docs: rejected {one.id}")
     change_kept(workspace.state, note)
-    return f"turned down the change to {change.path}; it comes back where another is proposed"
+    return f"rejected the change to {change.path}; it comes back where another is proposed"
 
 
 def means_documents(workspace: Workspace, id: str) -> bool:

@@ -463,7 +463,7 @@ def merge_memories(
     keys = {claim.key: claim for claim in after.claims}
     if any(claim.key not in keys for one in (into_it, from_it) for claim in one.parsed.claims):
         hint = f"Is a code block open at its end? Close it: git mem show {first.memory.name}"
-        raise UsageError(f"The claims of both do not stand behind each other in {first.address}", hint)
+        raise UsageError(f"The claims of both cannot be put one after the other in {first.address}", hint)
     if len(after.render()) > MEMORY_BYTES:
         raise UsageError(f"Both are larger than {MEMORY_BYTES:,} bytes", "Keep them apart, or shorten one.")
     if dry_run:

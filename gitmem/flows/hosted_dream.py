@@ -152,7 +152,7 @@ def wait(
         tell(f"{store.name}: {id} is {one_line(dream.status, 20)}")
         if look < LOOKS - 1:
             pause(POLL)
-    raise EngineError(f"{id} goes on", f"Look again later: git mem dream --store {store.name}")
+    raise EngineError(f"{id} is still running", f"Look again later: git mem dream --store {store.name}")
 
 
 def take(

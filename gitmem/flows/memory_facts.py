@@ -27,7 +27,7 @@ MOST_COMMITS = 8
 _TAUGHT = frozenset({"", "add", "update"})
 """What a commit did whose author taught the content; a merge, dream or paging only brings it."""
 
-FETCHED = "a newer version of it is fetched and not taken in yet (`git mem sync`)"
+FETCHED = "a newer version of it is fetched and not merged yet (`git mem sync`)"
 DREAMT = "a dream's change to it waits in `git mem review`"
 SENT = "a change to it by someone else waits in `git mem review`"
 

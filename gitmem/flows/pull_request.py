@@ -148,7 +148,7 @@ def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> PullReques
     cards = inbox_cards(workspace.code, one.base, one.tip, one.proposals)
     short = short_name(one.branch)
     what = f"{counted(len(one.proposals), 'claim')} in {counted(len(one.memories), 'memory')}"
-    intro = f"Asks to take in {what}, which a teammate has accepted."
+    intro = f"Asks to merge {what}, which a teammate has accepted."
     made = _request(remote, one.id, one.branch, f"{short}: {what}", cards, intro)
     return opened(workspace, edges, remote, made)
 
@@ -207,7 +207,7 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> PullReques
     what = f"{counted(len(wanted), 'claim')} in {counted(memories, 'memory')}"
     id = Inbox(remote.name, branch, tip, published, wanted).id
     return replace(
-        _request(remote, id, branch, f"{short}: {what}", cards, f"Asks to take in {what}."), id=INBOX
+        _request(remote, id, branch, f"{short}: {what}", cards, f"Asks to merge {what}."), id=INBOX
     )
 
 
@@ -304,7 +304,7 @@ def _refuse_unpublished(changed: set[str], dream: dreams.Dream) -> None:
     if foreign:
         raise CheckFailed(
             f"{dream.id} builds on memory that is not on the memory branch yet: {', '.join(foreign[:3])}",
-            "Have that taken in first: git mem review --open inbox",
+            "Have that merged first: git mem review --open inbox",
         )
 
 

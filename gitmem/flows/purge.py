@@ -86,7 +86,7 @@ def target(
             "Say which: --text purges these words wherever they stand, --memory that memory as a whole.",
         )
     if reason := unfit(what):
-        raise UsageError(f"That text cannot be purged: {reason}", "Give more of what stands around it.")
+        raise UsageError(f"That text cannot be purged: {reason}", "Give more of the text around it.")
     return Target(Purge(frozenset({what})))
 
 
@@ -188,7 +188,7 @@ def turn_down_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> st
     if not one.shared:
         raise CheckFailed(
             f"It is not known here what {one.remote} had before",
-            "Whoever knows it turns it down; until then nothing is exchanged.",
+            "Whoever knows it has to reject it; until then nothing is exchanged.",
         )
     with _alone(workspace):
         save_all(workspace, edges, everywhere=True)
@@ -203,7 +203,7 @@ def turn_down_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> st
             why = "it moved meanwhile" if pushed.outcome == "race" else pushed.words
             raise CheckFailed(
                 f"{one.remote} was not put back: {why}",
-                "Run git mem sync and look again; where you may not push, whoever may turns it down.",
+                "Run git mem sync and look again; where you may not push, whoever may has to reject it.",
             )
         remote.note(repo, SHARED_REF, put_back)
         _take(workspace, edges, remote, put_back, PUT_BACK)

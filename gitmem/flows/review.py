@@ -174,9 +174,13 @@ def pick(queued: Iterable[ReviewItem], id: str) -> ReviewItem:
                 f"{short_name(named)} changed since it was shown",
                 f"Look again: git mem review show {item.id}",
             )
-    listed = ", ".join(item.id for item in (matches or items)) or "nothing"
-    what = "several items begin" if matches else "nothing waits that begins"
-    raise UsageError(f"In review {what} with {id!r}", f"Waiting: {listed}.")
+    if matches:
+        listed = ", ".join(item.id for item in matches)
+        raise UsageError(f"Several items that wait have ids that begin with {id!r}", f"They are: {listed}.")
+    hint = (
+        f"Waiting: {', '.join(item.id for item in items)}." if items else "See what waits: git mem review"
+    )
+    raise UsageError(f"No item that waits has an id that begins with {id!r}", hint)
 
 
 def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = False) -> DreamText:

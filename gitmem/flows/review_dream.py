@@ -95,7 +95,7 @@ def find_rejected(workspace: Workspace, id: str) -> Rejected | None:
     exact = [one for one in found if one.dream.id == id] or list(found)
     if len(exact) > 1:
         listed = ", ".join(one.dream.id for one in exact)
-        raise UsageError(f"Several dreams that were turned down begin with {id!r}", f"They are: {listed}.")
+        raise UsageError(f"Several rejected dreams have ids that begin with {id!r}", f"They are: {listed}.")
     return exact[0] if exact else None
 
 
@@ -238,14 +238,14 @@ def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
     """Closes what a sync found decided at the host, remembers what was not taken, and says both."""
     who = workspace.author(edges.now)
     for dream in close_landed(workspace, dict(done.landed), who, edges.now):
-        edges.say(f"dream {dream.id} was taken in at {done.remote}")
+        edges.say(f"dream {dream.id} was merged at {done.remote}")
         tell_landed(workspace.state, dream.id, dream.taken)
         for change in dream.left_out:
             edges.say(f"  not taken, and not proposed again: {change.subject}")
     for branch, landing in done.landed:
         if branch.startswith(DREAMS):
             continue
-        edges.say(f"{short_name(branch)} was taken in at {done.remote}")
+        edges.say(f"{short_name(branch)} was merged at {done.remote}")
         for one in landing.left_out:
             claim = one.new or one.old
             words = " ".join(claim.text.split())[:80] if claim else ""

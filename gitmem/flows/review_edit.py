@@ -167,7 +167,7 @@ def worded(one: Suggestion, after: bytes) -> Change | None:
         return None
     memory = parse(path, after)
     if not memory.body.strip():
-        raise CheckFailed(f"No text of {one.id} is left: nothing was changed", "To turn it down: r")
+        raise CheckFailed(f"No text of {one.id} is left: nothing was changed", "To reject it: r")
     if change.edited:
         return replace(change, edited=Edited(change.edited.before, after))
     return as_worded(change, memory)

@@ -325,7 +325,7 @@ def _told(memory: Leaving) -> dict[str, str]:
 def snapshot_item(one: SnapshotState) -> ReviewItem:
     """A newer snapshot of the team's."""
     of = one_line(one.updated_at, 40)
-    title = f"{one_line(one.agent, 80)}: team knowledge of {of} is newer than what was taken in"
+    title = f"{one_line(one.agent, 80)}: team knowledge of {of} is newer than the snapshot merged last"
     lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
     return ReviewItem(
         one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one

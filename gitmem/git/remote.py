@@ -335,6 +335,8 @@ class Remote:
         message, hint = explain_remote(done.stderr, self.name)
         if not done.stderr.strip():
             message = failure(done, self.cwd).message
+        if self.address and "git remote" in hint:  # no remote of git's has it
+            hint = "See whether the address is right. To make an empty repository: git init --bare PATH"
         return RepositoryError(
             f"{self.name} cannot be used: {without_credentials(message)}",
             hint or "Nothing was sent. See whether git fetch works.",

@@ -161,7 +161,7 @@ def publish(workspace: Workspace, remote: Remote, allow: frozenset[str], now: fl
                 _withdraw(repo, accepted)
                 raise RepositoryError(
                     f"{remote.name} refused {short_name(SHARED_REF)}: {pushed.words}",
-                    "Nothing was taken in: it waits in git mem review as before.",
+                    "Nothing was merged: it waits in git mem review as before.",
                 )
             _leave_to_host(repo, remote, accepted, theirs, allow, now)
             return pushed
@@ -207,7 +207,7 @@ class _Plan:
             if found.level == "error" and (large or found.rule in BARRED):
                 raise CheckFailed(
                     f"{short_name(self.inbox.branch)} is refused ({found.rule}): {found}",
-                    f"Turn it down (git mem review reject {self.inbox.id}), and tell who sent it.",
+                    f"Reject it (git mem review reject {self.inbox.id}), and tell its sender.",
                 )
 
     def _revisions(self) -> Iterator[Revision]:

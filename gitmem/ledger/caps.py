@@ -157,5 +157,5 @@ def _is_file(entry: TreeEntry) -> bool:
 def _too_large(what: str, why: str) -> TooLarge:
     return TooLarge(
         f"{what} {why}",
-        "Nothing of it was taken in. Take it out of the branch; who put it there: git log --stat",
+        "Nothing of it was merged. Take it out of the branch; who put it there: git log --stat",
     )

@@ -109,7 +109,7 @@ def check_consent(
         raise PurgeWaits(
             f"Somebody purged memory at {peer.name}: nothing is taken or sent before you decide",
             f"See what goes: git mem review show {id}. Take it: git mem review accept {id}. "
-            f"Turn it down: git mem review reject {id}",
+            f"Reject it: git mem review reject {id}",
         )
     return found.shared, found.waiting
 

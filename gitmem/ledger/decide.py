@@ -97,7 +97,7 @@ def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
     if not found:
         raise UsageError(
             f"{dream.id} leaves no memory to be edited there: it only deletes",
-            f"Turn it down: git mem review reject {dream.id}",
+            f"Reject it: git mem review reject {dream.id}",
         )
     return found
 
@@ -225,7 +225,7 @@ def local_branch(dream: Dream) -> str:
     if here is not None and not repo.is_ancestor(here, dream.tip):
         raise CheckFailed(
             f"{dream.id} here and at {dream.remote or 'the remote'} went different ways",
-            f"Merge {dream.tip[:12]} into {ref} with git, or turn the dream down.",
+            f"Merge {dream.tip[:12]} into {ref} with git, or: git mem review reject {dream.id}",
         )
     move_ref(repo, ref, dream.tip, here, f"gitmem review: take {dream.id} in from {dream.remote}")
     return ref

@@ -349,7 +349,10 @@ def left(repo: Repository, memory: str, side: str) -> str:
     """
     bases = repo.merge_bases(memory, side)
     if not bases:
-        raise RepositoryError(f"{side[:12]} has no history in common with the memory here", "Look at it.")
+        raise RepositoryError(
+            f"{side[:12]} has no history in common with the memory here",
+            f"See what it holds: git log {side[:12]}",
+        )
     return bases[0]
 
 

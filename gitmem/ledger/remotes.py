@@ -50,7 +50,9 @@ def find_remote(git: GitCommand, cwd: Path, name: str = "", *, anew: bool = Fals
     if len(known) == 1:
         return memory_remote(git, cwd, known[0])
     if known:
-        raise RepositoryError(f"Which remote? There are {', '.join(known)}", "Name one.")
+        raise RepositoryError(
+            f"Which remote? There are {', '.join(known)}", f"Say which: git config gitmem.remote {known[0]}"
+        )
     raise RepositoryError("This repository has no remote", "Add one: git remote add origin URL")
 
 

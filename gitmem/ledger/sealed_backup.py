@@ -273,7 +273,7 @@ class SealedRemote(Remote):
         refs = dict(seen.refs) if goes_on else {}
         for number in range(start, newest + 1):
             if number not in files:
-                raise CheckFailed(f"{self._place} lacks {_name(number)}; nothing was taken in")
+                raise CheckFailed(f"{self._place} lacks {_name(number)}; nothing was merged")
             head, pack = self._open(_name(number), files[number], seen.identity)
             begins = not head["before"]
             if head["number"] != number or (number != start if begins else head["before"] != before):
@@ -298,7 +298,7 @@ class SealedRemote(Remote):
             return known, rest[: int(head["bytes"])]
         except (age.DecryptError, ValueError, KeyError, TypeError, AttributeError, MissingObject) as error:
             raise CheckFailed(
-                f"{name} of {self._place} is damaged, cut short or not yours; nothing was taken in",
+                f"{name} of {self._place} is damaged, cut short or not yours; nothing was merged",
                 "Memory here is as it was. From another machine of yours: git mem backup --off, then "
                 "git mem backup an empty repository.",
             ) from error
@@ -469,7 +469,7 @@ class SealedRemote(Remote):
 
     def _older(self, what: str) -> CheckFailed:
         return CheckFailed(
-            f"{self._place} {what}; nothing was taken in or sent",
+            f"{self._place} {what}; nothing was merged or sent",
             "If you put it back yourself: git mem backup --off, then name it again with --identity FILE.",
         )
 

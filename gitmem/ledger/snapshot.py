@@ -77,12 +77,12 @@ def state(
     if snapshot is None or not snapshot.files:
         return "none", "there is no snapshot"
     if known:
-        return "current", "it was taken in"
+        return "current", "it was merged"
     if not remembers and not taken:
         return "initialize", "there is no memory here yet"
     # Of the same moment but another content is what git merged from two: it keeps the newer one's time.
     if taken and snapshot.updated_at < max(taken):
-        return "current", "a newer one was taken in"
+        return "current", "a newer one was merged"
     if not changes:
         return "current", "memory here holds all of it"
     return "prompt-update", "it holds what memory here does not"

@@ -103,7 +103,7 @@ def test_a_dream_is_begun_waited_for_proved_and_reviewed(ground: Ground, api: St
 def test_one_that_is_under_way_is_looked_at_again(ground: Ground, api: StoreApi) -> None:
     api.dreaming, api.polls = merge_duplicates, 10_000
     said = ground.run("dream", "--store", "team", code=4)
-    assert "goes on" in said.err and "git mem dream --store team" in said.err
+    assert "is still running" in said.err and "git mem dream --store team" in said.err
     assert sum(one.path.startswith("/v1/dreams/") for one in api.asked) == LOOKS
     assert "a dream goes on" in ground.run("remote").out
     assert "is under way" in ground.run("dream", "--store", "team", "-n").err

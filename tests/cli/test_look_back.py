@@ -136,7 +136,7 @@ def test_after_a_no_nobody_looks_at_them(
 ) -> None:
     """Neither the worker, of whichever client's sessions, nor a dream's engine."""
     Database(home / ".local/share/opencode", str(repo))
-    assert "left alone" in typed(monkeypatch, gitmem, "y", "n").err
+    assert "skipped" in typed(monkeypatch, gitmem, "y", "n").err
     told = gitmem("extract", "--json").json
     assert told["sessions"] == []
     assert waits(repo) == [] and gitmem("list", "--json").json == []

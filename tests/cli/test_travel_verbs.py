@@ -385,7 +385,7 @@ def test_checkout_leaves_a_folder_alone_that_the_code_branch_tracks(taught: Grou
     subprocess.run([*git, "add", "-f", ".claude/agent-memory/reviewer"], check=True)
     subprocess.run([*git, "commit", "-q", "-m", "track"], check=True)
     ran = taught.run("checkout", "~1", code=1)
-    assert "no live directory" in ran.err and body(taught) == "Port 9090."
+    assert "No agent has a memory folder here" in ran.err and body(taught) == "Port 9090."
 
 
 def test_a_checkout_that_died_half_way_costs_nothing(

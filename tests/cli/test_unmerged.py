@@ -87,7 +87,7 @@ def test_what_an_agent_changed_on_a_branch_is_told_as_it_was(ground: Ground, git
     git("-C", ground.repo, "switch", "-q", "main")
     found = ground.run("recall", "where does the proxy listen")
     assert "9090" not in found.out
-    assert "not told here: proxy: taught on branch feature, not merged here" in found.err
+    assert "not shown here: proxy: taught on branch feature, not merged here" in found.err
     assert ("8080" in found.out) == (writer == "agent")
     assert ("as it was before it was changed on feature" in found.out) == (writer == "agent")
 

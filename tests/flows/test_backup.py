@@ -94,6 +94,13 @@ def test_without_a_name_it_says_how(machine) -> None:
     assert "git mem backup URL" in desk.run("backup", code=1).err
 
 
+def test_a_place_that_is_not_there_is_told_with_how_to_make_it(machine, tmp_path: Path) -> None:
+    desk = machine("desk")
+    desk.run("init", "-y")
+    refused = desk.run("backup", tmp_path / "nowhere.git", "-y", code=3)
+    assert "git init --bare PATH" in refused.err and "git remote" not in refused.err
+
+
 def test_a_dry_run_shows_what_would_go_and_changes_nothing(machine, safe: Path, git) -> None:
     desk = machine("desk")
     desk.run("init", "-y")

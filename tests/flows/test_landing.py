@@ -120,7 +120,7 @@ def test_an_edit_that_is_seen_in_the_result_alone_lands(team: Team, how: str) ->
     team.reviewer.edit(INBOX, "main/hosts.md", lambda text: text.replace("About hosts", "About all hosts"))
     team.reviewer.land(INBOX, how)
     said = ann.run("sync", "-y")
-    assert f"{INBOX} was taken in" in said.err and "Staging runs on two hosts." in said.err
+    assert f"{INBOX} was merged" in said.err and "Staging runs on two hosts." in said.err
     assert body(project(ann)["main/hosts.md"]) == "Staging runs on three hosts."
     assert ann.run("review", "--json").json == [] and INBOX not in team.reviewer.branches()
 

@@ -56,7 +56,7 @@ def test_a_teammates_memory_names_its_author_and_a_newer_version_that_waits(team
     write(ann, "Ben", "Ports start at 6000.", theirs)
     ann.git("push", "-q", "origin", f"{theirs}:{PROJECT}")
     ann.git("fetch", "-q")
-    waits = "a newer version of it is fetched and not taken in yet (`git mem sync`)"
+    waits = "a newer version of it is fetched and not merged yet (`git mem sync`)"
     assert facts(ann) == ['taught by "Ben"', waits]
     assert facts(ann) == ['taught by "Ben"', waits], "the same where it was kept"
     write(ann, "Ann", "Ports start at 5000.")

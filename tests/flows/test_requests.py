@@ -297,7 +297,7 @@ def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, hinted, how: st
     team.reviewer.land(f"gitmem/dream/{id}", how)
     assert "Another first fact." in team.reviewer.text(PROJECT, "main/first.md")
     assert "yesterday (2026-" in team.reviewer.text(PROJECT, "main/hint.md")
-    assert f"dream {id} was taken in" in ann.run("sync", "-y").err
+    assert f"dream {id} was merged" in ann.run("sync", "-y").err
     (left,) = ann.run("review", "--json").json
     assert left["id"] != id
     assert "Ask whether another first fact holds" in ann.run("review", "show", left["id"]).out

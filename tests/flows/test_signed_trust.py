@@ -298,7 +298,7 @@ def test_what_is_required_and_not_signed_is_told_to_no_agent_and_kept_in_memory(
     assert "Hosts have names" in shown.out, "a person looks at it"
     assert 'not signed; claims to be by "Eve"' in shown.out + shown.err
     standing = ann.run("status").out
-    assert "signed by people you trust: 1 of 2 memories in project; 1 told to no agent" in standing
+    assert "signed by people you trust: 1 of 2 memories in project; 1 not shown to agents" in standing
     assert "agents can still read their files in the work tree" in standing
     assert "what a host squashed counts as not signed" in standing
     assert json.loads(ann.run("status", "--json").out)["trust"]["proved"] == 1

@@ -597,7 +597,7 @@ def recover(context: ExtractContext, who: Signature, on: ExtractWatch) -> None:
             # Its messages are still to be looked at: the cursor has not moved.
             with suppress(OSError):
                 path.rename(path.with_suffix(".damaged"))
-            reporter(context.workspace)(f"{path.name} is damaged and was put aside")
+            reporter(context.workspace)(f"{path.name} is damaged and was set aside")
             continue
         land_changeset(context, changes, who, on)
         path.unlink(missing_ok=True)
