@@ -64,7 +64,7 @@ class GitRepository:
         """What reads and writes its objects."""
         from gitmem.git.object_store import CommandObjects
 
-        return CommandObjects(self._git, self._where.git_dir, self._hex_length)
+        return CommandObjects(self._git, self._where.common_dir, self._hex_length)
 
     @cached_property
     def _walks(self) -> Walks:
@@ -148,18 +148,24 @@ class GitRepository:
         return {row[end + 1 :]: row[start:end] for row in result.text.split("\0") if row.startswith("100")}
 
     def sizes(self, oids: Sequence[str]) -> dict[str, int]:
-        known = self._sizes
+        from gitmem.git.object_store import loose_size
+
+        known, folder = self._sizes, f"{self.git_dir}/objects"
+        for oid in oids:
+            objects.check_oid(oid, self._hex_length)
+            if oid not in known and (size := loose_size(folder, oid)) is not None:
+                known[oid] = size
         unknown = [oid for oid in oids if oid not in known]
         if not unknown:
             return {oid: known[oid] for oid in oids}
-        asked = "".join(f"{objects.check_oid(oid, self._hex_length)}\n" for oid in unknown)
+        asked = "".join(f"{oid}\n" for oid in unknown)
         form = "--batch-check=%(objectname) %(objectsize)"
         rows = self._run("cat-file", "--buffer", form, input=asked.encode()).text.splitlines()
         for row in rows:
-            oid, _, size = row.partition(" ")
-            if not size.isdigit():
+            oid, _, told = row.partition(" ")
+            if not told.isdigit():
                 raise objects.missing(oid)
-            known[oid] = int(size)
+            known[oid] = int(told)
         return {oid: known[oid] for oid in oids}
 
     def blob(self, oid: str) -> bytes:

@@ -15,6 +15,8 @@ from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import LATEST
 from gitmem.git.repository import SUBMODULE, TREE, Commit, ReflogEntry, Signature, TreeEntry
 
+KINDS = ("commit", "tree", "blob", "tag")
+
 _LONGEST_HEADER = 32
 _WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
 _HEX = re.compile(r"[0-9a-f]+")
@@ -82,6 +84,22 @@ def encode_pack(contents: Iterable[tuple[str, bytes]], hex_length: int) -> bytes
     pack = b"PACK" + struct.pack(">II", 2, len(bodies)) + b"".join(bodies)
     algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
     return pack + algorithm(pack, usedforsecurity=False).digest()
+
+
+def loose_head(data: bytes, oid: str) -> tuple[str, int]:
+    """Kind and size of a loose object, from the beginning of its file; nothing else of it is checked.
+
+    Raises:
+        MissingObject: it is damaged.
+    """
+    try:
+        head, end, _ = zlib.decompressobj().decompress(data, _LONGEST_HEADER).partition(b"\0")
+        kind, size = head.decode("ascii").split(" ")
+        if not end or kind not in KINDS or not size.isdigit():
+            raise ValueError
+        return kind, int(size)
+    except (zlib.error, ValueError):
+        raise damaged(oid) from None
 
 
 def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:

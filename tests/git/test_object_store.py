@@ -1,0 +1,179 @@
+"""Loose objects are read without a process of git, which says what becomes of all others."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitmem.core.errors import MissingObject, RepositoryError
+from gitmem.git import object_store
+from gitmem.git.by_command import GitRepository
+from gitmem.git.command import GitCommand, layout
+
+
+class Counting(GitCommand):
+    """The command, and which of its subcommands were run."""
+
+    asked: list[str] = []  # noqa: RUF012 - one for all, emptied before each test
+
+    def run(self, args, **more):  # type: ignore[no-untyped-def]
+        self.asked.append(args[0])
+        return super().run(args, **more)
+
+    def start(self, args, **more):  # type: ignore[no-untyped-def]
+        self.asked.append(args[0])
+        return super().start(args, **more)
+
+
+@pytest.fixture(params=["sha1", "sha256"])
+def repo(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[GitRepository]:
+    git = Counting(dict(os.environ))
+    git.run(["init", "-q", f"--object-format={request.param}", str(tmp_path / "work")])
+    store = GitRepository(git, layout(git, tmp_path / "work"))
+    yield store
+    store.close()
+
+
+def loose(repo: GitRepository, oid: str) -> Path:
+    return repo.git_dir / "objects" / oid[:2] / oid[2:]
+
+
+def again(repo: GitRepository) -> GitRepository:
+    """The repository as the next process opens it, without any question asked yet."""
+    made = GitRepository(repo.git, layout(repo.git, repo.git_dir))
+    Counting.asked.clear()
+    return made
+
+
+@pytest.mark.parametrize("text", [b"", b"x\n", os.urandom(40_000), b"same " * 20_000])
+def test_a_loose_object_is_read_and_measured_without_git(repo: GitRepository, text: bytes) -> None:
+    oids = [repo.add_blob(text), repo.add_blob(text + b"more")]
+    fresh = again(repo)
+    assert fresh.blob(oids[0]) == text
+    assert dict(fresh.read_blobs(oids)) == {oids[0]: text, oids[1]: text + b"more"}
+    assert fresh.sizes(oids) == {oids[0]: len(text), oids[1]: len(text) + 4}
+    assert Counting.asked == []
+    told = repo.git.run(["cat-file", "-s", oids[0]], git_dir=repo.git_dir).text
+    assert fresh.sizes(oids)[oids[0]] == int(told)
+
+
+def test_git_is_asked_for_those_alone_that_are_not_loose(repo: GitRepository) -> None:
+    packed = repo.add_blob(b"packed\n")
+    repo.git.run(["pack-objects", "-q", "objects/pack/pack"], git_dir=repo.git_dir, input=packed.encode())
+    loose(repo, packed).unlink()
+    other = repo.add_blob(b"loose\n")
+    fresh = again(repo)
+    assert dict(fresh.read_blobs([other, packed])) == {other: b"loose\n", packed: b"packed\n"}
+    assert fresh.sizes([other, packed]) == {other: 6, packed: 7}
+    assert Counting.asked == ["cat-file", "cat-file"]
+    with pytest.raises(MissingObject):
+        fresh.blob("1" * fresh.hex_length)
+    with pytest.raises(MissingObject):
+        fresh.sizes(["1" * fresh.hex_length])
+    fresh.close()
+
+
+def test_an_object_that_is_borrowed_is_found(repo: GitRepository, tmp_path: Path) -> None:
+    oid = repo.add_blob(b"theirs\n")
+    form = "sha256" if repo.hex_length == 64 else "sha1"
+    repo.git.run(["init", "-q", f"--object-format={form}", str(tmp_path / "other")])
+    borrows = tmp_path / "other/.git/objects/info/alternates"
+    borrows.parent.mkdir(exist_ok=True)
+    borrows.write_text(f"{repo.git_dir}/objects\n")
+    other = GitRepository(repo.git, layout(repo.git, tmp_path / "other"))
+    assert other.blob(oid) == b"theirs\n"
+    assert other.sizes([oid]) == {oid: 7}
+    other.close()
+
+
+def damages(repo: GitRepository, oid: str, text: bytes) -> dict[str, bytes]:
+    whole = loose(repo, oid).read_bytes()
+    return {
+        "empty": b"",
+        "cut": whole[: len(whole) // 2],
+        "garbage": b"?" * 40,
+        "other": zlib.compress(b"blob 5\0other"),
+        "longer": zlib.compress(b"blob 3\0" + text),
+        "shorter": zlib.compress(b"blob 99999999999\0" + text),
+        "kind": zlib.compress(b"thing %d\0" % len(text) + text),
+        "no head": zlib.compress(b"x" * 100),
+        "no size": zlib.compress(b"blob -1\0" + text),
+    }
+
+
+@pytest.mark.parametrize(
+    "damage", ["empty", "cut", "garbage", "other", "longer", "shorter", "kind", "no head", "no size"]
+)
+def test_a_damaged_one_is_as_with_git_alone(
+    repo: GitRepository, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = os.urandom(3000)
+    good, oid = repo.add_blob(b"good\n"), repo.add_blob(text)
+    data = damages(repo, oid, text)[damage]
+    loose(repo, oid).chmod(0o644)
+    loose(repo, oid).write_bytes(data)
+
+    def all_of_it() -> list[object]:
+        fresh, said = again(repo), []
+        for ask in (lambda: fresh.blob(oid), lambda: fresh.sizes([oid]), lambda: fresh.blob(good)):
+            try:
+                said.append(ask())
+            except RepositoryError as error:
+                said.append(error.message)
+        said.append(dict(fresh.read_blobs([good, oid])))
+        fresh.close()
+        return said
+
+    mine = all_of_it()
+    assert oid in str(mine[0])
+    assert mine[2:] == [b"good\n", {good: b"good\n"}]
+    monkeypatch.setattr(object_store, "_loose_file", lambda *_: None)
+    assert mine == all_of_it()
+
+
+def test_a_damaged_one_is_read_from_the_pack_that_has_it(repo: GitRepository) -> None:
+    oid = repo.add_blob(b"whole\n")
+    repo.git.run(["pack-objects", "-q", "objects/pack/pack"], git_dir=repo.git_dir, input=oid.encode())
+    loose(repo, oid).chmod(0o644)
+    loose(repo, oid).write_bytes(b"")
+    fresh = again(repo)
+    assert fresh.blob(oid) == b"whole\n"
+    fresh.close()
+
+
+def test_a_large_one_is_git_s_to_read(repo: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where few bytes claim to be many."""
+    monkeypatch.setattr(object_store, "LARGEST_LOOSE", 5000)
+    zeros, chance, fits = bytes(5001), os.urandom(5001), bytes(5000)
+    for text, asked in ((zeros, ["cat-file"]), (chance, ["cat-file"]), (fits, [])):
+        oid = repo.add_blob(text)
+        fresh = again(repo)
+        assert fresh.blob(oid) == text
+        assert Counting.asked == asked
+        fresh.close()
+
+
+def test_what_is_no_regular_file_is_not_followed(repo: GitRepository, tmp_path: Path) -> None:
+    oid = repo.add_blob(b"linked\n")
+    loose(repo, oid).rename(tmp_path / "elsewhere")
+    loose(repo, oid).symlink_to(tmp_path / "elsewhere")
+    folder = str(repo.git_dir / "objects")
+    assert object_store.read_loose(folder, oid) is None
+    assert object_store.loose_size(folder, oid) is None
+    loose(repo, oid).unlink()
+    os.mkfifo(loose(repo, oid))
+    assert object_store.read_loose(folder, oid) is None
+    loose(repo, oid).unlink()
+    loose(repo, oid).mkdir()
+    assert object_store.read_loose(folder, oid) is None
+
+
+def test_names_that_are_none_reach_no_file(repo: GitRepository) -> None:
+    for name in ("../../HEAD", "HEAD", "", "a" * 39, "A" * repo.hex_length):
+        for ask in (repo.blob, lambda name: repo.sizes([name]), lambda name: repo.store.read_many([name])):
+            with pytest.raises(MissingObject, match="Not an object name"):
+                ask(name)
