@@ -9,62 +9,19 @@ import string
 from pathlib import Path
 
 import pytest
-from machines import Begin, Machine
-from purge_ground import MakeMachine, files_holding, holding
-from slices import often
+from backup_ground import desk, fresh, laptop, refs, safe
+from machines import Machine
 
-from gitmem.app.context import real_edges
 from gitmem.app.worker import work
-from gitmem.core.change import Change
 from gitmem.core.errors import UsageError
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
 from gitmem.git.trees import write_tree
 from gitmem.ledger import backup as flow
-from gitmem.ledger.suggestions import open_suggestions, propose, suggest
 
+__all__ = ["desk", "fresh", "laptop", "safe"]
 SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 DREAM = "refs/heads/dream/d-123456"
-
-
-@pytest.fixture
-def safe(place: Path, git) -> Path:
-    """The person's own, empty repository."""
-    path = place / "safe.git"
-    git("init", "-q", "--bare", path)
-    return path
-
-
-@pytest.fixture
-def desk(machine: MakeMachine, starting: Begin, safe: Path) -> Machine:
-    """A machine with memory, backed up."""
-
-    def make() -> list[Machine]:
-        made = machine("desk")
-        made.run("init", "-y")
-        made.learn("ports", "Ports start at 4000.")
-        made.learn("tea", "I drink tea.", scope="user", agent="helper")
-        made.run("backup", safe, "-y")
-        return [made]
-
-    return starting("desk", make)[0]
-
-
-@pytest.fixture
-def laptop(machine: MakeMachine, starting: Begin, desk: Machine, safe: Path) -> Machine:
-    """Another machine, started from the backup."""
-
-    def make() -> list[Machine]:
-        made = machine("laptop")
-        made.run("init", "-y", "--backup", safe)
-        return [made]
-
-    return starting("desk-and-laptop", make)[0]
-
-
-def refs(git, path: Path) -> dict[str, str]:
-    rows = git("--git-dir", path, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
-    return dict(row.split() for row in rows)
 
 
 def test_what_is_private_goes_to_the_named_repository_and_nothing_else(
@@ -79,36 +36,26 @@ def test_what_is_private_goes_to_the_named_repository_and_nothing_else(
     assert {ref: tracking[ref.replace("refs/heads/", "refs/remotes/backup/")] for ref in there} == there
 
 
-def test_it_is_asked_for_and_without_an_answer_nothing_leaves(machine, safe: Path, git) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    desk.learn("ports")
-    ran = desk.run("backup", safe, code=1)
+def test_it_is_asked_for_and_without_an_answer_nothing_leaves(fresh: Machine, safe: Path, git) -> None:
+    ran = fresh.run("backup", safe, code=1)
     assert "-y" in ran.err
-    assert refs(git, safe) == {} and desk.git("config", "--global", "gitmem.backup", check=False) == ""
+    assert refs(git, safe) == {} and fresh.git("config", "--global", "gitmem.backup", check=False) == ""
 
 
-def test_without_a_name_it_says_how(machine) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    assert "git mem backup URL" in desk.run("backup", code=1).err
+def test_without_a_name_it_says_how(fresh: Machine) -> None:
+    assert "git mem backup URL" in fresh.run("backup", code=1).err
 
 
-def test_a_place_that_is_not_there_is_told_with_how_to_make_it(machine, tmp_path: Path) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    refused = desk.run("backup", tmp_path / "nowhere.git", "-y", code=3)
+def test_a_place_that_is_not_there_is_told_with_how_to_make_it(fresh: Machine, tmp_path: Path) -> None:
+    refused = fresh.run("backup", tmp_path / "nowhere.git", "-y", code=3)
     assert "git init --bare PATH" in refused.err and "git remote" not in refused.err
 
 
-def test_a_dry_run_shows_what_would_go_and_changes_nothing(machine, safe: Path, git) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    desk.learn("ports")
-    project, before = desk.workspace.project_id, refs(git, desk.private)
-    shown = desk.run("backup", safe, "-n")
+def test_a_dry_run_shows_what_would_go_and_changes_nothing(fresh: Machine, safe: Path, git) -> None:
+    project, before = fresh.workspace.project_id, refs(git, fresh.private)
+    shown = fresh.run("backup", safe, "-n")
     assert f"would send local/{project} (1 memory)" in shown.out
-    value = desk.run("backup", safe, "-n", "--json").json
+    value = fresh.run("backup", safe, "-n", "--json").json
     assert value == {
         "url": str(safe),
         "dry_run": True,
@@ -118,7 +65,7 @@ def test_a_dry_run_shows_what_would_go_and_changes_nothing(machine, safe: Path, 
             {"ref": "refs/heads/projects", "what": "send", "memories": 0},
         ],
     }
-    assert (refs(git, safe), refs(git, desk.private)) == ({}, before)
+    assert (refs(git, safe), refs(git, fresh.private)) == ({}, before)
 
 
 def test_another_machine_starts_from_it(laptop: Machine, desk: Machine) -> None:
@@ -319,21 +266,18 @@ def test_a_secret_is_not_sent_and_its_memory_is_named(desk: Machine, safe: Path,
 
 
 def test_the_teams_remotes_and_the_repository_itself_are_refused(
-    machine, team: Path, tmp_path: Path, git
+    fresh: Machine, team: Path, tmp_path: Path, git
 ) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    desk.learn("ports")
     git("init", "-q", "--bare", tmp_path / "other.git")
-    desk.git("remote", "add", "other", tmp_path / "other.git")
-    desk.git("remote", "add", "host", "git@example.com:Team/App.git")
-    desk.git("config", "--global", "url.https://example.com/.insteadOf", "ex:")
+    fresh.git("remote", "add", "other", tmp_path / "other.git")
+    fresh.git("remote", "add", "host", "git@example.com:Team/App.git")
+    fresh.git("config", "--global", "url.https://example.com/.insteadOf", "ex:")
     before = refs(git, team)
     same = ("ssh://git@example.com/team/app", "https://ann:pw@EXAMPLE.com/Team/App/", "ex:team/app.git")
-    for url in (team, team.as_uri(), tmp_path / "other", *same, desk.code, ".", desk.private):
-        ran = desk.run("backup", url, "-y", code=2)
+    for url in (team, team.as_uri(), tmp_path / "other", *same, fresh.code, ".", fresh.private):
+        ran = fresh.run("backup", url, "-y", code=2)
         assert "is " in ran.err and "pw" not in ran.err
-    assert "is a remote" in desk.run("init", "-y", "--backup", team, code=2).err
+    assert "is a remote" in fresh.run("init", "-y", "--backup", team, code=2).err
     assert refs(git, team) == before and refs(git, tmp_path / "other.git") == {}
 
 
@@ -356,48 +300,38 @@ def test_a_backup_that_became_a_remote_of_the_code_is_refused(desk: Machine, saf
     assert refs(git, safe) == before
 
 
-def test_a_repository_with_code_in_it_is_refused(machine, repo: Path, tmp_path: Path, git) -> None:
+def test_a_repository_with_code_in_it_is_refused(fresh: Machine, repo: Path, tmp_path: Path, git) -> None:
     git("clone", "-q", "--bare", repo, tmp_path / "code.git")
-    desk = machine("desk")
-    desk.run("init", "-y")
-    desk.learn("ports")
-    ran = desk.run("backup", tmp_path / "code.git", "-y", code=1)
+    ran = fresh.run("backup", tmp_path / "code.git", "-y", code=1)
     assert "no private memory: main" in ran.err
     assert set(refs(git, tmp_path / "code.git")) == {"refs/heads/main"}
-    assert desk.git("config", "--global", "gitmem.backup", check=False) == ""
+    assert fresh.git("config", "--global", "gitmem.backup", check=False) == ""
 
 
 def test_a_branch_that_only_has_the_name_of_memory_is_refused(
-    machine, repo: Path, tmp_path: Path, git
+    fresh: Machine, repo: Path, tmp_path: Path, git
 ) -> None:
     git("clone", "-q", "--bare", repo, tmp_path / "code.git")
     git("--git-dir", tmp_path / "code.git", "branch", "-m", "main", "user")
-    desk = machine("desk")
-    desk.run("init", "-y")
-    desk.learn("ports")
-    assert "is no memory" in desk.run("backup", tmp_path / "code.git", "-y", code=3).err
+    assert "is no memory" in fresh.run("backup", tmp_path / "code.git", "-y", code=3).err
     assert set(refs(git, tmp_path / "code.git")) == {"refs/heads/user"}
 
 
 @pytest.mark.parametrize(
     "url", ["--upload-pack=touch x", "ext::sh -c touch% x", "EXT::x", "fd::3", "", "a\nb"]
 )
-def test_an_address_that_git_would_run_is_refused(machine, url: str, tmp_path: Path) -> None:
+def test_an_address_that_git_would_run_is_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         checked_address(url, tmp_path)
 
 
-def test_an_ext_address_is_refused_by_the_command(machine, tmp_path: Path) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    assert "runs commands" in desk.run("backup", "ext::sh -c true", "-y", code=2).err
+def test_an_ext_address_is_refused_by_the_command(fresh: Machine, tmp_path: Path) -> None:
+    assert "runs commands" in fresh.run("backup", "ext::sh -c true", "-y", code=2).err
 
 
-def test_a_relative_path_is_kept_whole(machine, safe: Path) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    desk.run("backup", f"../../{safe.name}", "-y")
-    assert desk.git("config", "--global", "gitmem.backup") == str(safe)
+def test_a_relative_path_is_kept_whole(fresh: Machine, safe: Path) -> None:
+    fresh.run("backup", f"../../{safe.name}", "-y")
+    assert fresh.git("config", "--global", "gitmem.backup") == str(safe)
 
 
 def test_credentials_are_never_shown() -> None:
@@ -412,14 +346,12 @@ def test_credentials_are_never_shown() -> None:
         assert without_credentials(url) == shown
 
 
-def test_an_unreachable_host_is_named_without_its_credentials(machine) -> None:
-    desk = machine("desk")
-    desk.run("init", "-y")
-    ran = desk.run("backup", "http://ann:hunter2@127.0.0.1:1/x.git", "-y", code=3)
+def test_an_unreachable_host_is_named_without_its_credentials(fresh: Machine) -> None:
+    ran = fresh.run("backup", "http://ann:hunter2@127.0.0.1:1/x.git", "-y", code=3)
     assert "127.0.0.1" in ran.err and "hunter2" not in ran.err + ran.out and "ann:" not in ran.err
-    desk.git("config", "--global", "gitmem.backup", "http://ann:hunter2@127.0.0.1:1/x.git")
+    fresh.git("config", "--global", "gitmem.backup", "http://ann:hunter2@127.0.0.1:1/x.git")
     for words in (["backup", "--off", "-n"], ["backup", "--off"]):
-        ran = desk.run(*words)
+        ran = fresh.run(*words)
         assert "hunter2" not in ran.err + ran.out and "127.0.0.1" in ran.out
 
 
@@ -507,58 +439,6 @@ def test_unsaved_edits_in_live_directories_go_along(desk: Machine, laptop: Machi
     assert "Fresh." in (laptop.auto / "fresh.md").read_text()
 
 
-def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> None:
-    for one, name in ((desk, "hosts"), (laptop, "names")):
-        change = Change(
-            "add", name, f"About {name}", "project", f"The {name} fact.", "said so", 0.9, asked=False
-        )
-        workspace = one.workspace
-        propose(
-            workspace,
-            [suggest(change, "local", "2026-11-20T10:00:00Z")],
-            workspace.author(real_edges().now),
-        )
-    for one in (desk, laptop, desk):
-        one.run("backup")
-    for one in (desk, laptop):
-        assert {waiting.change.name for waiting in open_suggestions(one.workspace)} == {"hosts", "names"}
-
-
-def test_a_suggestion_comes_along_and_goes_where_it_was_decided(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
-    change = Change("add", "hosts", "Hosts", "project", "The host is alpha.", "said so", 0.9, asked=False)
-    one = suggest(change, "project", "2026-11-20T10:00:00Z")
-    propose(desk.workspace, [one], desk.workspace.author(real_edges().now))
-    desk.run("backup")
-    (ref,) = [ref for ref in refs(git, safe) if ref.startswith("refs/gitmem/")]
-    laptop.run("backup")
-    assert refs(git, laptop.private)[ref] == refs(git, safe)[ref]
-    laptop.run("review", "accept", one.id)
-    assert "deleted there, as here" in laptop.run("backup").err and ref not in refs(git, safe)
-    assert "deleted here, as there" in desk.run("backup").err
-    assert open_suggestions(desk.workspace) == ()
-
-
-def test_what_two_machines_made_of_one_suggestion_is_one(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
-    """Else neither is deleted where the other is decided, and it comes back for ever."""
-    change = Change("add", "hosts", "Hosts", "project", "The host is alpha.", "said so", 0.9, asked=False)
-    one = suggest(change, "local", "2026-11-20T10:00:00Z")
-    for number, machine in enumerate((desk, laptop)):
-        who = machine.workspace.author(real_edges().now + number)
-        propose(machine.workspace, [one], who)
-    for machine in (desk, laptop, desk):
-        machine.run("backup")
-    ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{one.id}"
-    assert len({refs(git, where)[ref] for where in (desk.private, laptop.private, safe)}) == 1
-    desk.run("review", "reject", one.id, "-m", "wrong")
-    for machine in (desk, laptop, desk):
-        machine.run("backup")
-    assert open_suggestions(desk.workspace) == open_suggestions(laptop.workspace) == ()
-
-
 def test_plain_git_can_restore_from_it(desk: Machine, safe: Path, tmp_path: Path, git) -> None:
     project = desk.workspace.project_id
     git("clone", "-q", "--branch", f"local/{project}", safe, tmp_path / "plain")
@@ -577,146 +457,3 @@ def test_nothing_but_these_commands_sends_anything(desk: Machine, safe: Path, gi
     desk.run("save")
     desk.run("init", "-y")
     assert refs(git, safe) == before
-
-
-def waits(one: Machine, name: str, text: str, scope: str = "local") -> str:
-    """Lets a suggestion wait; returns its id."""
-    workspace = one.workspace
-    change = Change("add", name, f"About {name}", "project", text, "said so", 0.9, asked=False)
-    made = suggest(change, scope, "2026-11-20T10:00:00Z")
-    assert propose(workspace, [made], workspace.author(real_edges().now))
-    return made.id
-
-
-def waiting_ids(one: Machine) -> set[str]:
-    return {each.id for each in open_suggestions(one.workspace)}
-
-
-def proposed(one: Machine) -> str:
-    """All that suggestions say, waiting or decided, as plain git shows it."""
-    return one.git("log", "-p", "--glob=refs/gitmem/proposal", "--glob=refs/gitmem/decided", private=True)
-
-
-def test_an_undo_on_another_machine_brings_the_suggestions_back(desk: Machine, laptop: Machine) -> None:
-    both = {waits(desk, "hosts", "The host is alpha."), waits(desk, "names", "Names are short.")}
-    desk.run("review", "accept", *sorted(both))
-    desk.run("backup")
-    laptop.run("backup")
-    laptop.run("undo")
-    assert waiting_ids(laptop) == both
-    laptop.run("backup")
-    desk.run("backup")
-    assert waiting_ids(desk) == both
-
-
-@pytest.mark.long
-def test_what_was_purged_is_gone_from_what_another_machine_decided(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
-    """Else an undo lets it wait again, and the next backup brings it to where it was purged."""
-    id = waits(desk, "hosts", "The word is durian-top here.")
-    desk.run("backup")
-    laptop.run("backup")
-    laptop.run("review", "accept", id)
-    laptop.run("backup")
-    desk.run("backup")
-    desk.run("purge", "-y", "durian-top")
-    laptop.run("backup")
-    assert holding(laptop.private, "durian-top") == []
-    laptop.run("undo")
-    assert waiting_ids(laptop) == {id}
-    for one in (laptop, desk):
-        one.run("backup")
-        assert "durian-top" not in proposed(one)
-        assert holding(one.private, "durian-top") == []
-    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
-
-
-def test_a_purge_reaches_suggestions_that_only_another_machine_has(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
-    desk.learn("word", "The word is durian-top now.")
-    desk.run("backup")
-    laptop.run("backup")
-    waiting = waits(laptop, "hosts", "Hosts are called durian-top as well.")
-    decided = waits(laptop, "names", "Names end in durian-top, all of them.")
-    laptop.run("review", "reject", decided, "-m", "wrong")
-    desk.run("purge", "-y", "durian-top")
-    laptop.run("backup")
-    desk.run("backup")
-    assert waiting_ids(desk) == waiting_ids(laptop) == {waiting}
-    for one in (laptop, desk):
-        assert "durian-top" not in proposed(one)
-        assert holding(one.private, "durian-top") == []
-    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
-
-
-def test_an_older_form_of_a_suggestion_never_takes_the_place_of_the_purged_one(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
-    """A machine that does not know of the purge may send it."""
-    id = waits(desk, "hosts", "The word is durian-top here.")
-    desk.run("backup")
-    ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{id}"
-    git("--git-dir", safe, "update-ref", "refs/old/kept", refs(git, safe)[ref])
-    desk.run("review", "reject", id, "-m", "wrong")
-    desk.run("purge", "-y", "durian-top")
-    desk.run("backup")
-    git("--git-dir", safe, "update-ref", ref, "refs/old/kept")
-    git("--git-dir", safe, "update-ref", "-d", "refs/old/kept")
-    desk.run("backup")
-    assert waiting_ids(desk) == {id} and "durian-top" not in proposed(desk)
-    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
-
-
-@pytest.mark.long
-def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(
-    desk: Machine, laptop: Machine
-) -> None:
-    yes, no = waits(desk, "hosts", "The word is durian-top."), waits(desk, "names", "Not durian-top.")
-    desk.run("backup")
-    laptop.run("backup")
-    laptop.run("review", "accept", yes)
-    laptop.run("review", "reject", no, "-m", "wrong")
-    desk.run("purge", "-y", "durian-top")
-    for one in (laptop, desk, laptop):
-        one.run("backup")
-        assert "durian-top" not in proposed(one)
-    assert waiting_ids(desk) == waiting_ids(laptop) == set()
-
-
-@pytest.mark.parametrize("first", often(["accepted", "purged"], "accepted"))
-def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
-    desk: Machine, laptop: Machine, safe: Path, git, first: str
-) -> None:
-    """No memory of the machine that purged had it yet, so that nothing but the suggestion tells of it."""
-    id = waits(desk, "hosts", "The word is durian-top here.")
-    desk.run("backup")
-    laptop.run("backup")
-    laptop.run("review", "accept", id)
-    late = waits(laptop, "names", "Names end in durian-top, all of them.")
-    if first == "accepted":
-        laptop.run("backup")
-    desk.run("purge", "-y", "durian-top", "--no-push")
-    for one in (desk, laptop, desk, laptop):
-        one.run("backup")
-    for one in (laptop, desk):
-        assert "The word is [purged] here." in one.memories()["main/hosts.md"]
-        assert late in waiting_ids(one)
-        assert holding(one.private, "durian-top") == [] and files_holding(one.home, "durian-top") == []
-    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
-
-
-def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(
-    desk: Machine, laptop: Machine
-) -> None:
-    """That may have been shared: nobody but the person takes it out there."""
-    id = waits(desk, "hosts", "The word is durian-top here.", "project")
-    desk.run("backup")
-    laptop.run("backup")
-    laptop.run("review", "accept", id)
-    desk.run("purge", "-y", "durian-top", "--no-push")
-    desk.run("backup")
-    assert "git mem purge" in laptop.run("backup").err
-    assert "durian-top" in laptop.memories("project")["main/hosts.md"]
-    assert "git mem purge" not in laptop.run("backup").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from request_ground import FACTS, PROJECT, Team, body, learn_all, memory, team
@@ -90,26 +91,39 @@ def test_what_was_left_out_is_remembered_as_rejected(team: Team) -> None:
     assert not tombstone.matches(tombstone.parse(stones.decode()), FACTS["hosts"], "rejected")
 
 
+HABITS: dict[str, Callable[[str], str]] = {
+    "crlf": lambda text: text.replace("\n", "\r\n"),
+    "no-final-newline": lambda text: text.rstrip("\n"),
+    "frontmatter": lambda text: text.replace("type: project", "type: project\nreviewed: yes"),
+    "spaces": lambda text: text.replace("name: ports\n", "name: ports  \n").replace("\n\nThe", "\n\n\nThe"),
+}
+TOGETHER = {
+    "ports": HABITS["spaces"],
+    "hosts": HABITS["crlf"],
+    "tea": lambda text: HABITS["no-final-newline"](HABITS["frontmatter"](text)),
+}
+
+
 @pytest.mark.parametrize(
-    "edit",
+    "edits",
     [
-        lambda text: text.replace("\n", "\r\n"),
-        lambda text: text.rstrip("\n"),
-        lambda text: text.replace("type: project", "type: project\nreviewed: yes"),
-        lambda text: text.replace("name: ports\n", "name: ports  \n").replace("\n\nThe", "\n\n\nThe"),
+        pytest.param(TOGETHER, id="together"),
+        *(pytest.param({"ports": one}, id=name, marks=pytest.mark.long) for name, one in HABITS.items()),
     ],
-    ids=["crlf", "no-final-newline", "frontmatter", "spaces"],
 )
 @pytest.mark.parametrize("how", HOWS[1:])
-def test_a_web_editor_s_habits_do_not_hide_a_landing(team: Team, how: str, edit) -> None:
+def test_a_web_editor_s_habits_do_not_hide_a_landing(team: Team, how: str, edits) -> None:
     ann = team.asking()
-    team.reviewer.edit(INBOX, "main/ports.md", edit)
+    for name, edit in edits.items():
+        team.reviewer.edit(INBOX, f"main/{name}.md", edit)
     team.reviewer.land(INBOX, how)
     said = ann.run("sync", "-y")
     assert "not taken" not in said.err and asked_here(ann) == []
     done = ann.run("sync", "-y", "--json").json
     assert (done["pushed"], done["branch"]) == (0, None)
-    assert len(re.findall("Ports start", "".join(project(ann).values()))) == 1
+    texts = "".join(project(ann).values())
+    for fact in FACTS.values():
+        assert len(re.findall(fact.split("\n")[0], texts)) == 1
 
 
 @pytest.mark.parametrize("how", HOWS[1:])

@@ -1,0 +1,212 @@
+"""Suggestions that wait, were decided or were purged, as backups bring them to another machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from backup_ground import desk, laptop, refs, safe
+from machines import Machine
+from purge_ground import files_holding, holding
+from slices import often
+
+from gitmem.app.context import real_edges
+from gitmem.core.change import Change
+from gitmem.ledger.suggestions import open_suggestions, propose, suggest
+
+__all__ = ["desk", "laptop", "safe"]
+
+
+def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> None:
+    for one, name in ((desk, "hosts"), (laptop, "names")):
+        change = Change(
+            "add", name, f"About {name}", "project", f"The {name} fact.", "said so", 0.9, asked=False
+        )
+        workspace = one.workspace
+        propose(
+            workspace,
+            [suggest(change, "local", "2026-11-20T10:00:00Z")],
+            workspace.author(real_edges().now),
+        )
+    for one in (desk, laptop, desk):
+        one.run("backup")
+    for one in (desk, laptop):
+        assert {waiting.change.name for waiting in open_suggestions(one.workspace)} == {"hosts", "names"}
+
+
+def test_a_suggestion_comes_along_and_goes_where_it_was_decided(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    change = Change("add", "hosts", "Hosts", "project", "The host is alpha.", "said so", 0.9, asked=False)
+    one = suggest(change, "project", "2026-11-20T10:00:00Z")
+    propose(desk.workspace, [one], desk.workspace.author(real_edges().now))
+    desk.run("backup")
+    (ref,) = [ref for ref in refs(git, safe) if ref.startswith("refs/gitmem/")]
+    laptop.run("backup")
+    assert refs(git, laptop.private)[ref] == refs(git, safe)[ref]
+    laptop.run("review", "accept", one.id)
+    assert "deleted there, as here" in laptop.run("backup").err and ref not in refs(git, safe)
+    assert "deleted here, as there" in desk.run("backup").err
+    assert open_suggestions(desk.workspace) == ()
+
+
+def test_what_two_machines_made_of_one_suggestion_is_one(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    """Else neither is deleted where the other is decided, and it comes back for ever."""
+    change = Change("add", "hosts", "Hosts", "project", "The host is alpha.", "said so", 0.9, asked=False)
+    one = suggest(change, "local", "2026-11-20T10:00:00Z")
+    for number, machine in enumerate((desk, laptop)):
+        who = machine.workspace.author(real_edges().now + number)
+        propose(machine.workspace, [one], who)
+    for machine in (desk, laptop, desk):
+        machine.run("backup")
+    ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{one.id}"
+    assert len({refs(git, where)[ref] for where in (desk.private, laptop.private, safe)}) == 1
+    desk.run("review", "reject", one.id, "-m", "wrong")
+    for machine in (desk, laptop, desk):
+        machine.run("backup")
+    assert open_suggestions(desk.workspace) == open_suggestions(laptop.workspace) == ()
+
+
+def waits(one: Machine, name: str, text: str, scope: str = "local") -> str:
+    """Lets a suggestion wait; returns its id."""
+    workspace = one.workspace
+    change = Change("add", name, f"About {name}", "project", text, "said so", 0.9, asked=False)
+    made = suggest(change, scope, "2026-11-20T10:00:00Z")
+    assert propose(workspace, [made], workspace.author(real_edges().now))
+    return made.id
+
+
+def waiting_ids(one: Machine) -> set[str]:
+    return {each.id for each in open_suggestions(one.workspace)}
+
+
+def proposed(one: Machine) -> str:
+    """All that suggestions say, waiting or decided, as plain git shows it."""
+    return one.git("log", "-p", "--glob=refs/gitmem/proposal", "--glob=refs/gitmem/decided", private=True)
+
+
+def test_an_undo_on_another_machine_brings_the_suggestions_back(desk: Machine, laptop: Machine) -> None:
+    both = {waits(desk, "hosts", "The host is alpha."), waits(desk, "names", "Names are short.")}
+    desk.run("review", "accept", *sorted(both))
+    desk.run("backup")
+    laptop.run("backup")
+    laptop.run("undo")
+    assert waiting_ids(laptop) == both
+    laptop.run("backup")
+    desk.run("backup")
+    assert waiting_ids(desk) == both
+
+
+@pytest.mark.long
+def test_what_was_purged_is_gone_from_what_another_machine_decided(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    """Else an undo lets it wait again, and the next backup brings it to where it was purged."""
+    id = waits(desk, "hosts", "The word is durian-top here.")
+    desk.run("backup")
+    laptop.run("backup")
+    laptop.run("review", "accept", id)
+    laptop.run("backup")
+    desk.run("backup")
+    desk.run("purge", "-y", "durian-top")
+    laptop.run("backup")
+    assert holding(laptop.private, "durian-top") == []
+    laptop.run("undo")
+    assert waiting_ids(laptop) == {id}
+    for one in (laptop, desk):
+        one.run("backup")
+        assert "durian-top" not in proposed(one)
+        assert holding(one.private, "durian-top") == []
+    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
+
+
+def test_a_purge_reaches_suggestions_that_only_another_machine_has(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    desk.learn("word", "The word is durian-top now.")
+    desk.run("backup")
+    laptop.run("backup")
+    waiting = waits(laptop, "hosts", "Hosts are called durian-top as well.")
+    decided = waits(laptop, "names", "Names end in durian-top, all of them.")
+    laptop.run("review", "reject", decided, "-m", "wrong")
+    desk.run("purge", "-y", "durian-top")
+    laptop.run("backup")
+    desk.run("backup")
+    assert waiting_ids(desk) == waiting_ids(laptop) == {waiting}
+    for one in (laptop, desk):
+        assert "durian-top" not in proposed(one)
+        assert holding(one.private, "durian-top") == []
+    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
+
+
+def test_an_older_form_of_a_suggestion_never_takes_the_place_of_the_purged_one(
+    desk: Machine, laptop: Machine, safe: Path, git
+) -> None:
+    """A machine that does not know of the purge may send it."""
+    id = waits(desk, "hosts", "The word is durian-top here.")
+    desk.run("backup")
+    ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{id}"
+    git("--git-dir", safe, "update-ref", "refs/old/kept", refs(git, safe)[ref])
+    desk.run("review", "reject", id, "-m", "wrong")
+    desk.run("purge", "-y", "durian-top")
+    desk.run("backup")
+    git("--git-dir", safe, "update-ref", ref, "refs/old/kept")
+    git("--git-dir", safe, "update-ref", "-d", "refs/old/kept")
+    desk.run("backup")
+    assert waiting_ids(desk) == {id} and "durian-top" not in proposed(desk)
+    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
+
+
+@pytest.mark.long
+def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(
+    desk: Machine, laptop: Machine
+) -> None:
+    yes, no = waits(desk, "hosts", "The word is durian-top."), waits(desk, "names", "Not durian-top.")
+    desk.run("backup")
+    laptop.run("backup")
+    laptop.run("review", "accept", yes)
+    laptop.run("review", "reject", no, "-m", "wrong")
+    desk.run("purge", "-y", "durian-top")
+    for one in (laptop, desk, laptop):
+        one.run("backup")
+        assert "durian-top" not in proposed(one)
+    assert waiting_ids(desk) == waiting_ids(laptop) == set()
+
+
+@pytest.mark.parametrize("first", often(["accepted", "purged"], "accepted"))
+def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
+    desk: Machine, laptop: Machine, safe: Path, git, first: str
+) -> None:
+    """No memory of the machine that purged had it yet, so that nothing but the suggestion tells of it."""
+    id = waits(desk, "hosts", "The word is durian-top here.")
+    desk.run("backup")
+    laptop.run("backup")
+    laptop.run("review", "accept", id)
+    late = waits(laptop, "names", "Names end in durian-top, all of them.")
+    if first == "accepted":
+        laptop.run("backup")
+    desk.run("purge", "-y", "durian-top", "--no-push")
+    for one in (desk, laptop, desk, laptop):
+        one.run("backup")
+    for one in (laptop, desk):
+        assert "The word is [purged] here." in one.memories()["main/hosts.md"]
+        assert late in waiting_ids(one)
+        assert holding(one.private, "durian-top") == [] and files_holding(one.home, "durian-top") == []
+    assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
+
+
+def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(
+    desk: Machine, laptop: Machine
+) -> None:
+    """That may have been shared: nobody but the person takes it out there."""
+    id = waits(desk, "hosts", "The word is durian-top here.", "project")
+    desk.run("backup")
+    laptop.run("backup")
+    laptop.run("review", "accept", id)
+    desk.run("purge", "-y", "durian-top", "--no-push")
+    desk.run("backup")
+    assert "git mem purge" in laptop.run("backup").err
+    assert "durian-top" in laptop.memories("project")["main/hosts.md"]
+    assert "git mem purge" not in laptop.run("backup").err
