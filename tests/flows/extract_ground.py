@@ -1,0 +1,126 @@
+"""Ground for tests of extraction: sessions of a repository, and an engine that proposes what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from partial_engine import PartialEngine
+from transcripts import Transcript
+
+from gitmem.app.context import real_edges
+from gitmem.core.change import Change, ChangeOrigin
+from gitmem.core.trailers import parse as parse_trailers
+from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.offline import OfflineEngine
+from gitmem.flows.context import Edges, initialised_at, workspace_at
+from gitmem.flows.extract.run import ExtractOutcome, extract_sessions
+from gitmem.flows.extraction import context_of
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.transcripts.claude_home import slug
+
+FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
+ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
+ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
+RULE = "We never mock the database in tests, because mocks hid a broken migration."
+KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+Git = Callable[..., str]
+
+
+@pytest.fixture
+def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
+    return real_edges(repo)
+
+
+@pytest.fixture
+def workspace(edges: Edges, home: Path) -> Workspace:
+    made = store_project_id(workspace_at(edges))
+    made.state.mkdir()
+    assert made.private.git_dir.is_dir()
+    (home / ".claude").mkdir()
+    return initialised_at(edges)
+
+
+def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
+    """A session of this repository in the client's folder; an agent's reply after each prompt."""
+    id = f"{number:08d}-0000-4000-8000-000000000000"
+    made = Transcript(id, str(repo))
+    for text in said:
+        made.user(text)
+        made.agent("Done.")
+    folder = home / ".claude/projects" / slug(repo)
+    folder.mkdir(parents=True, exist_ok=True)
+    # The builder numbers messages alike in each session.
+    made.lines = [line.replace("-0000-4000-8000-", f"-0000-4000-800{number}-") for line in made.lines]
+    made.session = id
+    return made.write(folder / f"{id}.jsonl")
+
+
+def extract(workspace: Workspace, edges: Edges, *paths: Path) -> tuple[ExtractOutcome, ...]:
+    return extract_sessions(context_of(workspace, edges), OfflineEngine(), paths)
+
+
+def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
+    found = workspace.scope(scope)
+    tip = found.repo.ref(found.ref)
+    if tip is None:
+        return {}
+    return {
+        path: data.decode() for path, data in read_files(found.repo, found.repo.commit(tip).tree).items()
+    }
+
+
+def refs(workspace: Workspace) -> dict[str, str]:
+    return {**workspace.private.refs("refs/heads/"), **workspace.code.refs("refs/gitmem/")}
+
+
+def history(workspace: Workspace, scope: str = "local") -> list[str]:
+    found = workspace.scope(scope)
+    tip = found.repo.ref(found.ref)
+    return [made.message for made in found.repo.history(tip)][:-1] if tip else []
+
+
+def put(workspace: Workspace, path: str, text: str, scope: str = "local") -> None:
+    found = workspace.scope(scope)
+    write = Write({path: text.encode()}, "Put it there", provenance=parse_trailers(""))
+    land(found, lambda tip: write, ANN)
+
+
+def change(body: str, **more: Any) -> Change:
+    made = Change(
+        op="add",
+        name="the-name",
+        description="The description of it",
+        type="feedback",
+        body=body,
+        reason="said",
+        confidence=1.0,
+        asked=True,
+        origin=ChangeOrigin("s", "u1", "u1"),
+    )
+    return replace(made, **more)
+
+
+class Scripted(PartialEngine):
+    """An engine that proposes what the test says, whatever was said."""
+
+    name = "scripted"
+    reads_history = False
+
+    def __init__(self, *changes: Change) -> None:
+        self.changes = changes
+        self.asked = 0
+
+    def extract(self, given: ExtractInput) -> Extraction:
+        self.asked += 1
+        return Extraction(self.changes)
+
+    def choose(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
+        return ()
