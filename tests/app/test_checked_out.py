@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
@@ -22,19 +23,26 @@ from gitmem.flows.memory_trees import _by_state, is_memory_tree, keep_up, stale_
 from gitmem.flows.save import directories
 from gitmem.git.command import GitCommand
 
-__all__ = ["ground"]
+__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 ONE, TWO, THREE = ("reviewer/one.md", "reviewer/two.md", "reviewer/three.md")
 
 
 @pytest.fixture
-def shared(ground: Ground, git: Git, tmp_path: Path) -> Ground:
+def shared(ground: Ground, git: Git, tmp_path: Path, once: Once[int]) -> Ground:
     """Sharing is on, and the branch holds two memories."""
-    git("init", "-q", "--bare", tmp_path / "team.git")
-    git("-C", ground.repo, "remote", "add", "origin", tmp_path / "team.git")
-    ground.learn({ONE: memory("one"), TWO: memory("two")})
-    ground.run("share", "-y")
+
+    def make() -> int:
+        git("init", "-q", "--bare", tmp_path / "team.git")
+        git("-C", ground.repo, "remote", "add", "origin", tmp_path / "team.git")
+        ground.learn({ONE: memory("one"), TWO: memory("two")})
+        ground.run("share", "-y")
+        return ground.now
+
+    ground.now = once("shared", make)
+    ground.tick(0)
+    ground.patch.delenv("GITMEM_DISABLE")
     return ground
 
 

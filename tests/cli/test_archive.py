@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_ground import HOUR, START, Ground, ground, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import RepositoryError
@@ -27,7 +28,7 @@ from gitmem.ledger.suggestions import open_suggestions, propose, suggest
 
 PAST = 1_700_000_000
 
-__all__ = ["ground"]
+__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 OLD = "m000"
 LIMIT = 12
@@ -66,11 +67,18 @@ def small(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Ground:
 
 
 @pytest.fixture
-def full(small: Ground) -> Ground:
+def full(small: Ground, once: Once[int]) -> Ground:
     """A reviewer whose hot set is full, and whose oldest memory was paged out."""
-    learn(small, LIMIT + 1)
-    small.folder()
-    small.run("save")
+
+    def make() -> int:
+        learn(small, LIMIT + 1)
+        small.folder()
+        small.run("save")
+        return small.now
+
+    small.now = once("full", make)
+    small.tick(0)
+    small.patch.delenv("GITMEM_DISABLE")
     assert archived(small) == {OLD} and len(shown(small)) == LIMIT
     return small
 
@@ -200,12 +208,12 @@ def test_adopted_memories_that_the_code_tracks_are_as_old_as_their_commits(
 
 
 def test_a_folder_that_fits_is_adopted_without_a_word_of_the_archive(
-    gitmem, repo: Path, home: Path
+    gitmem, repo: Path, home: Path, place: Path
 ) -> None:
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
     (folder / "a.md").write_text(memory("a"))
-    assert "archive" not in gitmem("init", "-n").out
+    assert "archive" not in gitmem("init", "-n").out.replace(str(place), "")
 
 
 def test_an_agent_without_a_live_directory_is_paged_as_well(small: Ground) -> None:

@@ -10,22 +10,36 @@ from pathlib import Path
 
 import pytest
 from machines import MEMORY, Machine
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.app.worker import work
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture
 def desk(
-    team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    team: Path,
+    tmp_path: Path,
+    git,
+    once: Once[int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Machine:
     """A machine on which this project's memory is kept, one of `main` and one of a subagent."""
+    monkeypatch.chdir(tmp_path)
     made = Machine(tmp_path / "desk", monkeypatch, capsys)
-    git("clone", "-q", team.as_uri(), made.code)
-    made.run("init", "-y")
-    made.run("remember", "Ports start at 4000.", "--type", "project")
-    made.run(
-        "remember", "Reviews end on Fridays.", "--type", "project", "--agent", "ops", "--scope", "local"
-    )
+
+    def make() -> int:
+        git("clone", "-q", team.as_uri(), made.code)
+        made.run("init", "-y")
+        made.run("remember", "Ports start at 4000.", "--type", "project")
+        reviews = ("remember", "Reviews end on Fridays.", "--type", "project")
+        made.run(*reviews, "--agent", "ops", "--scope", "local")
+        return made.now
+
+    made.now = once("desk", make)
+    made.enter()
     assert {path.parent.name for path in laid_out(made)} == {"memory", "ops"}
     return made
 

@@ -13,12 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Command
+from once import Once, home_folder, once, place, tmp_path
 from ran import Gitmem, Ran
 from slices import often
 
 from gitmem.core.claim import parse_body
 from gitmem.entry import main
 from gitmem.git import open as opening
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 REF = "refs/gitmem/project"
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
@@ -31,16 +35,26 @@ def memory(name: str, body: str = "") -> str:
 
 
 @pytest.fixture
-def folder(gitmem: Gitmem, repo: Path) -> Path:
+def folder(gitmem: Command, repo: Path, once: Once[int]) -> Path:
     """A live directory of the project scope with two memories, and one of the local scope; both saved."""
-    path = repo / ".claude/agent-memory/reviewer"
-    gitmem("init", "-y")
-    for agent, name in (("agent-memory", "one"), ("agent-memory", "two"), ("agent-memory-local", "mine")):
-        live = repo / ".claude" / agent / "reviewer"
-        live.mkdir(parents=True, exist_ok=True)
-        (live / f"{name}.md").write_text(memory(name))
-    gitmem("save")
-    return path
+
+    def make() -> int:
+        gitmem("init", "-y")
+        for agent, name in (
+            ("agent-memory", "one"),
+            ("agent-memory", "two"),
+            ("agent-memory-local", "mine"),
+        ):
+            live = repo / ".claude" / agent / "reviewer"
+            live.mkdir(parents=True, exist_ok=True)
+            (live / f"{name}.md").write_text(memory(name))
+        gitmem("save")
+        return gitmem.now
+
+    gitmem.now = once("folder", make)
+    gitmem.patch.chdir(repo)
+    gitmem.patch.delenv("GITMEM_DISABLE")
+    return repo / ".claude/agent-memory/reviewer"
 
 
 @pytest.fixture(params=["libgit2", pytest.param("git", marks=pytest.mark.long)])
@@ -559,7 +573,7 @@ def team(git: Git, repo: Path, tmp_path: Path) -> Path:
 
 
 def test_a_branch_named_gitmem_is_in_the_way_of_sharing_alone(
-    gitmem: Gitmem, git: Git, repo: Path, team: Path, folder: Path
+    gitmem: Gitmem, git: Git, repo: Path, folder: Path, team: Path
 ) -> None:
     git("-C", repo, "branch", "gitmem")
     (folder / "three.md").write_text(memory("three"))
@@ -570,7 +584,7 @@ def test_a_branch_named_gitmem_is_in_the_way_of_sharing_alone(
 
 
 def test_a_branch_named_gitmem_at_the_remote_is_no_lost_race(
-    gitmem: Gitmem, git: Git, repo: Path, team: Path, folder: Path
+    gitmem: Gitmem, git: Git, repo: Path, folder: Path, team: Path
 ) -> None:
     git("-C", team, "branch", "gitmem", "main")
     gitmem("share", "--mode", "direct", "-y")
@@ -580,7 +594,7 @@ def test_a_branch_named_gitmem_at_the_remote_is_no_lost_race(
 
 
 def test_a_branch_of_code_where_shared_memory_would_be_is_not_merged(
-    gitmem: Gitmem, git: Git, repo: Path, team: Path, folder: Path
+    gitmem: Gitmem, git: Git, repo: Path, folder: Path, team: Path
 ) -> None:
     git("-C", repo, "branch", "gitmem/project", "main")
     ran = gitmem("share", "--mode", "direct", "-y", ok=False)

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 from cli_ground import HOUR, Ground, ground, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.cli import progress
 from gitmem.cli.app import SUMMARIES, load_verb
 from gitmem.cli.output import Output, fitted
 
-__all__ = ["ground"]
+__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 ROOT = Path(__file__).parents[2]
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z=>]|\x1b[=>]")
@@ -28,13 +29,20 @@ LONG = "Deploys go from the release branch alone, since the pipeline signs what 
 
 
 @pytest.fixture
-def full(ground: Ground) -> Ground:
+def full(ground: Ground, once: Once[int]) -> Ground:
     """A memory with something of everything that verbs show."""
+    ground.now = once("full", lambda: filled(ground))
+    ground.patch.delenv("GITMEM_DISABLE")
+    ground.tick(0)
+    return ground
+
+
+def filled(ground: Ground) -> int:
     ground.learn({"main/deploys.md": memory("deploys", f"{LONG}\n\n**Why:** {LONG}", LONG)}, subject=LONG)
     text = f"{LONG} *(disputed 1a2b3c4d)*\n\n{LONG[:-1]}, ever. *(disputed 1a2b3c4d)*"
     ground.learn({"main/signing.md": memory("signing", text, LONG)}, "local")
     ground.learn({"main/gone.md": memory("gone")})
-    return ground
+    return ground.now
 
 
 def at_terminal(
@@ -128,13 +136,14 @@ def test_every_verb_keeps_to_the_terminals_width(full: Ground, words: tuple[str,
         unbroken(seen_at(full, columns, *words), columns, wide)
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_help_keeps_to_it_too(ground: Ground, columns: int) -> None:
+def test_help_keeps_to_it_too(ground: Ground) -> None:
     ground.patch.setenv("COLUMNS", "4000")
-    whole = "".join(ground.run("help", *words).out for words in [(), *((verb,) for verb in SUMMARIES)])
-    ground.patch.setenv("COLUMNS", str(columns))
-    for words in [(), *((verb,) for verb in SUMMARIES)]:
-        unbroken(ground.run("help", *words).out, columns, whole)
+    pages = [(), *((verb,) for verb in SUMMARIES)]
+    whole = "".join(ground.run("help", *words).out for words in pages)
+    for columns in (60, 80, 120):
+        ground.patch.setenv("COLUMNS", str(columns))
+        for words in pages:
+            unbroken(ground.run("help", *words).out, columns, whole)
 
 
 def test_a_line_goes_on_further_in_and_an_address_stays_whole() -> None:
@@ -144,13 +153,16 @@ def test_a_line_goes_on_further_in_and_an_address_stays_whole() -> None:
     assert fitted("\x1b[33mone\x1b[0m two", 7) == "\x1b[33mone\x1b[0m two"
 
 
-@pytest.mark.parametrize("verb", ["log", "list", "show", "diff", "blame"])
-def test_a_reading_verb_goes_through_the_pager_of_git(full: Ground, verb: str) -> None:
-    words = {"show": ("show", "deploys"), "blame": ("blame", "deploys"), "diff": ("diff", "~2")}
-    paged = {"GIT_PAGER": "sed s/^/paged:/"}
-    shown, code = at_terminal(full, 80, *words.get(verb, (verb,)), environ=paged)
+@pytest.mark.parametrize(
+    "words", [("log",), ("list",), ("show", "deploys"), ("diff", "~2"), ("blame", "deploys")], ids=" ".join
+)
+def test_a_reading_verb_goes_through_the_pager_of_git(full: Ground, words: tuple[str, ...]) -> None:
+    shown, code = at_terminal(full, 80, *words, environ={"GIT_PAGER": "sed s/^/paged:/"})
     assert code == 0 and all(line.startswith("paged:") for line in shown.splitlines()), shown
-    shown, _ = at_terminal(full, 80, "--no-pager", *words.get(verb, (verb,)), environ=paged)
+
+
+def test_none_is_started_where_it_is_left_off(full: Ground) -> None:
+    shown, _ = at_terminal(full, 80, "--no-pager", "log", environ={"GIT_PAGER": "sed s/^/paged:/"})
     assert "paged:" not in shown
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_ground import DAY, Ground, ground, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core import tombstone
 from gitmem.core.claim import parse_body
@@ -15,16 +16,22 @@ from gitmem.git.refs import move_ref
 from gitmem.ledger import working_copy
 from gitmem.ledger.layout import read_record
 
-__all__ = ["ground"]
+__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture
-def taught(ground: Ground) -> Ground:
+def taught(ground: Ground, once: Once[int]) -> Ground:
     """A reviewer's live directory with one memory, saved twice."""
-    (ground.folder() / "ports.md").write_text(memory("ports", "Port 8080."))
-    ground.run("save")
-    (ground.folder() / "ports.md").write_text(memory("ports", "Port 9090."))
-    ground.run("save")
+
+    def make() -> int:
+        for port in (8080, 9090):
+            (ground.folder() / "ports.md").write_text(memory("ports", f"Port {port}."))
+            ground.run("save")
+        return ground.now
+
+    ground.now = once("taught", make)
+    ground.tick(0)
+    ground.patch.delenv("GITMEM_DISABLE")
     return ground
 
 

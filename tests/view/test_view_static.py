@@ -11,16 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Command
 from hostile_page import hostile
 from hostile_set import ONE, leaks, leaves
+from once import Once, home_folder, once, place, tmp_path
 from view_ground import furnish, learn, memory
 
 from gitmem.view.static import bundle
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 
 @pytest.fixture
-def full(repo: Path, gitmem) -> Path:
-    furnish(repo, gitmem)
+def full(repo: Path, gitmem: Command, once: Once[int]) -> Path:
+    def make() -> int:
+        furnish(repo, gitmem)
+        return gitmem.now
+
+    gitmem.now = once("full", make)
+    gitmem.patch.delenv("GITMEM_DISABLE")
     return repo
 
 
