@@ -52,6 +52,18 @@ def desk(machine: MakeMachine, starting: Begin, safe: Path, identity: Path) -> M
 
 
 @pytest.fixture
+def learned(desk: Machine, starting: Begin) -> Machine:
+    """The same machine, which has learned something since, and backed that up."""
+
+    def make() -> list[Machine]:
+        desk.learn("coffee", "Coffee is at ten.")
+        desk.run("backup")
+        return [desk]
+
+    return starting("sealed-desk-learned", make)[0]
+
+
+@pytest.fixture
 def laptop(machine: MakeMachine, starting: Begin, desk: Machine, safe: Path, identity: Path) -> Machine:
     """Another machine, started from the backup with the identity."""
 
@@ -105,9 +117,8 @@ def content(safe: Path, name: str) -> bytes:
     return subprocess.check_output(["git", "--git-dir", str(safe), "cat-file", "blob", f"{BRANCH}:{name}"])
 
 
-def test_the_host_reads_nothing_of_it(desk: Machine, safe: Path) -> None:
-    desk.learn("coffee", "Coffee is at ten.")
-    desk.run("backup")
+def test_the_host_reads_nothing_of_it(learned: Machine, safe: Path) -> None:
+    desk = learned
     held = everything(safe)
     assert names(safe) == ["00000001.age", "00000002.age", "key.age"]
     for word in (  # not of three letters: what is encrypted has those by chance
@@ -200,28 +211,27 @@ def test_an_older_state_is_refused_and_nothing_is_lost(
     assert at_host(safe) == before
 
 
-@pytest.mark.parametrize("cut", [0, 200, -1])
 def test_a_file_cut_short_or_changed_is_named_and_takes_nothing_along(
-    laptop: Machine, desk: Machine, safe: Path, cut: int
+    laptop: Machine, desk: Machine, safe: Path
 ) -> None:
     desk.learn("coffee", "Coffee is at ten.")
     desk.run("backup")
     whole = content(safe, "00000002.age")
-    replace_file(safe, "00000002.age", whole[:cut] if cut >= 0 else whole[:-1] + b"x")
-    refused = laptop.run("backup", code=1).err
-    assert "00000002.age" in refused and "damaged, cut short or not yours" in refused
-    assert "Ports start at 4000." in shows(laptop, "ports")
+    for wrong in (b"", whole[:200], whole[:-1] + b"x"):
+        replace_file(safe, "00000002.age", wrong)
+        refused = laptop.run("backup", code=1).err
+        assert "00000002.age" in refused and "damaged, cut short or not yours" in refused
+        assert "Ports start at 4000." in shows(laptop, "ports")
     replace_file(safe, "00000002.age", whole)
     laptop.run("backup")
     assert "Coffee is at ten." in shows(laptop, "coffee")
 
 
 def test_files_that_a_host_moves_or_drops_are_found(
-    machine: MakeMachine, desk: Machine, safe: Path, identity: Path
+    machine: MakeMachine, learned: Machine, safe: Path, identity: Path
 ) -> None:
-    for name in ("coffee", "lunch"):
-        desk.learn(name)
-        desk.run("backup")
+    learned.learn("lunch")
+    learned.run("backup")
     second, third = content(safe, "00000002.age"), content(safe, "00000003.age")
     other = machine("other")
     other.run("init", "-y")
@@ -236,7 +246,7 @@ def test_files_that_a_host_moves_or_drops_are_found(
     assert "stands in another's place" in other.run(*asked, code=1).err
     replace_file(safe, "00000001.age", first)
     other.run(*asked)
-    assert "About coffee" in shows(other, "coffee")
+    assert "Coffee is at ten." in shows(other, "coffee")
 
 
 def test_a_key_that_somebody_changed_is_not_believed(laptop: Machine, safe: Path, identity: Path) -> None:
@@ -383,11 +393,10 @@ def test_without_the_library_it_says_what_to_install(
 
 
 def test_age_and_plain_git_restore_it_without_gitmem(
-    desk: Machine, safe: Path, identity: Path, tmp_path: Path, git
+    learned: Machine, safe: Path, identity: Path, tmp_path: Path, git
 ) -> None:
     """As docs/formats.md says."""
-    desk.learn("coffee", "Coffee is at ten.")
-    desk.run("backup")
+    desk = learned
     mine = pyrage.x25519.Identity.from_str(identity.read_text().split()[-1])
     told = json.loads(pyrage.decrypt(content(safe, "key.age"), [mine]))
     key = pyrage.x25519.Identity.from_str(told["identity"])
