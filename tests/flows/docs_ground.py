@@ -108,23 +108,29 @@ class Ground:
         return (git_dir / "HEAD").read_text(), status, (git_dir / "index").read_bytes()
 
 
-_KEPT: list[Path] = []
-"""A copy of what all tests begin with: the clone, and the private repository."""
+_KEPT: dict[str, Path] = {}
+"""Copies of what tests begin with: the clone, and the private repository."""
 
 
-def start(repo: Path, git: Git, folders: pytest.TempPathFactory) -> Ground:
-    """The same as `ground`, which is made once and then copied."""
+def start(
+    repo: Path,
+    git: Git,
+    folders: pytest.TempPathFactory,
+    name: str = "begun",
+    further: Callable[[Ground], object] = lambda _: None,
+) -> Ground:
+    """The same as `ground`, and what is done further: made once by that name, and then copied."""
     private = workspace_at(real_edges(repo)).private_path
-    if not _KEPT:
-        ground(repo, git)
-        kept = folders.mktemp("begun")
+    if name not in _KEPT:
+        further(ground(repo, git))
+        kept = folders.mktemp(name)
         shutil.copytree(repo, kept / "repo", symlinks=True)
         shutil.copytree(private, kept / "private", symlinks=True)
-        _KEPT.append(kept)
+        _KEPT[name] = kept
     else:
         shutil.rmtree(repo)
-        shutil.copytree(_KEPT[0] / "repo", repo, symlinks=True)
-        shutil.copytree(_KEPT[0] / "private", private, symlinks=True)
+        shutil.copytree(_KEPT[name] / "repo", repo, symlinks=True)
+        shutil.copytree(_KEPT[name] / "private", private, symlinks=True)
     return Ground(repo, git)
 
 

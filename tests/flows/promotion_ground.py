@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from machines import Machine
+from machines import Begin, Machine
 
 from gitmem.app.context import real_edges
 from gitmem.flows.last_recalls import record_of
@@ -21,19 +21,23 @@ QUESTIONS = [f"database mocks {word}" for word in ("unit", "suite", "fixture", "
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    made = Machine(tmp_path / "ann", monkeypatch, capsys)
-    made.code.mkdir()
-    made.git("init", "-q", "-b", "main")
-    (made.code / "README.md").write_text("# Code\n")
-    made.git("add", ".")
-    made.git("commit", "-qm", "first")
-    made.run("init", "-y")
-    without_hooks(made)
-    made.run(
-        "remember", FACT.split("\n")[0], "--name", "no-mocks", "--why", "Mocks hid a broken migration."
-    )
-    return made
+def machine(
+    place: Path, starting: Begin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Machine:
+    def make() -> list[Machine]:
+        made = Machine(place / "ann", monkeypatch, capsys)
+        made.code.mkdir()
+        made.git("init", "-q", "-b", "main")
+        (made.code / "README.md").write_text("# Code\n")
+        made.git("add", ".")
+        made.git("commit", "-qm", "first")
+        made.run("init", "-y")
+        without_hooks(made)
+        words = ("--name", "no-mocks", "--why", "Mocks hid a broken migration.")
+        made.run("remember", FACT.split("\n")[0], *words)
+        return [made]
+
+    return starting("no-mocks", make)[0]
 
 
 def without_hooks(machine: Machine) -> None:

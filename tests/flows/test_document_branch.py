@@ -35,10 +35,12 @@ def here(
     """A clone in which a change to a document waits."""
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     monkeypatch.setattr(engines, "engine_for", lambda *_: Writer())
-    made = start(repo, git, tmp_path_factory)
-    made.move("src/parser.py", "src/reading.py")
-    made.work()
-    return made
+
+    def moved(made: Ground) -> None:
+        made.move("src/parser.py", "src/reading.py")
+        made.work()
+
+    return start(repo, git, tmp_path_factory, "moved", moved)
 
 
 @pytest.fixture
