@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -104,6 +105,7 @@ def hermetic(home_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GIT_TERMINAL_PROMPT", "0")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-11-20T10:00:00Z")
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-11-20T10:00:00Z")
     (home / ".gitconfig").write_text(GIT_CONFIG)

@@ -207,6 +207,10 @@ class Configuration:
         """Every value of a setting, the one that counts last; `scope` as for `config_get_all`."""
         return tuple(value for where, name, value in self.rows if name == key and scope in (None, where))
 
+    def get(self, key: str, scope: Scope | None = None) -> str:
+        """The value that counts; empty where there is none."""
+        return next(reversed(self.all(key, scope)), "")
+
     @property
     def remotes(self) -> tuple[str, ...]:
         """Names of the remotes that have any setting, sorted."""

@@ -6,11 +6,12 @@ Git's own lock files of a killed writer must keep no later one out (see `locks`)
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, GitResult, Scope, failure
+from gitmem.git.command import Configuration, GitCommand, GitResult, Scope, failure
 from gitmem.git.errors import IDENTITY_HINT
 from gitmem.git.locks import FOLDER, moving
 from gitmem.git.repository import Signature
@@ -142,38 +143,38 @@ def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: 
         return turn.run(git, words, cwd=cwd, git_dir=git_dir)
 
 
-_IDENT = re.compile(r"(?P<name>.*) <(?P<email>[^<>]*)> (?P<time>\d+) (?P<offset>[+-]\d{4})")
+_IDENT = re.compile(r"(?P<name>.*) <(?P<email>[^<>]*)> \d+ (?P<offset>[+-]\d{4})")
+
+_AS_IT_IS = re.compile(r"""(?=[^\0- .,:;<>"\\'])[^\n<>]+(?<=[^\0- .,:;<>"\\'])""")
+"""A name or an address in which no git finds anything to clean up."""
 
 
-def identity(
-    git: GitCommand,
-    cwd: Path | None,
-    now: int | None,
-    *,
-    role: Literal["author", "committer"] = "author",
-    git_dir: Path | None = None,
-) -> Signature:
-    """Reads who the person is, as git itself decides it: by its variables, then by configuration.
+def identity(git: GitCommand, config: Configuration, git_dir: Path) -> Signature:
+    """Reads who the author of a commit would be, as git itself decides it: by its variables, then by
+    configuration. The time is 0, its offset today's.
 
     What runs in a git hook reads with an environment that is without them: there they name the author of
     the commit in hand, who may be another.
 
     Args:
-        cwd: folder whose repository's configuration counts.
-        now: seconds since the epoch; None takes git's own time (its date variables, or the present).
-        role: whose name; git can be told two.
-        git_dir: the repository, instead of `cwd`.
+        config: what counts in the repository.
+        git_dir: the repository.
 
     Raises:
         RepositoryError: no identity is configured. One guessed from the host name is never used.
     """
-    asked = [f"GIT_{role.upper()}_NAME", f"GIT_{role.upper()}_EMAIL"]
-    asked += ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] if now is None else []
-    said = {key: value for key in asked if (value := git.environ.get(key))}
-    words = ["-c", "user.useConfigOnly=true", "var", f"GIT_{role.upper()}_IDENT"]
-    found = _IDENT.fullmatch(git.run(words, cwd=cwd, git_dir=git_dir, env=said).text)
+    said = {key: git.environ.get(key, "") for key in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL")}
+    name, email = (
+        said[f"GIT_AUTHOR_{key.upper()}"] or config.get(f"author.{key}") or config.get(f"user.{key}")
+        for key in ("name", "email")
+    )
+    if _AS_IT_IS.fullmatch(name) and _AS_IT_IS.fullmatch(email):
+        return Signature(name, email, 0, time.localtime().tm_gmtoff // 60)
+    words = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"]
+    given = {key: value for key, value in said.items() if value}
+    found = _IDENT.fullmatch(git.run(words, git_dir=git_dir, env=given).text)
     if not found:
         raise RepositoryError("git does not say who you are", IDENTITY_HINT)
     hours, minutes = int(found["offset"][1:3]), int(found["offset"][3:])
     offset = (hours * 60 + minutes) * (-1 if found["offset"][0] == "-" else 1)
-    return Signature(found["name"], found["email"], int(found["time"]) if now is None else now, offset)
+    return Signature(found["name"], found["email"], 0, offset)

@@ -433,7 +433,7 @@ class Workspace:
         """
         from gitmem.git.config import identity  # who only looks signs nothing
 
-        return identity(self.git, None, 0, git_dir=self.layout.common_dir)
+        return identity(self.git, self.settings.config, self.layout.common_dir)
 
     def author(self, now: float) -> Signature:
         """Who the person is, at a moment (epoch seconds).
@@ -460,15 +460,14 @@ class Workspace:
         top = worktree or self.layout.worktree
         found: list[LiveDirectory] = []
         if top is not None:
-            tracked = self._tracked(top)
             for name, folder in LIVE_FOLDERS.items():
                 parent = top / self.claude_folder / folder
-                if self._is_personal(parent):
-                    continue
-                found += [
-                    replace(live, tracked=live.path.relative_to(top).as_posix() in tracked)
-                    for live in self._agents(self.scope(name), parent, top)
-                ]
+                if not self._is_personal(parent):
+                    found += self._agents(self.scope(name), parent, top)
+            tracked = self._tracked(top) if found else ()
+            found = [
+                replace(live, tracked=live.path.relative_to(top).as_posix() in tracked) for live in found
+            ]
         if self.auto_memory is not None and self.auto_memory.is_dir():
             found.append(self._auto())
             if (self.auto_memory / "team").is_dir():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,9 @@ from gitmem.core.errors import RepositoryError
 from gitmem.flows.place import clean_environment
 from gitmem.git import command as runner
 from gitmem.git import config
-from gitmem.git.command import GitCommand, layout
+from gitmem.git.command import Configuration, GitCommand, layout, read_configuration
 from gitmem.git.config import identity, worktrees
-
-NOW = 1763640000
+from gitmem.git.repository import Signature
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_the_environment_is_the_one_given_not_the_process_s(tmp_path: Path) -> N
     other.mkdir()
     (other / ".gitconfig").write_text("[user]\n\tname = Ben\n\temail = ben@example.com\n")
     command = GitCommand({"PATH": os.environ["PATH"], "HOME": str(other), "GIT_CONFIG_NOSYSTEM": "1"})
-    assert identity(command, tmp_path, NOW).name == "Ben"
+    assert read_configuration(command, tmp_path).get("user.name") == "Ben"
 
 
 def test_a_command_gives_its_bytes_and_code(tmp_path: Path, command: GitCommand) -> None:
@@ -106,35 +106,73 @@ def test_git_missing_hanging_or_called_from_nowhere_is_told(tmp_path: Path, comm
 # Identity
 
 
-def test_the_identity_is_git_s_with_the_time_given(tmp_path: Path, repo: Path, command: GitCommand) -> None:
-    ann = identity(command, repo, NOW)
-    assert (ann.name, ann.email, ann.time, ann.offset) == ("Ann", "ann@example.com", NOW, 0)
+def who(repo: Path, environ: Mapping[str, str] | None = None) -> Signature:
+    """The person in a repository; with an environment besides the process's."""
+    git = GitCommand(dict(os.environ) | dict(environ or {}))
+    return identity(git, read_configuration(git, repo), repo / ".git")
+
+
+def test_the_identity_is_the_author_s(repo: Path, command: GitCommand) -> None:
+    ann = who(repo)
+    assert (ann.name, ann.email, ann.time, ann.offset) == ("Ann", "ann@example.com", 0, 0)
     command.run(["config", "committer.name", "Ann's machine"], cwd=repo)
-    assert identity(command, repo, NOW).name == "Ann"
-    assert identity(command, repo, NOW, role="committer").name == "Ann's machine"
-    assert identity(command, None, NOW, role="committer", git_dir=repo / ".git").name == "Ann's machine"
-
-
-def test_without_a_time_the_date_variables_count(repo: Path, command: GitCommand) -> None:
-    dated = GitCommand(dict(command.environ) | {"GIT_AUTHOR_DATE": "2026-11-20T10:00:00-0230"})
-    assert (identity(dated, repo, None).time, identity(dated, repo, None).offset) == (1795177800, -150)
-    assert identity(dated, repo, NOW).time == NOW
+    assert who(repo).name == "Ann"
+    command.run(["config", "author.name", "Ann of the team"], cwd=repo)
+    assert who(repo).name == "Ann of the team"
 
 
 BOB = {"GIT_AUTHOR_NAME": "Bob", "GIT_AUTHOR_EMAIL": "bob@example.com"}
+
+ODD = (
+    "Ann", "J. Doe Jr.", "", " ", "Ann ", "\tAnn", "A <b> c", "<>", "A\nB", "A\rB", "\x7fAnn\x01", '"Ann"',
+    "'", "Ann,", "ann@example.com", "<ann@example.com>", "Ünï ©", "A;b", ";", "A\\", "A  b", "Ann\u2028B",
+    "-n", "A\x1b[31mB\x1b",
+)  # fmt: skip
+"""Names and addresses that git cleans up, refuses, or takes as they are."""
+
+
+@pytest.mark.parametrize("where", ["environ", "user", "author"])
+def test_no_odd_name_is_taken_for_another_than_git_takes_it_for(
+    repo: Path, command: GitCommand, where: str
+) -> None:
+    """Most are answered without git, which cleans names up as its version has it."""
+    for name, email in [*((one, "a@b.example") for one in ODD), *(("Ann", one) for one in ODD)]:
+        given = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email} if where == "environ" else {}
+        if not given:
+            command.run(["config", f"{where}.name", name], cwd=repo)
+            command.run(["config", f"{where}.email", email], cwd=repo)
+        said = {key: value for key, value in given.items() if value}
+        words = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"]
+        told = command.run(words, cwd=repo, env=said, check=False)
+        try:
+            found = who(repo, given)
+        except RepositoryError:
+            assert told.returncode, (name, email)
+        else:
+            assert told.text.startswith(f"{found.name} <{found.email}> "), (name, email)
+
+
+def test_a_plain_name_costs_no_process(repo: Path) -> None:
+    git = GitCommand(dict(os.environ))
+    said = read_configuration(git, repo)
+    unable = GitCommand(git.environ, "no-such-git")
+    assert identity(unable, said, repo / ".git").email == "ann@example.com"
+    with pytest.raises(RepositoryError, match="was not found"):
+        identity(unable, Configuration(), repo / ".git")
 
 
 @pytest.mark.parametrize("configured", ["", "[user]\n\tname = Ann\n\temail = ann@example.com\n"])
 def test_the_identity_of_the_environment_comes_first(home: Path, repo: Path, configured: str) -> None:
     (home / ".gitconfig").write_text(configured)
-    bob = identity(GitCommand(dict(os.environ) | BOB), repo, NOW)
-    assert (bob.name, bob.email, bob.time) == ("Bob", "bob@example.com", NOW)
+    bob = who(repo, BOB)
+    assert (bob.name, bob.email) == ("Bob", "bob@example.com")
 
 
 def test_the_author_of_the_commit_in_hand_is_not_the_person(repo: Path) -> None:
     """Git tells its hooks whose commit it is: with --author somebody else's."""
     in_a_hook = clean_environment(dict(os.environ) | BOB | {"GIT_INDEX_FILE": "index"})
-    assert identity(GitCommand(in_a_hook), repo, NOW).name == "Ann"
+    git = GitCommand(in_a_hook)
+    assert identity(git, read_configuration(git, repo), repo / ".git").name == "Ann"
 
 
 def test_no_identity_is_told_and_none_is_made_up(home: Path, repo: Path) -> None:
@@ -142,7 +180,7 @@ def test_no_identity_is_told_and_none_is_made_up(home: Path, repo: Path) -> None
     (home / ".gitconfig").write_text("")
     for extra in ({}, {"EMAIL": "host@example.com"}, {"GIT_AUTHOR_NAME": "X"}):
         with pytest.raises(RepositoryError) as caught:
-            identity(GitCommand(dict(os.environ) | extra), repo, NOW)
+            who(repo, extra)
         assert "git config --global user.name" in caught.value.hint
 
 
