@@ -225,9 +225,8 @@ def _tracking(workspace: Workspace, scope: Scope) -> str:
             return ""
     if workspace.sharing == "off":
         return ""
-    top = workspace.top
     try:
-        return find_remote(workspace.git, top).tracking(SHARED_REF)
+        return find_remote(workspace).tracking(SHARED_REF)
     except RepositoryError:
         return ""
 
@@ -342,9 +341,9 @@ def standing(workspace: Workspace, edges: Edges) -> Status:
         if record and record.pinned:
             pinned[str(saved.live.path)] = record.pinned
     common = workspace.layout.common_dir
-    top = workspace.layout.worktree or common
     launcher = Launcher(workspace.around.data)
-    states = inspect_git_hooks(common, launcher.argv, read_setup(workspace.git, top))
+    setup = read_setup(workspace.git, workspace.top, workspace.settings.config)
+    states = inspect_git_hooks(common, launcher.argv, setup)
     spool = workspace.state / "spool"
     state = read_state(common)
     chosen = choice_for(workspace, edges)

@@ -22,7 +22,6 @@ from gitmem.git.repository import short_name
 from gitmem.ledger.backup import named_backup, plan_backup
 from gitmem.ledger.consent import PurgeWaits, foreign_purge
 from gitmem.ledger.push_plan import Leaving, right_place
-from gitmem.ledger.remotes import remote_names
 from gitmem.ledger.sync import Synced
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.rule import Finding
@@ -68,7 +67,7 @@ def sync(
 
             sync_store(run, store, pull=pull or both, push=push or both, dry_run=dry_run)
             return
-        if workspace.sharing == "off" and remote not in remote_names(workspace.git, workspace.top):
+        if workspace.sharing == "off" and remote not in workspace.settings.config.remotes:
             raise UsageError(
                 f"There is no store {remote!r} here, and no remote", "See them: git mem remote"
             )

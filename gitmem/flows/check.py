@@ -148,7 +148,7 @@ def check(environ: Mapping[str, str], cwd: Path, request: CheckRequest, proof: P
         home, trees = Path(environ.get("HOME", "")), [where.worktree] if where.worktree else []
         asked = replace(asked, unsigned=partial(_unsigned, git, where.common_dir, settings, home, trees))
     try:
-        return _check(CheckRepository(git, where, repo), reader, asked, proof)
+        return _check(CheckRepository(git, where, repo, settings.config), reader, asked, proof)
     finally:
         repo.close()
 

@@ -536,7 +536,7 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         inbox_branches.ask_again(workspace, one)
         return Decided(f"the next git mem sync asks for {short} again")
     save_all(workspace, edges)
-    remote = find_remote(workspace.git, workspace.top)
+    remote = find_remote(workspace)
     done = accept_inbox(workspace, remote, one, numbers, asked.author, workspace.allowed)
     what = ", ".join(map(str, sorted(set(numbers)))) + " of " if numbers else ""
     notes = [f"taken out: {claim.path}: {_first_words(claim.old.text)}" for claim in done.gone if claim.old]

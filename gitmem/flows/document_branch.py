@@ -558,18 +558,19 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
 
 def _remote(workspace: Workspace, branch: str) -> tuple[Remote, str]:
     """Where a branch of the code is sent to, and what it is called there."""
-    git, top, name = workspace.git, workspace.top, short_name(branch)
-    known = [one for one in git.run(["remote"], cwd=top).text.split() if one != SEPARATE]
-    upstream = config_get(git, top, f"branch.{name}.remote") if name else None
-    merge = config_get(git, top, f"branch.{name}.merge") if name else None
-    chosen, there = upstream, short_name(merge or "")
+    name = short_name(branch)
+    config = workspace.settings.config
+    known = [one for one in config.remotes if one != SEPARATE]
+    upstream, merge = (config.get(f"branch.{name}.{key}") for key in ("remote", "merge"))
+    chosen, there = upstream, short_name(merge)
     if upstream not in known or not merge:
         chosen, there = "origin" if "origin" in known else known[0] if len(known) == 1 else "", name
     if not chosen or not there:
         raise RepositoryError(
             "It is not clear where the code is sent to", "Say it: git push -u REMOTE BRANCH"
         )
-    return Remote(git, top, chosen, families=(DOCS_REF,), without=DOCS_REF), there
+    common = workspace.layout.common_dir
+    return Remote(workspace.git, workspace.top, common, chosen, "", (DOCS_REF,), DOCS_REF), there
 
 
 def _holds(workspace: Workspace, there: str, tip: str) -> bool:

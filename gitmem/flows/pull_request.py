@@ -34,7 +34,6 @@ from gitmem.dream.cards import (
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.exit import line, shown
-from gitmem.git.config import config_get
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import RefMoved, Repository, short_name
@@ -129,8 +128,7 @@ def open_request(
     """
     if workspace.sharing == "off":
         raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
-    top = workspace.top
-    remote = find_remote(workspace.git, top)
+    remote = find_remote(workspace)
     found = _which(workspace, id)
     if found == INBOX:
         _ask_again(workspace, remote, dry_run)
@@ -144,7 +142,7 @@ def open_request(
 
 def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> PullRequest:
     """Opens a request for a teammate's inbox as it stands at the remote, or updates the open one."""
-    remote = find_remote(workspace.git, workspace.top)
+    remote = find_remote(workspace)
     cards = inbox_cards(workspace.code, one.base, one.tip, one.proposals)
     short = short_name(one.branch)
     what = f"{counted(len(one.proposals), 'claim')} in {counted(len(one.memories), 'memory')}"
@@ -337,8 +335,7 @@ def opened(workspace: Workspace, edges: Edges, remote: Remote, made: PullRequest
 def _host(workspace: Workspace, remote: Remote) -> Host | None:
     """The host, by the address as the person gave it, else as git makes it out."""
     where = workspace.layout.common_dir
-    given = config_get(workspace.git, None, f"remote.{remote.name}.url", git_dir=where) or ""
-    found = find_host(given)
+    found = find_host(workspace.settings.config.get(f"remote.{remote.name}.url"))
     if found is not None:
         return found
     done = workspace.git.run(["remote", "get-url", "--", remote.name], git_dir=where, check=False)

@@ -165,7 +165,7 @@ def take_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> tuple[A
     with _alone(workspace):
         after_carrying(workspace, edges, ())
         save_all(workspace, edges, everywhere=True)
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
         taken = _take(workspace, edges, remote, one.tip, TAKEN, follow=workspace.sharing == "review")
     carried = (taken.carried,) if taken.carried else ()
     return taken, workspace.has_private and stands_in(workspace.private, carried, private=True)
@@ -192,7 +192,7 @@ def turn_down_purge(workspace: Workspace, edges: Edges, one: ForeignPurge) -> st
         )
     with _alone(workspace):
         save_all(workspace, edges, everywhere=True)
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
         epochs = [epoch_of(repo, oid) for oid in (one.shared, one.tip)]
         put_back = put_back_commit(
             repo, one.shared, after(epochs, secrets.token_hex(4)), workspace.author(edges.now)

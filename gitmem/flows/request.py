@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitmem.core.errors import MissingObject, RepositoryError, UsageError
-from gitmem.git.command import GitCommand, Layout, failure
+from gitmem.git.command import Configuration, GitCommand, Layout, failure
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Repository, short_name
-from gitmem.ledger.remotes import find_remote
+from gitmem.ledger.remotes import memory_remote, remote_name
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF
 
 DEEPER = (1, 15, 120, 1_000)
@@ -30,13 +30,13 @@ class CheckRepository:
     git: GitCommand
     layout: Layout
     repo: Repository
+    config: Configuration
 
     @property
     def remote(self) -> Remote | None:
         """The remote that memory is shared with, where there is one."""
-        place = self.layout.worktree or self.layout.git_dir
         try:
-            return find_remote(self.git, place)
+            return memory_remote(self.git, self.layout, remote_name(self.config))
         except RepositoryError:
             return None
 
@@ -212,7 +212,8 @@ def _code_bases(ground: CheckRepository) -> tuple[str, ...]:
     remote = ground.remote
     if remote is None:
         return ()
-    oid = ground.repo.resolve(name) if (name := remote.default_branch()) else None
+    branch = remote.default_branch()
+    oid = ground.repo.resolve(branch[1]) if branch else None
     if oid is None:
         words = ["ls-remote", "--symref", "--", remote.name, "HEAD"]
         done = ground.git.run(words, git_dir=ground.layout.git_dir, check=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import GitCommand, peek
+from gitmem.git.command import Configuration, GitCommand, peek
 from gitmem.git.config import config_get
 from gitmem.git.repository import Signature
 
@@ -110,9 +110,11 @@ def sign_trial(git: GitCommand, git_dir: Path) -> str:
     return ""
 
 
-def missing_program(git: GitCommand, git_dir: Path) -> str:
+def missing_program(git: GitCommand, git_dir: Path, config: Configuration) -> str:
     """The program that SSH signatures need, where it is not there; else empty."""
-    program = config_get(git, None, "gpg.ssh.program", kind="path", git_dir=git_dir) or "ssh-keygen"
+    program = "ssh-keygen"
+    if config.all("gpg.ssh.program"):
+        program = config_get(git, None, "gpg.ssh.program", kind="path", git_dir=git_dir) or program
     return "" if shutil.which(program, path=git.environ.get("PATH")) else program
 
 

@@ -14,13 +14,12 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.git.command import GitCommand, GitResult, failure, layout
+from gitmem.git.command import GitCommand, GitResult, failure
 from gitmem.git.errors import explain
 from gitmem.git.locks import moving
 from gitmem.git.refs import move_ref
@@ -150,6 +149,7 @@ class Remote:
 
     Attributes:
         cwd: a work tree, in which the person's own hooks expect to run, or the repository itself.
+        common_dir: the git directory that all work trees share.
         name: what its remote-tracking refs are filed under.
         address: what git is told; the name where empty.
         families: beginnings, with a slash at the end, of the refs that are fetched and may be pushed to.
@@ -159,6 +159,7 @@ class Remote:
 
     git: GitCommand
     cwd: Path
+    common_dir: Path
     name: str
     address: str = ""
     families: tuple[str, ...] = ()
@@ -206,7 +207,7 @@ class Remote:
         ]
         done = self._move([*words, self._address, *specs])
         if done.returncode == 0 and any(
-            cut_short(self.git, self._common, self.tracking(one), without=self.tracking(self.without))
+            cut_short(self.git, self.common_dir, self.tracking(one), without=self.tracking(self.without))
             for one in self.families
         ):
             done = self._move([*words, f"--depth={DEEP}", self._address, *specs])
@@ -286,16 +287,14 @@ class Remote:
             raise self._unreachable(done)
         return found
 
-    def default_branch(self) -> str | None:
-        """The remote's default branch as last fetched: full name of its tracking ref, or None."""
-        head = f"refs/remotes/{self.name}/HEAD"
-        done = self._run(["symbolic-ref", "--quiet", head])
-        names = [done.text] if done.returncode == 0 else []
-        names += [f"refs/remotes/{self.name}/{name}" for name in ("main", "master")]
-        for name in names:
-            if self._run(["rev-parse", "--verify", "--quiet", name]).returncode == 0:
-                return name
-        return None
+    def default_branch(self) -> tuple[str, str] | None:
+        """The remote's default branch as last fetched: full name of its tracking ref, and its commit."""
+        names = [f"refs/remotes/{self.name}/{name}" for name in ("HEAD", "main", "master")]
+        done = self._run(["for-each-ref", "--format=%(refname)%00%(symref)%00%(objectname)", *names])
+        rows = (line.split("\0") for line in done.text.split("\n") if line)
+        # HEAD counts only as a link: by itself it is no branch.
+        found = {name: (link or name, oid) for name, link, oid in rows if link or name != names[0]}
+        return next((found[name] for name in names if name in found), None)
 
     def new_commits(self, oid: str) -> tuple[str, ...]:
         """Commits that a push of this one would send for the first time, parents before children."""
@@ -315,10 +314,6 @@ class Remote:
             raise failure(done, self.cwd)
         return done.text.splitlines()
 
-    @cached_property
-    def _common(self) -> Path:
-        return layout(self.git, self.cwd, git_dir=self.git_dir).common_dir
-
     @property
     def _address(self) -> str:
         return self.address or self.name
@@ -328,7 +323,7 @@ class Remote:
 
     def _move(self, words: list[str]) -> GitResult:
         """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
-        with moving(self._common, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
+        with moving(self.common_dir, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
             return turn.run(self.git, words, cwd=self.cwd, git_dir=self.git_dir)
 
     def _unreachable(self, done: GitResult) -> RepositoryError:

@@ -524,14 +524,22 @@ def backup_remote(workspace: Workspace, url: str) -> Remote:
             f"The backup of this machine is encrypted, and gitmem.{SETTING} is gone; nothing was sent",
             "Go on: git mem backup --encrypt-to RECIPIENT. To have it in plain: git mem backup --off first",
         )
-    return Remote(workspace.git, private, NAME, url, FAMILIES, git_dir=private)
+    return Remote(workspace.git, private, private, NAME, url, FAMILIES, git_dir=private)
 
 
 def sealed_remote(workspace: Workspace, url: str, recipients: tuple[str, ...]) -> SealedRemote:
     """An encrypted backup as the private repository sees it."""
     private, state = workspace.private.git_dir, workspace.private_state
     return SealedRemote(
-        workspace.git, private, NAME, url, FAMILIES, git_dir=private, state=state, recipients=recipients
+        workspace.git,
+        private,
+        private,
+        NAME,
+        url,
+        FAMILIES,
+        git_dir=private,
+        state=state,
+        recipients=recipients,
     )
 
 

@@ -120,7 +120,7 @@ def foreign_purge(workspace: Workspace) -> ForeignPurge | None:
         return None
     repo = workspace.code
     with suppress(RepositoryError):
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
         tracking = remote.tracking(SHARED_REF)
         ours, theirs = repo.ref(SHARED_REF), repo.ref(tracking)
         if ours is None or theirs is None or not apart(repo, ours, theirs):

@@ -123,7 +123,7 @@ def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
     if workspace.sharing == "off":
         return ()
     try:
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
         mine = writer_branch(workspace)
     except RepositoryError:
         return ()
@@ -146,7 +146,7 @@ def outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:
         return ()
     repo = workspace.code
     try:
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
         mine = writer_branch(workspace)
         asking = list(_asking(repo, remote, repo.ref(remote.tracking(SHARED_REF))))
     except RepositoryError:

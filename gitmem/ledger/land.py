@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -158,6 +158,13 @@ def root_name(repo: Repository) -> str:
     return list(root_objects(repo.hex_length))[-1]
 
 
+def is_commit(repo: Repository, oid: str) -> bool:
+    """Whether a commit of that name is here."""
+    with suppress(MissingObject):
+        return bool(repo.commit(oid).tree)
+    return False
+
+
 def is_memory(repo: Repository, oid: str) -> bool:
     """Whether a commit belongs to memory: its tree says so, or it goes back to the common root."""
     with suppress(MissingObject):
@@ -272,7 +279,8 @@ def land_commit(repo: Repository, ref: str, oid: str, known: str | None, message
 
 
 def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None, sign: bool) -> Written | None:
-    signed = signer(repo) if sign else None
+    # Settings are asked when there is something to write: most plans find nothing.
+    signing = cache(partial(signer, repo))
     with ExitStack() as turn:
         _give_way(repo, ref)
         for attempt in range(ATTEMPTS):
@@ -287,7 +295,8 @@ def _commit(repo: Repository, ref: str, plan: Plan, author: Signature | None, si
                 return None
             try:
                 who = author or replace(ROOT_SIGNATURE, time=repo.commit(tip.commit).committer.time)
-                return _attempt(repo, ref, known, tip, write, who, signed if write.signed else None)
+                signed = signing() if sign and write.signed else None
+                return _attempt(repo, ref, known, tip, write, who, signed)
             except RefMoved:
                 import random
 

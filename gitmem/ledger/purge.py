@@ -326,7 +326,7 @@ class Purging:
         if workspace.sharing == "off" or not self.push:
             return None
         try:
-            return find_remote(workspace.git, workspace.top)
+            return find_remote(workspace)
         except RepositoryError as error:
             self.done = replace(self.done, unreachable=error.message)
             return None

@@ -23,7 +23,17 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.inbox import writer_branch
-from gitmem.ledger.land import Ref, Tip, Write, land, land_commit, memory_commit, read_tip, root_commit
+from gitmem.ledger.land import (
+    Ref,
+    Tip,
+    Write,
+    is_commit,
+    land,
+    land_commit,
+    memory_commit,
+    read_tip,
+    root_commit,
+)
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import Leaving, leaving
 from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
@@ -172,7 +182,7 @@ def start_from_remote(workspace: Workspace) -> bool:
     if not workspace.settings.config.remotes:
         return False
     try:
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
     except RepositoryError:
         return False
     theirs = repo.ref(remote.tracking(SHARED_REF))
@@ -197,7 +207,7 @@ def fold_private(repo: Repository) -> None:
 def agreed(workspace: Workspace) -> str | None:
     """The commit whose memories the person agreed to share, where it is still here."""
     oid = config_get(workspace.git, None, AGREED, scope="local", git_dir=workspace.layout.common_dir)
-    return workspace.code.resolve(oid) if oid else None
+    return oid if oid and is_commit(workspace.code, oid) else None
 
 
 def agree(workspace: Workspace, oid: str) -> None:
@@ -246,7 +256,7 @@ def _configure(workspace: Workspace, mode: str, remote: str | None) -> None:
         config_unset(git, None, AGREED, git_dir=where)
     else:
         config_set(git, None, "gitmem.share", mode, git_dir=where)
-    workspace.settings = read_settings(git, git_dir=where)
+    workspace.settings = read_settings(git, workspace.top)
 
 
 def _find_place(workspace: Workspace, named: str, cwd: Path) -> tuple[Remote, str, tuple[str, ...]]:
@@ -264,11 +274,10 @@ def _find_place(workspace: Workspace, named: str, cwd: Path) -> tuple[Remote, st
         UsageError: it is no address, holds credentials, or is this repository itself.
         RepositoryError: there is no such remote, or it cannot be reached.
     """
-    git, common = workspace.git, workspace.layout.common_dir
-    top = workspace.layout.worktree or common
-    remotes = {name: _url(workspace, name) for name in git.run(["remote"], cwd=top).text.split()}
+    common, top, config = workspace.layout.common_dir, workspace.top, workspace.settings.config
+    remotes = {name: config.get(f"remote.{name}.url") for name in config.remotes}
     if not named or named in remotes or not _is_address(named, cwd):
-        return find_remote(git, top, named, anew=True), "", ()
+        return find_remote(workspace, named, anew=True), "", ()
     url = checked_address(named, cwd)
     if without_credentials(url) != url:
         raise UsageError(
@@ -280,16 +289,16 @@ def _find_place(workspace: Workspace, named: str, cwd: Path) -> tuple[Remote, st
         raise UsageError(f"{url} is this repository, or your private one", "Name another repository.")
     for name, known in remotes.items():
         if known and same_place(url, known, top):
-            return find_remote(git, top, name), "", ()
+            return find_remote(workspace, name), "", ()
     if SEPARATE in remotes:
         raise RepositoryError(
             f"There is a remote named {SEPARATE} already, at {without_credentials(remotes[SEPARATE])}",
             f"To move it: git remote set-url {SEPARATE} {url}",
         )
-    found = memory_remote(git, top, SEPARATE, url)
+    found = memory_remote(workspace.git, workspace.layout, SEPARATE, url)
     listed = replace(found, name=url).listed("refs/heads/*", timeout=REACH_SECONDS)
     foreign = tuple(sorted(short_name(ref) for ref in listed if not ref.startswith(BRANCHES)))
-    return memory_remote(git, top, SEPARATE), url, foreign
+    return memory_remote(workspace.git, workspace.layout, SEPARATE), url, foreign
 
 
 def _make_remote(workspace: Workspace, url: str) -> None:
@@ -297,10 +306,6 @@ def _make_remote(workspace: Workspace, url: str) -> None:
     git, where = workspace.git, workspace.layout.common_dir
     for key, value in (("url", url), ("fetch", ONLY_MEMORY), ("tagOpt", "--no-tags")):
         config_set(git, None, f"remote.{SEPARATE}.{key}", value, git_dir=where)
-
-
-def _url(workspace: Workspace, name: str) -> str:
-    return config_get(workspace.git, None, f"remote.{name}.url", git_dir=workspace.layout.common_dir) or ""
 
 
 def _is_address(named: str, cwd: Path) -> bool:
@@ -334,7 +339,7 @@ def held_back(workspace: Workspace) -> HeldBack | None:
         tip = repo.ref(SHARED_REF)
         if tip is None:
             return None
-        remote = find_remote(workspace.git, workspace.top)
+        remote = find_remote(workspace)
         fresh = leaving_first(workspace, remote, tip)
     except RepositoryError:
         return None
@@ -347,11 +352,14 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     """The memories of a commit that the remote never had, and that the person has not agreed to share."""
     repo = workspace.code
     branches = (SHARED_REF, writer_branch(workspace))
-    known = [repo.ref(remote.tracking(branch)) for branch in branches]
-    return leaving(repo, oid, [one for one in (*known, agreed(workspace)) if one])
+    known = [there for branch in branches if (there := repo.ref(remote.tracking(branch)))]
+    found = leaving(repo, oid, known)
+    # What was agreed to is asked of git at this moment: sharing may have been turned off meanwhile.
+    consent = agreed(workspace) if found else None
+    return leaving(repo, oid, [*known, consent]) if consent else found
 
 
 def agree_to(workspace: Workspace, held: HeldBack) -> None:
     """Notes that the person agreed to all but what is about a person."""
-    remote = find_remote(workspace.git, workspace.top)
+    remote = find_remote(workspace)
     agree(workspace, prepare(workspace.code, remote, held.commit).tip)

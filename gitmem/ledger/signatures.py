@@ -28,7 +28,7 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.core.claim import Claim
     from gitmem.core.memory import Memory
-    from gitmem.git.command import GitCommand
+    from gitmem.git.command import Configuration, GitCommand
     from gitmem.git.repository import Repository
     from gitmem.ledger.settings import Settings
     from gitmem.ledger.workspace import Workspace
@@ -197,11 +197,11 @@ def read_signers(
     any_kind = setting.lower() in (*YES, *NO)
     place, said = setting, f"gitmem.trust names {setting}, which "
     if any_kind:
-        place = _configured(git, git_dir, "gpg.ssh.allowedSignersFile")
+        place = _configured(git, git_dir, settings.config, "gpg.ssh.allowedSignersFile")
         said = f"gpg.ssh.allowedSignersFile names {place}, which "
     elif setting.startswith("~/"):
         place = str(home / setting[2:])
-    revoked = _configured(git, git_dir, "gpg.ssh.revocationFile")
+    revoked = _configured(git, git_dir, settings.config, "gpg.ssh.revocationFile")
     trouble, remedy = "", ""
     if not place:
         trouble = "git knows no allowed signers"
@@ -216,7 +216,7 @@ def read_signers(
     elif revoked and not _own_file(revoked, trees):  # git only warns where it is not there
         trouble = f"gpg.ssh.revocationFile names {revoked}, which is no file outside the work tree"
         remedy = "put it there, or git config --global --unset gpg.ssh.revocationFile"
-    elif program := missing_program(git, git_dir):
+    elif program := missing_program(git, git_dir, settings.config):
         trouble, remedy = f"{program} is missing, which checks SSH signatures", "install OpenSSH"
     files = tuple(file for file in (place, revoked) if file)
     read = "\0".join([setting, *(f"{file}\0{_content(file)}" for file in files), trouble])
@@ -230,8 +230,10 @@ def _own_file(file: str, trees: Iterable[Path], *, there: bool = True) -> bool:
     return path.is_absolute() and not inside and (path.is_file() or not there)
 
 
-def _configured(git: GitCommand, git_dir: Path, key: str) -> str:
+def _configured(git: GitCommand, git_dir: Path, config: Configuration, key: str) -> str:
     """A path of git's settings; empty where it is none."""
+    if not config.all(key.lower()):
+        return ""
     from gitmem.git.config import config_get
 
     with suppress(RepositoryError):  # a home of nobody's

@@ -30,10 +30,10 @@ from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.git.remote import Remote
 from gitmem.git.repository import TREE, Repository, Signature
 from gitmem.git.trees import hot_files, list_files, read_files, read_paths, subtree, write_tree
-from gitmem.ledger.land import ROOT_SIGNATURE, Copies, Tip, Write, Written, land, memory_commit
+from gitmem.ledger.land import ROOT_SIGNATURE, Copies, Tip, Write, Written, is_commit, land, memory_commit
 from gitmem.ledger.paging import archived
 from gitmem.ledger.push_plan import kept, memories
-from gitmem.ledger.remotes import SEPARATE, find_remote, holds_memory_alone, memory_remote
+from gitmem.ledger.remotes import SEPARATE, find_remote, holds_memory_alone, memory_remote, remote_name
 from gitmem.ledger.snapshot import (
     Snapshot,
     State,
@@ -235,34 +235,34 @@ def _trusted(
     workspace: Workspace, parents: tuple[str, str]
 ) -> tuple[dict[str, Snapshot], str, dict[str, str]]:
     """Snapshots that count unasked: in the remote's default branch, or without any remote in HEAD."""
-    top = workspace.top
-    remotes = [memory_remote(workspace.git, top, one) for one in workspace.settings.config.remotes]
-    with_code = [one for one in remotes if not holds_memory_alone(one)]
-    name = _default_branch(with_code) if with_code else "HEAD"
-    within = tuple(f"{parent}/" for parent in parents)
-    if name is None or (
+    config = workspace.settings.config
+    with_code = [one for one in config.remotes if not holds_memory_alone(config, one)]
+    if with_code:
+        name, oid = _default_branch(workspace, with_code) or ("", "")
+    else:
+        within = tuple(f"{parent}/" for parent in parents)
         # What the person has just taken out of the code is taken in no more.
-        name == "HEAD" and not any(path.startswith(within) for path in workspace.tracked_files(top))
-    ):
+        stands = any(path.startswith(within) for path in workspace.tracked_files(workspace.top))
+        name, oid = "HEAD", workspace.code_head() if stands else ""
+    if not oid or not is_commit(workspace.code, oid):
         return {}, "", {}
-    done = workspace.git.run(["rev-parse", "--verify", "-q", f"{name}^{{commit}}"], cwd=top, check=False)
-    if done.returncode:
-        return {}, "", {}
-    found, problems = read_commit(workspace.code, done.text, parents)
+    found, problems = read_commit(workspace.code, oid, parents)
     return found, name.removeprefix("refs/remotes/"), problems
 
 
-def _default_branch(remotes: Sequence[Remote]) -> str | None:
+def _default_branch(workspace: Workspace, remotes: Sequence[str]) -> tuple[str, str] | None:
     """Where the team's code stands: of the remote that memory is shared with, `origin`, or the only one."""
-    if len(remotes) == 1:
-        return remotes[0].default_branch()
-    try:
-        chosen = find_remote(remotes[0].git, remotes[0].cwd).name
-    except RepositoryError:
+    chosen = remotes[0]
+    if len(remotes) > 1:
+        try:
+            chosen = remote_name(workspace.settings.config)
+        except RepositoryError:
+            return None
+        if chosen not in remotes:
+            chosen = "origin"
+    if chosen not in remotes:
         return None
-    named = {one.name: one for one in remotes}
-    found = named.get(chosen) or named.get("origin")
-    return found.default_branch() if found else None
+    return memory_remote(workspace.git, workspace.layout, chosen).default_branch()
 
 
 def _taken(workspace: Workspace, tip: Tip | None) -> dict[str, dict[str, int]]:
@@ -473,11 +473,10 @@ def project_tip(workspace: Workspace) -> Tip | None:
 
 def _fetched(workspace: Workspace, fetch: bool) -> str | None:
     """The remote's memory branch as this clone knows it."""
-    git, top = workspace.git, workspace.top
-    known = git.run(["remote"], cwd=top).text.split()
+    known = workspace.settings.config.remotes
     if not known:
         return None
-    remote = find_remote(git, top, SEPARATE if SEPARATE in known else "")
+    remote = find_remote(workspace, SEPARATE if SEPARATE in known else "")
     tracking = remote.tracking(SHARED_REF)
     oid = memory_commit(workspace.code, tracking)
     if oid is None and fetch and remote.listed(SHARED_REF):

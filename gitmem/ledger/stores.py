@@ -23,7 +23,6 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
 from gitmem.git.trees import write_tree
 from gitmem.ledger.land import ROOT_SIGNATURE, root_commit
-from gitmem.ledger.remotes import remote_names
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 from gitmem.rules.paths import check_path
 
@@ -140,7 +139,7 @@ def add_store(workspace: Workspace, store: HostedStore) -> None:
     """
     if not _NAME.fullmatch(store.name):
         raise UsageError(f"A remote cannot be called {store.name!r}", "Take letters, digits, - and _.")
-    if store.name in remote_names(workspace.git, workspace.top):
+    if store.name in workspace.settings.config.remotes:
         raise UsageError(f"git has a remote {store.name!r} here", "Take another name.")
     for one in stores(workspace):
         if one.name == store.name:

@@ -11,7 +11,6 @@ from dataclasses import field, replace
 
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
-from gitmem.git.config import config_get
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.remote import IN_THE_WAY, Pushed, Remote
 from gitmem.git.repository import RefMoved, Repository, short_name
@@ -58,7 +57,7 @@ def sync(workspace: Workspace, options: Options) -> Synced:
     """
     if workspace.sharing == "off":
         raise CheckFailed("Sharing is off here: nothing leaves this machine", "Turn it on: git mem share")
-    remote = find_remote(workspace.git, workspace.top, options.remote)
+    remote = find_remote(workspace, options.remote)
     with writer_lock(workspace.state, "sync", timeout=120.0):
         return _Sync(workspace, remote, options).run()
 
@@ -77,9 +76,8 @@ def take_fetched(workspace: Workspace, options: Options) -> Synced | None:
     """
     if workspace.sharing == "off":
         return None
-    git, common = workspace.git, workspace.layout.common_dir
-    remote = find_remote(git, workspace.layout.worktree or common)
-    if config_get(git, None, f"remote.{remote.name}.promisor", git_dir=common):
+    remote = find_remote(workspace)
+    if workspace.settings.config.get(f"remote.{remote.name}.promisor"):
         return None
     if workspace.code.ref(remote.tracking(SHARED_REF)) is None:
         return None
@@ -264,7 +262,8 @@ class _Sync:
     def _may_leave(self, ours: str) -> bool:
         """Counts what would be sent, and sees to it that it may be."""
         repo, theirs = self.repo, self._theirs()
-        if theirs is None and not (holds_memory_alone(self.remote) or has_code(self.remote)):
+        alone = holds_memory_alone(self.workspace.settings.config, self.remote.name)
+        if theirs is None and not (alone or has_code(self.remote)):
             raise RepositoryError(
                 f"{self.remote.name} has no branch yet: memory would become its default branch",
                 f"Push your code first: git push {self.remote.name} HEAD",

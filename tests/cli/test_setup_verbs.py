@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -80,25 +81,35 @@ def test_init_twice_changes_nothing(gitmem, git, repo: Path, home: Path) -> None
 
 
 def test_what_is_typed_all_day_starts_few_processes(
-    gitmem, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gitmem, git, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process of git costs some milliseconds, and a verb asks for the same thing once."""
     told, folder = tmp_path / "told", tmp_path / "bin"
     folder.mkdir()
-    (folder / "git").write_text(f'#!/bin/sh\necho x >> "{told}"\nexec "{shutil.which("git")}" "$@"\n')
+    script = f'#!/bin/sh\necho "$*" | head -n 1 >> "{told}"\nexec "{shutil.which("git")}" "$@"\n'
+    (folder / "git").write_text(script)
     (folder / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
-    def started(*words: str) -> int:
+    def started(*words: str) -> list[str]:
         told.write_text("")
         assert gitmem(*words).code == 0
-        return told.read_text().count("x")
+        return told.read_text().splitlines()
 
-    assert 0 < started("init", "-y") <= 12
-    assert started("remember", "Lint before every push", "--name", "lint") <= 8
-    assert started("save") <= 4
-    assert started("list") <= 4
-    assert started("status") <= 9
+    assert 0 < len(started("init", "-y")) <= 12
+    assert len(started("remember", "Lint before every push", "--name", "lint")) <= 7
+    assert len(started("save")) <= 4
+    assert len(started("list")) <= 4
+    assert len(started("status")) <= 9
+
+    git("init", "-q", "--bare", tmp_path / "origin.git")
+    git("-C", repo, "remote", "add", "origin", tmp_path / "origin.git")
+    git("-C", repo, "push", "-q", "-u", "origin", "HEAD")
+    gitmem("share", "--mode", "direct", "-y")
+    gitmem("sync", "-y")
+    for verb in ("status", "review", "sync", "list", "save", "log"):
+        asked = [one for one in started(verb) if re.search(r"(^| )(config|var|rev-parse|remote)( |$)", one)]
+        assert [one.split()[0] for one in asked] == ["rev-parse", "config"], verb
 
 
 def test_init_works_from_a_subdirectory_and_a_worktree(gitmem, git, repo: Path, tmp_path: Path) -> None:

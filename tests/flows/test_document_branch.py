@@ -275,7 +275,7 @@ def test_a_sync_fetches_no_code_by_it(here, origin: Path, git: Git, tmp_path: Pa
     here.git("push", "-q", "origin", "gitmem/docs")
     git("clone", "-q", "--depth=1", "--branch=main", origin.as_uri(), tmp_path / "thin")
     found = workspace_at(real_edges(tmp_path / "thin"))
-    memory_remote(found.git, tmp_path / "thin", "origin").fetch()
+    memory_remote(found.git, found.layout, "origin").fetch()
     assert "gitmem" not in git("-C", tmp_path / "thin", "for-each-ref")
     git(
         "-C",
@@ -286,6 +286,6 @@ def test_a_sync_fetches_no_code_by_it(here, origin: Path, git: Git, tmp_path: Pa
         "origin",
         f"{DOCS_REF}:refs/remotes/origin/gitmem/docs",
     )
-    memory_remote(found.git, tmp_path / "thin", "origin").fetch()
+    memory_remote(found.git, found.layout, "origin").fetch()
     assert git("-C", tmp_path / "thin", "rev-list", "--count", "HEAD") == "1"
     assert git("-C", tmp_path / "thin", "rev-parse", "origin/gitmem/docs") == here.tip
