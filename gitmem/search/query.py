@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
-from datetime import UTC, datetime
 from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES
 from gitmem.search import candidates
-from gitmem.search.candidates import DAY, SearchEntry, SearchSpace, is_line
+from gitmem.search.candidates import SearchEntry, SearchSpace, is_line
 from gitmem.search.words import FIELD, storable
 from gitmem.values import dataclass
 
@@ -117,7 +115,7 @@ def _search(ground: SearchSpace, query: str, limit: int, now: int | None) -> tup
     scores = {
         "words": found.scores,
         "links": linked(ground, [(entries[id], score) for id, score in leading], entries),
-        "times": timed(ground, spans(query, now), entries, question.corpus.texts),
+        "times": _timed(ground, query, now, entries, question.corpus.texts),
     }
     fused = fuse(scores)
     order = [(entries[id], sum(why.values())) for id, why in fused.items()]
@@ -296,15 +294,6 @@ LINKING = 10
 MOST_LINKS = 200
 """Links followed at most: an index of everything links to everything, and says nothing."""
 
-TIMED = 1.5
-"""What matching the time is worth, against a word that as many memories have: who names a day means it."""
-
-TAUGHT = 0.6
-"""Share of that for a memory that was taught then, and does not name it."""
-
-MOST_TIMED = 200
-"""Memories that are found by their time alone, the newest ones."""
-
 
 def linked(
     ground: SearchSpace, candidates: Iterable[tuple[SearchEntry, float]], entries: dict[int, SearchEntry]
@@ -366,61 +355,12 @@ def may_name_time(query: str) -> bool:
     return any(unit in lower for unit in _UNITS) or bool(_MONTHS.search(lower))
 
 
-def spans(query: str, now: int | None) -> tuple[tuple[int, int], ...]:
-    """Lists the spans of days (proleptic ordinals, UTC) that a question names.
-
-    Args:
-        now: epoch seconds; None where nothing may be counted from the present: then no span is named.
-    """
-    if now is None or not may_name_time(query):
-        return ()
-    from gitmem.core.dates import asked_days  # its patterns take a tenth of a short process to build
-
-    today = datetime.fromtimestamp(now, UTC).date()
-    return tuple((first.toordinal(), last.toordinal()) for first, last in asked_days(query, today))
-
-
-def timed(
-    ground: SearchSpace, asked: Sequence[tuple[int, int]], entries: dict[int, SearchEntry], total: int
+def _timed(
+    ground: SearchSpace, query: str, now: int | None, entries: dict[int, SearchEntry], total: int
 ) -> Mapping[int, float]:
-    """Finds what a time fits: all of `entries`, and the newest others.
-
-    Args:
-        asked: spans of days.
-        entries: what other strategies have found, by `id`; what this finds is put in.
-        total: texts in the catalog.
-
-    Returns:
-        The `id` of each entry to what it gets.
-    """
-    if not asked:
+    """See `periods.timed`; without a present no time is named."""
+    if now is None or not may_name_time(query):
         return {}
-    known = list(entries.values())
-    blobs = {entry.blob for entry in known}
-    naming: set[int] = set()
-    others: set[int] = set()
-    taught: dict[int, SearchEntry] = {}
-    for first, last in asked:
-        within = f"first BETWEEN {first:d} AND {last:d} AND last <= {last:d}"
-        naming |= _naming(ground, f"blob IN ({','.join(map(str, blobs))}) AND {within}")
-        others |= _naming(ground, f"{within} ORDER BY first DESC, last DESC, blob LIMIT {MOST_TIMED}")
-        begin, end = _seconds(first), _seconds(last + 1) - 1
-        taught.update((entry.id, entry) for entry in ground.between(begin, end, MOST_TIMED))
-        taught.update((entry.id, entry) for entry in known if begin <= entry.time <= end)
-    fitting = dict.fromkeys(taught, TAUGHT)
-    naming |= others
-    more = list(ground.entries(others - blobs)) if others - blobs else []
-    fitting.update((entry.id, 1.0) for entry in (*known, *taught.values(), *more) if entry.blob in naming)
-    entries.update(taught)
-    entries.update((entry.id, entry) for entry in more)
-    worth = TIMED * math.log(1 + (total + 1) / (len(fitting) + 0.5))
-    return {id: worth * share for id, share in fitting.items()}
+    from gitmem.search.periods import spans, timed  # patterns of dates take a tenth of a short process
 
-
-def _naming(ground: SearchSpace, condition: str) -> set[int]:
-    """Texts that name a day or month within a span; one that names a longer time than asked does not."""
-    return {row[0] for row in ground.catalog.read(f"SELECT blob FROM period WHERE {condition}")}  # noqa: S608
-
-
-def _seconds(ordinal: int) -> int:
-    return (ordinal - 719_163) * DAY
+    return timed(ground, spans(query, now), entries, total)
