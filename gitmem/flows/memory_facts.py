@@ -12,14 +12,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError, MissingObject
 from gitmem.git.command import GitCommand, peek
-from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.files import read_json, write_atomically
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, TURNED_DOWN, Scope, Workspace
 from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import About
+
+if TYPE_CHECKING:
+    from gitmem.git.repository import Commit, Repository
 
 MOST_COMMITS = 8
 """Commits that are looked at for the one that brought a memory."""

@@ -10,29 +10,23 @@ from typing import TYPE_CHECKING
 from gitmem.core.limits import PROMPT_SECONDS, RECALLED
 from gitmem.flows.context import Edges
 from gitmem.ledger.workspace import BOUND
+from gitmem.search.content import Opened, open_content
 from gitmem.search.gate import REFERENCE, Selection, explains, said_by, warns
 from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import (
     Later,
     NotShown,
-    Opened,
     Recall,
     later_ones,
-    opened_memory,
     plain_place,
     recall,
 )
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.core.memory import Memory
     from gitmem.core.references import Named, NameFate
     from gitmem.flows.rule_files import InHead
-    from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import Workspace
-
-RULE = b"**Rule in:** ["
-"""What every memory that points to a rule holds (`core.pointer`)."""
 
 
 @dataclass(frozen=True)
@@ -170,29 +164,17 @@ class _Reader:
         self._opened: list[tuple[Candidate, str]] = []
         self._in_head: InHead | None = None
 
-    def __call__(self, candidate: Candidate) -> bytes | Opened:
-        source = self._held[candidate.ref]
-        data: bytes | Opened
+    def __call__(self, candidate: Candidate) -> Opened:
         if candidate.kind == "log":
             from gitmem.flows.recalled_lines import opened  # most scopes keep no log
 
-            data = said = opened(self._workspace, source, candidate)
+            said = opened(self._workspace, self._held[candidate.ref], candidate)
         else:
-            from gitmem.core.memory import parse
-
-            data = _read(self._workspace, source.repo, candidate)
-            memory = parse(candidate.path, data)
-            said = opened_memory(memory)
-            if RULE in data and not candidate.commit and (file := self._rule_in(candidate, memory)):
+            said = _open(self._workspace, self._held[candidate.ref], candidate)
+            if said.points and not candidate.commit and (file := self._rule_in(candidate)):
                 if not self._asked:
                     raise NotShown("promoted", file)
-                data = said = replace(
-                    said,
-                    known=(
-                        *said.known,
-                        f"now a rule in {plain_place(file)}",
-                    ),
-                )
+                said = replace(said, known=(*said.known, f"now a rule in {plain_place(file)}"))
         shown = replace(candidate, name=said.name, description=said.description, type=said.type)
         in_use = shown.type == REFERENCE and explains(shown, self._tools())
         if in_use and not warns(f"{said.description}\n{said.body}"):
@@ -201,34 +183,45 @@ class _Reader:
         if at is not None:
             raise NotShown("duplicate", self._opened[at][0].path)
         self._opened.append((candidate, said.body))
-        return data
+        return said
 
-    def _rule_in(self, candidate: Candidate, memory: Memory) -> str:
+    def _rule_in(self, candidate: Candidate) -> str:
         """The instruction file of HEAD that says what a memory says, which the agent reads anyway."""
-        from gitmem.flows.rule_files import InHead  # few memories were promoted
+        from gitmem.core.memory import parse  # few memories were promoted
+        from gitmem.flows.rule_files import InHead
 
         self._in_head = self._in_head or InHead(self._workspace)
-        scope = self._held[candidate.ref].scopes[candidate.ref]
-        return self._in_head.stands(candidate.path, memory, scope)
+        source = self._held[candidate.ref]
+        memory = parse(candidate.path, source.repo.blob(candidate.blob))
+        return self._in_head.stands(candidate.path, memory, source.scopes[candidate.ref])
 
 
-def _read(workspace: Workspace, repo: Repository, candidate: Candidate) -> bytes:
-    """A memory's content, without what holds a secret.
+def _open(workspace: Workspace, source: RecallSource, candidate: Candidate) -> Opened:
+    """What a memory says, without what holds a secret: as the index has kept it, else from its content.
 
     Raises:
         NotShown: nobody whom the person trusts signed it, and that is required.
+        MissingObject: it cannot be read, or nothing of it may be shown.
 
     Everything of one's own was screened before it was stored; what others pushed was looked at by whoever
     wrote next: loading the detector costs more than the rest of a recall.
     """
-    data = repo.blob(candidate.blob)
-    if candidate.ref != workspace.scope("project").ref:
-        return data
-    from gitmem.ledger.taint_note import without_secrets
+    hidden = False
+    if candidate.ref == workspace.scope("project").ref:
+        from gitmem.ledger.taint_note import read_tainted, without_secrets
 
-    if workspace.settings.requires_signed:
-        from gitmem.ledger.signatures import unproved
+        if workspace.settings.requires_signed:
+            from gitmem.ledger.signatures import unproved
 
-        if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
-            raise NotShown("unsigned")
-    return without_secrets(workspace, candidate.path, data)
+            if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
+                raise NotShown("unsigned")
+        hidden = bool(read_tainted(workspace.state).hides(candidate.blob, workspace.allowed))
+    said = None if hidden else source.catalog.opened(candidate.blob)
+    if said is None:
+        data = source.repo.blob(candidate.blob)
+        if hidden:
+            said = open_content(without_secrets(workspace, candidate.path, data))
+        else:
+            said = open_content(data)
+            source.catalog.keep_opened(candidate.blob, said)
+    return said if said.name else replace(said, name=candidate.name)

@@ -14,9 +14,10 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import told
 from gitmem.ledger.workspace import Workspace
+from gitmem.search.content import Opened
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, RecallSource
-from gitmem.search.recall import NotShown, Opened
+from gitmem.search.recall import NotShown
 
 BROUGHT_SECONDS = 0.3
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from gitmem.ledger.files import CATALOG, delete_index
 
-VERSION = 9
+VERSION = 10
 """Of the tables, below zero in a file without stems: one who has them makes it anew."""
 
 APPLICATION = 0x6D656D31
@@ -68,6 +68,7 @@ CREATE TABLE period(blob INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER 
 CREATE INDEX period_first ON period(first, last);
 CREATE TABLE ref(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, tip TEXT NOT NULL);
 {_ENTRIES.format(where="main", table="entry")}
+CREATE TABLE opened(blob INTEGER PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE head(oid BLOB PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked INTEGER NOT NULL,
@@ -227,6 +228,7 @@ def _open(file: Path) -> sqlite3.Connection:
             "link",
             "period",
             "fact",
+            "opened",
             "head",
             "folder",
             "walked",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.ledger.workspace import CatalogEntry, Head
     from gitmem.search import ages
+    from gitmem.search.content import Opened
     from gitmem.search.text import Read
 
 Value = TypeVar("Value")
@@ -143,6 +144,27 @@ class Catalog:
         rows = self.read(f"SELECT id, lower(hex(oid)), head FROM blob WHERE id IN ({asked})")  # noqa: S608
         read = read_heads([value for _, _, value in rows])
         return {number: (oid, head) for (number, oid, _), head in zip(rows, read, strict=True)}
+
+    def opened(self, oid: str) -> Opened | None:
+        """What a memory says, where somebody opened it before; see `content`."""
+        rows = self.read(
+            "SELECT value FROM opened o JOIN blob b ON b.id = o.blob WHERE b.oid = ?", (bytes.fromhex(oid),)
+        )
+        if rows:
+            from gitmem.search.content import from_kept
+
+            with suppress(ValueError, TypeError):  # whatever wrote that: it is opened again
+                return from_kept(rows[0][0])
+        return None
+
+    def keep_opened(self, oid: str, said: Opened) -> None:
+        """Keeps what a memory says as long as its text is in the index, for the next one who is told it."""
+        from gitmem.search.content import LARGEST, as_kept
+
+        if len(said.body) <= LARGEST:
+            words = "INSERT OR REPLACE INTO opened(blob, value) SELECT id, ? FROM blob WHERE oid = ?"
+            row = (as_kept(said), bytes.fromhex(oid))
+            self._steadily(lambda: database.keep(self._connection, [(words, [row])]), False)
 
     def folders(
         self, repo: Repository, tree: str, under: str, *, checked: bool = False

@@ -385,8 +385,9 @@ def _remove(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> 
             connection.execute("DELETE FROM posting WHERE word = ?", (key,))
     connection.executemany(_COUNT, totals.items())
     some = ",".join(str(number) for number, _ in rows)
-    for table, column in (("called", "blob"), ("link", "blob"), ("period", "blob"), ("blob", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN ({some})")  # noqa: S608
+    for table in ("called", "link", "period", "opened"):
+        connection.execute(f"DELETE FROM {table} WHERE blob IN ({some})")  # noqa: S608
+    connection.execute(f"DELETE FROM blob WHERE id IN ({some})")  # noqa: S608
 
 
 def _without(ids: bytes, gone: Sequence[int]) -> bytes:

@@ -20,6 +20,7 @@ from gitmem.core.limits import (
     RECALLED_LINES,
 )
 from gitmem.core.text import fence_for_model, one_line
+from gitmem.search.content import Opened, code_names, opened_memory
 from gitmem.search.gate import (
     AMENDS,
     ASKED_CHARS,
@@ -37,10 +38,12 @@ from gitmem.search.words import words
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.core.memory import Memory
     from gitmem.core.references import Code, NameFate
 
 DAY = 86_400
+
+DISPUTED = "*(disputed "
+"""What the mark of a disputed claim begins with."""
 
 NEAREST = 3
 """Memories that are named where none fits."""
@@ -93,25 +96,6 @@ class RecallItem:
     checked: tuple[str, ...] = ()
     kind: str = "memory"
     amended: str = ""
-
-
-@dataclass(frozen=True)
-class Opened:
-    """What a candidate says, once it is opened.
-
-    Attributes:
-        known: what is to be said of it, before all else.
-    """
-
-    name: str
-    description: str
-    type: str
-    body: str
-    known: tuple[str, ...] = ()
-
-
-_TOLD = ("name", "description")
-"""Keys that a dispute is told of: of others, which are anyone's words, no sentence is made."""
 
 
 About = Callable[[Sequence[Candidate]], Sequence[Sequence[str]]]
@@ -214,11 +198,8 @@ def recall(
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
-    from gitmem.core.references import named  # most prompts call nothing up, and need none of it
-
     earlier = {newer: older for older, newer in amended.items()}
-    names = [named(f"{memory.description}\n{memory.body}", candidate.time) for candidate, memory in opened]
-    looked = code.look(names) if code else [()] * len(opened)
+    looked = _looked_up(code, opened)
     known = about([candidate for candidate, _ in opened]) if about else [()] * len(opened)
     items = [
         _item(
@@ -241,6 +222,22 @@ def recall(
         for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)
     ]
     return Recall(query, tuple(items), left=tuple(left))
+
+
+def _looked_up(
+    code: Code | None, opened: Sequence[tuple[Candidate, Opened]]
+) -> Sequence[Sequence[NameFate]]:
+    """What became of the names of the code in each memory."""
+    names = [code_names(memory) for _, memory in opened] if code else []
+    if code is None or not any(paths or words for paths, _, words in names):
+        return [()] * len(opened)
+    from gitmem.core.references import Named  # many memories name nothing of the code
+
+    asked = [
+        Named(paths, frozenset(sure), words, candidate.time)
+        for (candidate, _), (paths, sure, words) in zip(opened, names, strict=True)
+    ]
+    return code.look(asked)
 
 
 def age_note(time: int, now: int, checked: bool = False) -> tuple[int | None, bool, str]:
@@ -364,18 +361,9 @@ def plain_place(place: str, chars: int = 200) -> str:
 def _open(path: str, data: bytes | Opened) -> Opened:
     if isinstance(data, Opened):
         return data
-    from gitmem.core.memory import parse  # most prompts open none
+    from gitmem.core.memory import parse
 
     return opened_memory(parse(path, data))
-
-
-def opened_memory(memory: Memory) -> Opened:
-    """What a memory says, without values of its frontmatter that lost: that they are disputed is told."""
-    from gitmem.core.memory import without_lost
-
-    said, lost = without_lost(memory)
-    known = tuple(f"its {key} is disputed, and not settled yet" for key in lost if key in _TOLD)
-    return Opened(said.name, said.description, said.type, said.body, known)
 
 
 def _item(
@@ -387,12 +375,11 @@ def _item(
     known: Sequence[str],
     amended: str,
 ) -> RecallItem:
-    from gitmem.core.references import disputed, statement, warnings
-
     body = memory.body.strip()
     days, stale, aged = age_note(candidate.time, now, bool(findings))
-    facts = [fact for fact in (aged, *memory.known, disputed(body), *known, *warnings(findings)) if fact]
-    if candidate.commit and warnings(findings):
+    warned, checked = _told_of_names(findings)
+    facts = [fact for fact in (aged, *memory.known, _disputed(body), *known, *warned) if fact]
+    if candidate.commit and warned:
         facts.append("what it names was looked up in HEAD as it is now")
     return RecallItem(
         scope=scope,
@@ -410,10 +397,27 @@ def _item(
         commit=candidate.commit,
         facts=tuple(facts),
         why=dict(candidate.why),
-        checked=tuple(map(statement, findings)),
+        checked=checked,
         kind=candidate.kind,
         amended=amended,
     )
+
+
+def _told_of_names(findings: Sequence[NameFate]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is to be known before relying on a memory, and what became of each name."""
+    if not findings:
+        return (), ()
+    from gitmem.core.references import statement, warnings
+
+    return warnings(findings), tuple(map(statement, findings))
+
+
+def _disputed(body: str) -> str:
+    if DISPUTED not in body:
+        return ""
+    from gitmem.core.references import disputed  # hardly any claim is
+
+    return disputed(body)
 
 
 PLACE_CHARS = 100
