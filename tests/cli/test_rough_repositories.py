@@ -18,7 +18,6 @@ from once import Once, home_folder, once, place, tmp_path
 from ran import Gitmem, Ran
 from slices import often
 
-from gitmem.core.claim import parse_body
 from gitmem.entry import main
 from gitmem.git import open as opening
 
@@ -331,37 +330,6 @@ def test_a_memory_of_any_shape_is_listed_shown_and_saved_around(
     assert names(gitmem("list", "--json")) == {"one", "two", "three", "mine", name}
     assert body[-40:] in gitmem("show", name).out
     assert git("-C", repo, "rev-parse", f"{REF}:reviewer/{name}.md") == blob
-
-
-def test_the_claim_parser_takes_time_in_proportion_to_the_text() -> None:
-    """Counted in calls, which no other process slows down: eight times the text, not sixty-four."""
-
-    def calls(body: str) -> int:
-        count = 0
-
-        def seen(*_: object) -> None:
-            nonlocal count
-            count += 1
-
-        sys.setprofile(seen)
-        try:
-            parse_body(body)
-        finally:
-            sys.setprofile(None)
-        return count
-
-    shapes: dict[str, Callable[[int], str]] = {
-        "items": lambda size: "\n".join(f"- item {number}" for number in range(size)),
-        "equal items": lambda size: "- item\n" * size,
-        "paragraphs": lambda size: "\n\n".join(f"text {number}" for number in range(size)),
-        "nested": lambda size: "\n".join("  " * (number % 40) + "- item" for number in range(size)),
-        "fences": lambda size: "```\n" * size,
-        "brackets": lambda size: "[a](" * size,
-        "ticks": lambda size: "".join("`" * (number % 60) + " " for number in range(size)),
-    }
-    for name, shape in shapes.items():
-        small, large = calls(shape(200)), calls(shape(1600))
-        assert large < 16 * small, f"{name}: {small} calls, then {large}"
 
 
 # Places
