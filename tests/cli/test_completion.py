@@ -62,12 +62,13 @@ LINES = [
 
 
 @needs("bash")
-@pytest.mark.parametrize("program", ["gitmem", "git-mem"])
+@pytest.mark.parametrize(("program", "lines"), [("gitmem", LINES), ("git-mem", LINES[:2])])
 def test_bash_finds_it_by_the_name_of_the_command(
-    ground: Ground, environ: Mapping[str, str], program: str
+    ground: Ground, environ: Mapping[str, str], program: str, lines: list[tuple[str, str]]
 ) -> None:
+    """By both names it is one function that asks."""
     found = Path(environ["HOME"]) / ".local/share/bash-completion/completions" / program
-    for line, wanted in LINES:
+    for line, wanted in lines:
         words = line.format(program).split()
         script = (
             f"source {found}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; "
@@ -80,16 +81,17 @@ def test_bash_finds_it_by_the_name_of_the_command(
 @pytest.mark.skipif(not GITS.is_file(), reason="bash-completion or git's completion is not installed")
 def test_gits_own_completion_in_bash_asks_for_mem(ground: Ground, environ: Mapping[str, str]) -> None:
     found = Path(environ["HOME"]) / ".local/share/bash-completion/completions/git-mem"
-    for line, wanted in LINES:
-        for given in (line.format("git mem"), line.format("git -C . mem")):
-            words = given.split()
-            script = (
-                f"source {GITS}; source {found}; COMP_WORDS=({' '.join(words)}); COMP_LINE='{given}'; "
-                f"COMP_POINT={len(given)}; COMP_CWORD={len(words) - 1}; __git_wrap__git_main; "
-                f'printf "%s|\\n" "${{COMPREPLY[@]}}"'
-            )
-            out = spoken(["bash", "--norc", "-c", script], environ, ground.repo)
-            assert f"{wanted} |" in out, given
+    asked = [("git mem", line) for line in LINES] + [("git -C . mem", line) for line in LINES[:2]]
+    for program, (line, wanted) in asked:
+        given = line.format(program)
+        words = given.split()
+        script = (
+            f"source {GITS}; source {found}; COMP_WORDS=({' '.join(words)}); COMP_LINE='{given}'; "
+            f"COMP_POINT={len(given)}; COMP_CWORD={len(words) - 1}; __git_wrap__git_main; "
+            f'printf "%s|\\n" "${{COMPREPLY[@]}}"'
+        )
+        out = spoken(["bash", "--norc", "-c", script], environ, ground.repo)
+        assert f"{wanted} |" in out, given
 
 
 @needs("fish")
