@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 from check_ground import Ground, findings, folder, make_ground, make_memory, memory
+from once import Once, home_folder, once, place, tmp_path
 from slices import often
 
 from gitmem.rules.snapshot import digest
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 BAD = memory("Old\u200bword.", "bad", "About bad")
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_memory(tmp_path / "ground", base="A fact.", other="Another fact.")
+def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
+    return once("ground", lambda: make_memory(tmp_path / "ground", base="A fact.", other="Another fact."))
 
 
 def snapshot(
