@@ -82,13 +82,11 @@ def test_the_nearest_of_two_memory_branches_is_the_base(ground: Ground, gitmem) 
 def test_a_depth_one_checkout_is_deepened_until_the_histories_meet(
     ground: Ground, gitmem, protocol: str
 ) -> None:
-    for number in range(20):
-        ground.commit({f"main/n{number}.md": memory(f"Fact {number}.", f"n{number}")})
+    ground.grow(*({f"main/n{n}.md": memory(f"Fact {n}.", f"n{n}")} for n in range(20)))
     ground.commit({"main/bad.md": BAD})
     ground.push("gitmem/inbox/ann")
     ground.git("checkout", "-q", "--detach", "origin/gitmem/project")
-    for number in range(20):
-        ground.commit({f"main/m{number}.md": memory(f"Other {number}.", f"m{number}")})
+    ground.grow(*({f"main/m{n}.md": memory(f"Other {n}.", f"m{n}")} for n in range(20)))
     ground.push("gitmem/project")
     top = ground.shallow("refs/heads/gitmem/inbox/ann")
     ground.git("config", "protocol.version", protocol, at=top)

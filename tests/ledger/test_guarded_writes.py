@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
 from planted_secrets import GITHUB, Maker
+from purge_ground import objects
 from ran import Ran
 
 from gitmem.app.context import real_edges
@@ -19,6 +21,7 @@ from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land, safe_message
 from gitmem.ledger.taint_note import read_tainted
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]
 REF = "refs/gitmem/project"
@@ -30,20 +33,18 @@ def _everything(git: Git, *repos: Path) -> str:
     """All blobs and commits of some repositories, as text."""
     found = []
     for repo in repos:
-        listed = git(
-            "-C", repo, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"
-        )
-        for line in listed.splitlines():
-            oid, kind = line.split()
-            if kind in ("blob", "commit"):
-                found.append(git("-C", repo, "cat-file", kind, oid))
+        git_dir = Path(git("-C", repo, "rev-parse", "--absolute-git-dir"))
+        found += [data.decode() for kind, data in objects(git_dir).values() if kind in ("blob", "commit")]
     return "\n".join(found)
 
 
 @pytest.fixture
-def inited(gitmem: Gitmem, repo: Path, home: Path) -> Path:
-    (home / ".claude").mkdir()
-    gitmem("init", "-y")
+def inited(gitmem: Gitmem, repo: Path, home: Path, once: Once[object]) -> Path:
+    def make() -> None:
+        (home / ".claude").mkdir()
+        gitmem("init", "-y")
+
+    once("inited", make)
     return repo
 
 
