@@ -116,6 +116,13 @@ class GitRepository:
         # `^rev` and `a..b` are ranges, which `--verify` lets through in part; NUL cannot be an argument.
         if revision.startswith("^") or "\0" in revision:
             return None
+        from gitmem.git.object_store import read_loose
+
+        if re.fullmatch(f"[0-9a-f]{{{self._hex_length}}}", revision):
+            # A full name is that object, whatever refs are called.
+            loose = read_loose(f"{self.git_dir}/objects", revision)
+            if loose is not None and loose[0] == "commit":
+                return revision
         if revision.startswith(":/"):
             # The rest of such a revision is a pattern, to which a suffix would belong.
             return self._verify(revision)

@@ -13,6 +13,7 @@ from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import object_store
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
+from gitmem.git.repository import Signature
 
 
 class Counting(GitCommand):
@@ -75,6 +76,23 @@ def test_git_is_asked_for_those_alone_that_are_not_loose(repo: GitRepository) ->
     with pytest.raises(MissingObject):
         fresh.sizes(["1" * fresh.hex_length])
     fresh.close()
+
+
+def test_a_full_name_is_a_revision_where_it_is_a_commit(repo: GitRepository) -> None:
+    who = Signature("Ann", "ann@example.com", 1763632800)
+    tree = repo.add_tree({})
+    one, two = (repo.add_commit(tree, (), who, who, text) for text in ("one", "two"))
+    repo.git.run(["update-ref", f"refs/heads/{one}", two], git_dir=repo.git_dir)
+    ann = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
+    repo.git.run([*ann, "tag", "-a", "-m", "x", "v1", two], git_dir=repo.git_dir)
+    tag = repo.ref("refs/tags/v1")
+    fresh = again(repo)
+    assert fresh.resolve(one) == one
+    assert Counting.asked == []
+    assert tag
+    assert [fresh.resolve(oid) for oid in (tag, tree, "1" * fresh.hex_length)] == [two, None, None]
+    loose(repo, one).unlink()
+    assert fresh.resolve(one) is None
 
 
 def test_an_object_that_is_borrowed_is_found(repo: GitRepository, tmp_path: Path) -> None:
