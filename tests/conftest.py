@@ -18,7 +18,7 @@ from git_config import GIT_CONFIG
 from hypothesis import HealthCheck, settings
 from laws import MORE, USUAL, examples
 from psutil import virtual_memory
-from ran import Ran
+from ran import Command
 
 settings.register_profile(
     "laws",
@@ -168,32 +168,6 @@ def empty_team(repo: Path, tmp_path_factory: pytest.TempPathFactory, git: Git) -
 def team(empty_team: Callable[[Path], Path], tmp_path: Path) -> Path:
     """The remote that holds code and memory."""
     return empty_team(tmp_path / "team.git")
-
-
-class Command:
-    """See the fixture `gitmem`.
-
-    Attributes:
-        now: the time of the last command (epoch seconds); a minute goes by between two.
-    """
-
-    def __init__(self, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
-        self.repo, self.patch, self.capture = repo, patch, capture
-        self.now = 1_795_000_000
-
-    def __call__(self, *words: object, cwd: Path | None = None, ok: bool = True) -> Ran:
-        from gitmem.entry import main
-
-        self.now += 60
-        self.patch.setenv("GITMEM_NOW", str(self.now))
-        self.patch.setattr(sys, "argv", ["gitmem", *map(str, words)])
-        self.patch.chdir(cwd or self.repo)
-        self.capture.readouterr()
-        code = main()
-        captured = self.capture.readouterr()
-        if ok and code:
-            raise AssertionError(f"gitmem {words} exited {code}: {captured.err}\n{captured.out}")
-        return Ran(code, captured.out, captured.err)
 
 
 @pytest.fixture

@@ -10,41 +10,26 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
-from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.app.git_hooks import fence
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 PRIVATE, SHARED = "refs/gitmem/project", "refs/heads/gitmem/project"
 
 
 @pytest.fixture
 def ann(
-    tmp_path: Path,
-    git,
-    once: Once[int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Machine:
     """A machine with project memory, and the remotes `origin` and `other`."""
-    monkeypatch.chdir(tmp_path)
     one = Machine(tmp_path / "ann", monkeypatch, capsys)
-
-    def make() -> int:
-        git("init", "-q", one.code)
-        git("-C", one.code, "commit", "-q", "--allow-empty", "-m", "first")
-        for name in ("origin", "other"):
-            git("init", "-q", "--bare", tmp_path / f"{name}.git")
-            one.git("remote", "add", name, tmp_path / f"{name}.git")
-            one.git("push", "-q", name, "main")
-        one.run("init", "-y")
-        one.learn("ports", scope="project")
-        return one.now
-
-    one.now = once("ann", make)
-    one.enter()
-    monkeypatch.delenv("GITMEM_DISABLE")
+    git("init", "-q", one.code)
+    git("-C", one.code, "commit", "-q", "--allow-empty", "-m", "first")
+    for name in ("origin", "other"):
+        git("init", "-q", "--bare", tmp_path / f"{name}.git")
+        one.git("remote", "add", name, tmp_path / f"{name}.git")
+        one.git("push", "-q", name, "main")
+    one.run("init", "-y")
+    one.learn("ports", scope="project")
     return one
 
 

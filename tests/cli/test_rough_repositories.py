@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
 from once import Once, home_folder, once, place, tmp_path
-from ran import Gitmem, Ran
+from ran import Command, Gitmem, Ran
 from slices import often
 
 from gitmem.entry import main

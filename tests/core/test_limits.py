@@ -35,6 +35,7 @@ def test_the_limits_are_those_that_are_promised() -> None:
         "PATH_SEGMENTS": 20,
         "PROMPT_SECONDS": 0.3,
         "PATIENT_SECONDS": 3.0,
+        "LATEST": 253_402_214_399,
     }
 
 

@@ -33,7 +33,7 @@ from gitmem.core import tombstone
 from gitmem.core.change import ChangeOrigin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import Edges, initialised_at
+from gitmem.flows.context import Edges, initialised_at, workspace_at
 from gitmem.flows.extract.run import ExtractWatch, extract_sessions, foresee
 from gitmem.flows.extraction import context_of
 from gitmem.flows.suggestions import accept_suggestions
@@ -397,9 +397,9 @@ def test_without_an_identity_nothing_is_done_and_nothing_lost(
     config = (home / ".gitconfig").read_text()
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n")
     with pytest.raises(RepositoryError, match="no email was given"):
-        extract(workspace, edges, path)
+        extract(workspace_at(edges), edges, path)
     (home / ".gitconfig").write_text(config)
-    extract(workspace, edges, path)
+    extract(workspace_at(edges), edges, path)
     assert len(history(workspace)) == 1
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
 from hostile_set import NASTY, ONE, leaks, leaves
 from once import Once, home_folder, once, place, tmp_path
+from ran import Command
 from view_ground import furnish, learn, memory, served, wait_for, workspace
 
 from gitmem.flows.decide import KINDS

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
 from hostile_page import hostile
 from hostile_set import ONE, leaks, leaves
 from once import Once, home_folder, once, place, tmp_path
+from ran import Command
 from view_ground import furnish, learn, memory
 
 from gitmem.view.static import bundle
