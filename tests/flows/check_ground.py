@@ -79,7 +79,7 @@ class Ground:
             told, base = told + head + base, ""
             for name, text in files.items():
                 told += f"M 100644 inline {name}\ndata {len(text.encode())}\n{text}\n"
-        words = ["git", "-C", self.work, "fast-import", "--quiet", "--force"]
+        words = ["git", "-C", str(self.work), "fast-import", "--quiet", "--force"]
         subprocess.run(words, input=told.encode(), check=True)
         self.git("checkout", "-q", "--detach", "refs/grown")
 

@@ -104,7 +104,8 @@ class Reviewer:
         ).stdout
         with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
             files = [one for one in archive if one.name.endswith(".md")]
-            return {one.name: archive.extractfile(one).read().decode().strip() for one in files}
+            opened = {one.name: archive.extractfile(one) for one in files}
+            return {name: file.read().decode().strip() for name, file in opened.items() if file}
 
 
 class Team:

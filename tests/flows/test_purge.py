@@ -463,19 +463,24 @@ def killed() -> Iterator[Callable[[Machine, str], int]]:
     """Purges in a process that dies at a step, and gives its exit code; gitmem is loaded once for all."""
     words = [sys.executable, "-c", KILLED]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(words, env=environ, text=True, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        words, env=environ, text=True, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+    ) as process:
+        to, back = process.stdin, process.stdout
+        assert to is not None
+        assert back is not None
 
         def run(machine: Machine, step: str) -> int:
             machine.enter()
             around = {**os.environ, "GITMEM_NOW": str(machine.now + 60)}
             asked = [step, str(machine.code), around, ["purge", SECRET, "-y"]]
-            process.stdin.write(json.dumps(asked) + "\n")
-            process.stdin.flush()
-            return int(process.stdout.readline())
+            to.write(json.dumps(asked) + "\n")
+            to.flush()
+            return int(back.readline())
 
         yield run
-        process.stdin.close()
+        to.close()
 
 
 @pytest.mark.parametrize("step", ["before-push", "before-move", "after-move", "before-erase", "in-erase"])

@@ -136,7 +136,8 @@ def test_a_damaged_one_is_as_with_git_alone(
     loose(repo, oid).write_bytes(data)
 
     def all_of_it() -> list[object]:
-        fresh, said = again(repo), []
+        fresh = again(repo)
+        said: list[object] = []
         for ask in (lambda: fresh.blob(oid), lambda: fresh.sizes([oid]), lambda: fresh.blob(good)):
             try:
                 said.append(ask())

@@ -29,9 +29,10 @@ class Ground:
         self.command = GitCommand(dict(os.environ))
         self.command.run(["init", "-q", f"--object-format={object_format}", str(path)])
         self.git_dir = path / ".git"
-        self.store = open_repository(path, self.command, "git" if prefer == "git" else "auto")
-        assert isinstance(self.store, GitRepository)
-        size = self.store.hex_length
+        store = open_repository(path, self.command, "git" if prefer == "git" else "auto")
+        assert isinstance(store, GitRepository)
+        self.store: GitRepository = store
+        size = store.hex_length
         self.one, self.two = "1" * size, "2" * size
 
     def begin(self) -> None:
