@@ -130,11 +130,11 @@ def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(
 @pytest.mark.long
 def test_clones_that_hold_a_part_of_the_code_hold_all_of_memory(team: Team, words: tuple[str, ...]) -> None:
     """Memory needs its whole history to merge without loss; the code's stays as it was fetched."""
+    (ann,) = team.people(ann="direct")
     team.git("-C", team.bare, "config", "uploadpack.allowFilter", "true")
     more = team.folder / "seed"
     team.git("-C", more, "commit", "-q", "--allow-empty", "-m", "second")
     team.git("-C", more, "push", "-q", team.bare, "main")
-    (ann,) = team.people(ann="direct")
     for number in range(4):
         teach(ann, "ports", f"The port is {number}.\n\nA second paragraph stays.")
         ann.run("sync", "-y")
