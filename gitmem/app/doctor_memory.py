@@ -29,7 +29,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Repository, short_name
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
-from gitmem.ledger.land import Tip, check_format, is_memory, root_name, root_objects
+from gitmem.ledger.land import Tip, check_format, is_commit, is_memory, root_name, root_objects
 from gitmem.ledger.layout import LayoutRecord, blob_name, displaced_files, read_record
 from gitmem.ledger.working_copy import scan
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
@@ -190,7 +190,7 @@ def stand(workspace: Workspace, scope: Scope) -> RefState:
         return (
             RefState("odd", None, "is no ref but a damaged file") if loose.is_file() else RefState("gone")
         )
-    if not is_readable(repo, oid):
+    if not is_commit(repo, oid):
         kind = _kind(workspace, repo, oid)
         told = "damaged" if kind == "commit" else f"{f'a {kind}' if kind else 'missing'} and no memory"
         return RefState("odd", oid, f"points at {oid[:12]}, which is {told}")
@@ -251,15 +251,6 @@ def _kind(workspace: Workspace, repo: Repository, oid: str) -> str:
     """Kind of an object; empty where it is missing or cannot be read."""
     done = workspace.git.run(["cat-file", "-t", oid], git_dir=repo.git_dir, check=False)
     return done.text if not done.returncode else ""
-
-
-def is_readable(repo: Repository, oid: str) -> bool:
-    """Whether a commit itself can be read."""
-    try:
-        repo.commit(oid)
-    except MissingObject:
-        return False
-    return True
 
 
 IN_THE_WAY = "refs/heads/gitmem"
@@ -499,7 +490,7 @@ def _tips(patient: Patient, repo: Repository) -> list[str]:
             # Where the ref will be brought back to.
             tips += [one.oid for one in evidence(patient.workspace, scope)][:1]
     # A commit that cannot be read itself is for `check_refs`.
-    return [oid for oid in dict.fromkeys(tips) if is_readable(repo, oid)]
+    return [oid for oid in dict.fromkeys(tips) if is_commit(repo, oid)]
 
 
 def _findings(patient: Patient, repo: Repository, state: Path, broken: Sequence[Broken]) -> list[Damage]:

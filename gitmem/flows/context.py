@@ -140,7 +140,7 @@ class _RefsFirst:
     def __init__(self, git: GitCommand, where: Layout) -> None:
         self.git = git
         self.git_dir = where.common_dir
-        self.hex_length = 64 if where.object_format == "sha256" else 40
+        self.hex_length = where.hex_length
         self._where = where
 
     @cached_property

@@ -26,6 +26,7 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.core.references import Named, NameFate
     from gitmem.flows.rule_files import InHead
+    from gitmem.ledger.taint_note import Tainted
     from gitmem.ledger.workspace import Workspace
 
 
@@ -163,6 +164,7 @@ class _Reader:
         self._workspace, self._held, self._tools, self._asked = workspace, held, cache(tools), asked
         self._opened: list[tuple[Candidate, str]] = []
         self._in_head: InHead | None = None
+        self._tainted: Tainted | None = None
 
     def __call__(self, candidate: Candidate) -> Opened:
         if candidate.kind == "log":
@@ -170,7 +172,7 @@ class _Reader:
 
             said = opened(self._workspace, self._held[candidate.ref], candidate)
         else:
-            said = _open(self._workspace, self._held[candidate.ref], candidate)
+            said = self._open(candidate)
             if said.points and not candidate.commit and (file := self._rule_in(candidate)):
                 if not self._asked:
                     raise NotShown("promoted", file)
@@ -195,33 +197,33 @@ class _Reader:
         memory = parse(candidate.path, source.repo.blob(candidate.blob))
         return self._in_head.stands(candidate.path, memory, source.scopes[candidate.ref])
 
+    def _open(self, candidate: Candidate) -> Opened:
+        """What a memory says, without what holds a secret: as the index has kept it, else from its content.
 
-def _open(workspace: Workspace, source: RecallSource, candidate: Candidate) -> Opened:
-    """What a memory says, without what holds a secret: as the index has kept it, else from its content.
+        Raises:
+            NotShown: nobody whom the person trusts signed it, and that is required.
+            MissingObject: it cannot be read, or nothing of it may be shown.
 
-    Raises:
-        NotShown: nobody whom the person trusts signed it, and that is required.
-        MissingObject: it cannot be read, or nothing of it may be shown.
+        Everything of one's own was screened before it was stored; what others pushed was looked at by
+        whoever wrote next: loading the detector costs more than the rest of a recall.
+        """
+        workspace, source, hidden = self._workspace, self._held[candidate.ref], False
+        if candidate.ref == workspace.scope("project").ref:
+            from gitmem.ledger.taint_note import read_tainted, without_secrets
 
-    Everything of one's own was screened before it was stored; what others pushed was looked at by whoever
-    wrote next: loading the detector costs more than the rest of a recall.
-    """
-    hidden = False
-    if candidate.ref == workspace.scope("project").ref:
-        from gitmem.ledger.taint_note import read_tainted, without_secrets
+            self._tainted = self._tainted or read_tainted(workspace.state)
+            if workspace.settings.requires_signed:
+                from gitmem.ledger.signatures import unproved
 
-        if workspace.settings.requires_signed:
-            from gitmem.ledger.signatures import unproved
-
-            if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
-                raise NotShown("unsigned")
-        hidden = bool(read_tainted(workspace.state).hides(candidate.blob, workspace.allowed))
-    said = None if hidden else source.catalog.opened(candidate.blob)
-    if said is None:
-        data = source.repo.blob(candidate.blob)
-        if hidden:
-            said = open_content(without_secrets(workspace, candidate.path, data))
-        else:
-            said = open_content(data)
-            source.catalog.keep_opened(candidate.blob, said)
-    return said if said.name else replace(said, name=candidate.name)
+                if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
+                    raise NotShown("unsigned")
+            hidden = bool(self._tainted.hides(candidate.blob, workspace.allowed))
+        said = None if hidden else source.catalog.opened(candidate.blob)
+        if said is None:
+            data = source.repo.blob(candidate.blob)
+            if hidden:
+                said = open_content(without_secrets(workspace, candidate.path, data))
+            else:
+                said = open_content(data)
+                source.catalog.keep_opened(candidate.blob, said)
+        return said if said.name else replace(said, name=candidate.name)

@@ -47,7 +47,7 @@ class GitRepository:
     def __init__(self, git: GitCommand, where: Layout, store: ObjectStore | None = None) -> None:
         self._git = git
         self._where = where
-        self._hex_length = 64 if where.object_format == "sha256" else 40
+        self._hex_length = where.hex_length
         if store is not None:
             self.store = store
         self._kinds = Kinds(self._read)

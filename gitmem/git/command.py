@@ -253,6 +253,11 @@ class Layout:
     bare: bool
     object_format: str = "sha1"
 
+    @property
+    def hex_length(self) -> int:
+        """Length of the repository's object names."""
+        return 64 if self.object_format == "sha256" else 40
+
 
 def layout(git: GitCommand, cwd: Path, *, git_dir: Path | None = None) -> Layout:
     """Finds the repository that a folder is in, or describes the one at `git_dir`.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import Configuration, GitCommand, peek
-from gitmem.git.config import config_get
+from gitmem.git.config import config_get, config_path
 from gitmem.git.repository import Signature
 
 SIGN_SECONDS = 5.0
@@ -112,9 +112,7 @@ def sign_trial(git: GitCommand, git_dir: Path) -> str:
 
 def missing_program(git: GitCommand, git_dir: Path, config: Configuration) -> str:
     """The program that SSH signatures need, where it is not there; else empty."""
-    program = "ssh-keygen"
-    if config.all("gpg.ssh.program"):
-        program = config_get(git, None, "gpg.ssh.program", kind="path", git_dir=git_dir) or program
+    program = config_path(git, config, "gpg.ssh.program", git_dir) or "ssh-keygen"
     return "" if shutil.which(program, path=git.environ.get("PATH")) else program
 
 

@@ -136,6 +136,17 @@ def config_unset(
         raise failure(result, cwd or git_dir)
 
 
+def config_path(git: GitCommand, config: Configuration, key: str, git_dir: Path) -> str:
+    """A path among settings as git expands it; empty where there is none, and then git is not asked.
+
+    Raises:
+        RepositoryError: it begins in a home of nobody's.
+    """
+    if not config.all(key.lower()):
+        return ""
+    return config_get(git, None, key, kind="path", git_dir=git_dir) or ""
+
+
 def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: Path | None) -> GitResult:
     if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
         return git.run(words, cwd=cwd, git_dir=git_dir, check=False)

@@ -111,18 +111,15 @@ def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
     Raises:
         MissingObject: it is damaged.
     """
-    inflate = zlib.decompressobj()
+    # The header first: its size bounds what a hostile file can inflate to.
+    kind, size = loose_head(data, oid)
     try:
-        # The header first: its size bounds what a hostile file can inflate to.
-        start = inflate.decompress(data, _LONGEST_HEADER)
-        head, _, content = start.partition(b"\0")
-        kind, size = head.split(b" ")
-        content += inflate.decompress(inflate.unconsumed_tail, max(int(size) + 1 - len(content), 1))
-        name = kind.decode("ascii")
-    except (zlib.error, ValueError):
+        whole = zlib.decompressobj().decompress(data, _LONGEST_HEADER + size + 1)
+    except zlib.error:
         raise damaged(oid) from None
-    check_content(name, content, oid)
-    return name, content
+    content = whole.partition(b"\0")[2]
+    check_content(kind, content, oid)
+    return kind, content
 
 
 def kind_of(mode: int) -> str:

@@ -154,7 +154,6 @@ class Remote:
         address: what git is told; the name where empty.
         families: beginnings, with a slash at the end, of the refs that are fetched and may be pushed to.
         without: one of those that is left out, and may have a part of its history alone; empty for none.
-        git_dir: the repository, where `cwd` is no work tree of it.
     """
 
     git: GitCommand
@@ -164,7 +163,6 @@ class Remote:
     address: str = ""
     families: tuple[str, ...] = ()
     without: str = ""
-    git_dir: Path | None = None
 
     def tracking(self, branch: str) -> str:
         """The remote-tracking ref of a ref given by its full name at the remote."""
@@ -318,13 +316,18 @@ class Remote:
     def _address(self) -> str:
         return self.address or self.name
 
+    @property
+    def _git_dir(self) -> Path | None:
+        """The repository, where git need not find it from a work tree."""
+        return self.cwd if self.cwd == self.common_dir else None
+
     def _run(self, words: list[str], timeout: float | None = None) -> GitResult:
-        return self.git.run(words, cwd=self.cwd, git_dir=self.git_dir, check=False, timeout=timeout)
+        return self.git.run(words, cwd=self.cwd, git_dir=self._git_dir, check=False, timeout=timeout)
 
     def _move(self, words: list[str]) -> GitResult:
         """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
         with moving(self.common_dir, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
-            return turn.run(self.git, words, cwd=self.cwd, git_dir=self.git_dir)
+            return turn.run(self.git, words, cwd=self.cwd, git_dir=self._git_dir)
 
     def _unreachable(self, done: GitResult) -> RepositoryError:
         message, hint = explain_remote(done.stderr, self.name)

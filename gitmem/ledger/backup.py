@@ -524,7 +524,7 @@ def backup_remote(workspace: Workspace, url: str) -> Remote:
             f"The backup of this machine is encrypted, and gitmem.{SETTING} is gone; nothing was sent",
             "Go on: git mem backup --encrypt-to RECIPIENT. To have it in plain: git mem backup --off first",
         )
-    return Remote(workspace.git, private, private, NAME, url, FAMILIES, git_dir=private)
+    return Remote(workspace.git, private, private, NAME, url, FAMILIES)
 
 
 def sealed_remote(workspace: Workspace, url: str, recipients: tuple[str, ...]) -> SealedRemote:
@@ -537,7 +537,6 @@ def sealed_remote(workspace: Workspace, url: str, recipients: tuple[str, ...]) -
         NAME,
         url,
         FAMILIES,
-        git_dir=private,
         state=state,
         recipients=recipients,
     )

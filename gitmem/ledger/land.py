@@ -159,10 +159,12 @@ def root_name(repo: Repository) -> str:
 
 
 def is_commit(repo: Repository, oid: str) -> bool:
-    """Whether a commit of that name is here."""
-    with suppress(MissingObject):
-        return bool(repo.commit(oid).tree)
-    return False
+    """Whether a commit of that name is here, and can be read."""
+    try:
+        repo.commit(oid)
+    except MissingObject:
+        return False
+    return True
 
 
 def is_memory(repo: Repository, oid: str) -> bool:

@@ -200,7 +200,7 @@ class SealedRemote(Remote):
         """The branch at the host, fetched into a repository of its own."""
         place = self.state / _REPOSITORY
         create_bare(place, self.git)
-        return Remote(self.git, place, place, self.name, self.address, ("refs/heads/",), git_dir=place)
+        return Remote(self.git, place, place, self.name, self.address, ("refs/heads/",))
 
     @cached_property
     def _files(self) -> Repository:

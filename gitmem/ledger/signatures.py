@@ -232,12 +232,10 @@ def _own_file(file: str, trees: Iterable[Path], *, there: bool = True) -> bool:
 
 def _configured(git: GitCommand, git_dir: Path, config: Configuration, key: str) -> str:
     """A path of git's settings; empty where it is none."""
-    if not config.all(key.lower()):
-        return ""
-    from gitmem.git.config import config_get
+    from gitmem.git.config import config_path
 
     with suppress(RepositoryError):  # a home of nobody's
-        return config_get(git, None, key, kind="path", git_dir=git_dir) or ""
+        return config_path(git, config, key, git_dir)
     return ""
 
 

@@ -326,11 +326,15 @@ def _blamed(line: blaming.BlameLine) -> Iterator[str]:
         yield f"    disputed with {', '.join(line.blamed.against)}"
 
 
+def _may_hide(call: Call) -> bool:
+    """Whether some of shared memory may have to be hidden: it came with a secret, or unsigned."""
+    workspace = call.workspace
+    return bool(read_tainted(workspace.scope("project").state).blobs) or workspace.settings.requires_signed
+
+
 def _sound(call: Call, lines: Sequence[blaming.BlameLine], at: str) -> Iterator[blaming.BlameLine]:
     """The claims of shared memory that hold no secret, and all of one's own."""
-    if not (
-        read_tainted(call.workspace.scope("project").state).blobs or call.workspace.settings.requires_signed
-    ):
+    if not _may_hide(call):
         yield from lines
         return
     kept: dict[str, frozenset[str]] = {}
@@ -505,10 +509,7 @@ def _holding(call: Call, claim: str, scope: str, agent: str) -> Holding:
     try:
         (holding,) = find_claim(call.workspace, claim, scope=scope or None, agent=agent or None)
     except Ambiguous:
-        if not (
-            read_tainted(call.workspace.scope("project").state).blobs
-            or call.workspace.settings.requires_signed
-        ):
+        if not _may_hide(call):
             raise
         # The list would quote what came with a secret, or unsigned.
         hint = "Give more of the text, or narrow with scope and agent."

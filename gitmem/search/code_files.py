@@ -166,9 +166,7 @@ class CodeFiles(CodeReader):
         self.top = top
         where = layout(self.git, top)
         self._common = where.common_dir
-        self._objects = CommandObjects(
-            self.git, where.common_dir, 64 if where.object_format == "sha256" else 40
-        )
+        self._objects = CommandObjects(self.git, where.common_dir, where.hex_length)
         self._places: dict[str, Places] = {}
         self.worktree = where.worktree
         self.complete = True

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app import hooks as hook_entry
 from gitmem.app import steps, worker
@@ -28,7 +29,7 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows import engines, place
 from gitmem.flows import notices as saying
 from gitmem.flows import pause as pausing
-from gitmem.flows.context import initialised_at, workspace_at
+from gitmem.flows.context import initialised_at
 from gitmem.flows.extraction import withholds
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
@@ -36,7 +37,7 @@ from gitmem.ledger import job_record
 from gitmem.ledger.job_record import RunTally, read_runs, recorded
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.discover import is_transcript
 
@@ -52,11 +53,8 @@ def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Worksp
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
-    made = store_project_id(workspace_at(real_edges(repo)))
-    made.state.mkdir(exist_ok=True)
-    assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
-    return initialised_at(real_edges(repo))
+    return begun(real_edges(repo))
 
 
 def write(home: Path, cwd: Path, *said: str, id: str = ID) -> Path:

@@ -13,6 +13,7 @@ import pytest
 from database import SESSION, Database
 from slices import often
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app import steps, worker
 from gitmem.app.context import real_edges
@@ -20,10 +21,9 @@ from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
 from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
-from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only."
@@ -37,11 +37,8 @@ Git = Callable[..., str]
 def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     edges = real_edges(repo)
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir(exist_ok=True)
-    assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
-    return initialised_at(edges)
+    return begun(edges)
 
 
 @pytest.fixture

@@ -7,16 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from workspaces import begun
 
 from gitmem.app import worker
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job, put, take
 from gitmem.app.steps import STEPS, RunningJob, WorkerStep, run_steps
 from gitmem.core.errors import EngineError, RepositoryError, Resting
-from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.extract.run import ExtractWatch
 from gitmem.ledger import failures
-from gitmem.ledger.workspace import store_project_id
 
 NOW = 1_795_000_000.0
 EVENTS = (
@@ -29,12 +28,7 @@ EVENTS = (
 def work(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> RunningJob:
     monkeypatch.setenv("GITMEM_NOW", str(int(NOW)))
     edges = real_edges(repo)
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir(exist_ok=True)
-    assert made.private.git_dir.is_dir()
-    return RunningJob(
-        repo / ".git", Job("commit", str(repo)), initialised_at(edges), edges, {}, ExtractWatch()
-    )
+    return RunningJob(repo / ".git", Job("commit", str(repo)), begun(edges), edges, {}, ExtractWatch())
 
 
 def at(work: RunningJob, later: float) -> RunningJob:

@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app import steps
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.flows.context import Edges, initialised_at, workspace_at
+from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
 from gitmem.git.trees import read_files
 from gitmem.ledger import working_copy
 from gitmem.ledger.land import land
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
 ONE = "00000001-0000-4000-8000-000000000000"
@@ -38,11 +39,8 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
 
 @pytest.fixture
 def workspace(edges: Edges, home: Path) -> Workspace:
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir()
-    assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
-    return initialised_at(edges)
+    return begun(edges)
 
 
 @pytest.fixture

@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 from partial_engine import PartialEngine
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import Edges, initialised_at, workspace_at
+from gitmem.flows.context import Edges
 from gitmem.flows.extract.run import ExtractOutcome, extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
@@ -41,11 +42,8 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
 
 @pytest.fixture
 def workspace(edges: Edges, home: Path) -> Workspace:
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir()
-    assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
-    return initialised_at(edges)
+    return begun(edges)
 
 
 def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance, parse
@@ -30,10 +31,7 @@ DEPLOY = "Deploy\n\nRemember: we deploy on Tuesdays only, because support is the
 @pytest.fixture
 def workspace(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
-    made = store_project_id(workspace_at(real_edges(repo)))
-    made.state.mkdir(exist_ok=True)
-    assert made.private.git_dir.is_dir()
-    begin_with_commits(initialised_at(real_edges(repo)))
+    begin_with_commits(begun(real_edges(repo)))
     return initialised_at(real_edges(repo))
 
 

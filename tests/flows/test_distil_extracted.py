@@ -9,17 +9,16 @@ from typing import Any
 
 import pytest
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.dream.review import accept, open_dreams
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.blame import as_value, blame
-from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.dream import dream
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.trees import read_files
-from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
@@ -32,10 +31,7 @@ def test_blame_of_a_distilled_claim_names_session_and_message(
     git("-C", repo, "config", "gitmem.mode", "log")
     (home / ".claude").mkdir()
     edges = real_edges(repo)
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir()
-    assert made.private.git_dir.is_dir()
-    workspace = initialised_at(edges)
+    workspace = begun(edges)
     session = Transcript("00000001-0000-4000-8000-000000000000", str(repo))
     session.user("Have a look at the deploy script.", timestamp="2026-11-20T14:00:33.250Z")
     session.user(ASKED, timestamp="2026-11-20T14:01:33.250Z")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from partial_engine import PartialEngine
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Change, ChangeOrigin, Edited
@@ -23,7 +24,7 @@ from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
-from gitmem.flows.context import Edges, initialised_at, workspace_at
+from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.extract.run import ExtractWatch, extract_sessions
 from gitmem.flows.extract.sessions import SessionSource
 from gitmem.flows.extraction import context_of
@@ -31,7 +32,7 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
 ROOT = Path(__file__).parents[2]
@@ -62,11 +63,8 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
 
 @pytest.fixture
 def workspace(edges: Edges, home: Path) -> Workspace:
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir()
-    assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
-    ready = initialised_at(edges)
+    ready = begun(edges)
     for agent in ("main", "reviewer"):
         write = Write({f"{agent}/ports.md": BEFORE}, "Put it there", provenance=Provenance(op="add"))
         scope = ready.scope("local")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from partial_engine import PartialEngine
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core import tombstone
@@ -19,7 +20,7 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
-from gitmem.flows.context import Edges, initialised_at, workspace_at
+from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.extract.run import ExtractOutcome, ExtractWatch, extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions
@@ -27,7 +28,7 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
@@ -48,11 +49,8 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch, git) -> Edges:
 
 @pytest.fixture
 def workspace(edges: Edges, home: Path) -> Workspace:
-    made = store_project_id(workspace_at(edges))
-    made.state.mkdir()
-    assert made.private.git_dir.is_dir()
     (home / ".claude").mkdir()
-    return initialised_at(edges)
+    return begun(edges)
 
 
 class Scripted(PartialEngine):

@@ -8,22 +8,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from backup_ground import safe
 from machines import Begin, Machine
 from purge_ground import MakeMachine
 
 from gitmem.ledger import sealed_backup
 
+__all__ = ["safe"]
 pyrage = pytest.importorskip("pyrage")
 
 BRANCH = "refs/heads/main"
-
-
-@pytest.fixture
-def safe(place: Path, git) -> Path:
-    """An empty repository at a host that is trusted with nothing."""
-    path = place / "safe.git"
-    git("init", "-q", "--bare", path)
-    return path
 
 
 @pytest.fixture
