@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from git_config import GIT_CONFIG
+from once import take_away
 from ran import Ran
 
 from gitmem.app.context import real_edges
@@ -50,7 +51,7 @@ def begin(
     """
     copy = place.with_name(f"{place.name}-{what}")
     if copy in _KEPT:
-        shutil.rmtree(place, ignore_errors=True)
+        take_away(place)
         shutil.copytree(copy, place, symlinks=True)
         machines = [Machine(place / name, patch, capture) for name, _ in _KEPT[copy]]
         for machine, (_, now) in zip(machines, _KEPT[copy], strict=True):

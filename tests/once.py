@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree, rmtree
+from tempfile import mkdtemp
 from typing import TypeVar
 
 import pytest
@@ -24,11 +25,23 @@ _GAVE: dict[Path, object] = {}
 """Copies that were made in this process, and what made them gave."""
 
 
+def take_away(folder: Path) -> None:
+    """Removes a folder, at once as far as its path goes.
+
+    A process of git that a test started may still be ending in it: what that writes while the files go one
+    by one would keep the folder there.
+    """
+    if folder.exists():
+        gone = Path(mkdtemp(dir=folder.parent))
+        folder.rename(gone / folder.name)
+        rmtree(gone, ignore_errors=True)
+
+
 @pytest.fixture
 def place(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """The folder, empty."""
     path = tmp_path_factory.getbasetemp() / f"place-{request.path.stem}"
-    rmtree(path, ignore_errors=True)
+    take_away(path)
     path.mkdir()
     return path
 
@@ -61,7 +74,7 @@ def once(place: Path, request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
             copytree(place, copy, symlinks=True)
         else:
             here = Path.cwd()
-            rmtree(place)
+            take_away(place)
             copytree(copy, place, symlinks=True)
             os.chdir(here)
         return _GAVE[copy]
