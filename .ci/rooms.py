@@ -45,12 +45,19 @@ def main() -> int:
         total += lines
         print(f"{room:14} {len(sizes):6,} {lines:8,} {most:8,}")
         if lines > most:
-            over.append(f"{room} has {lines:,} lines and its row allows {most:,}")
+            over.append(
+                f"{room} has {lines:,} lines and its row allows {most:,}: "
+                "move something out, or raise the row in ARCHITECTURE.md and say there why"
+            )
         for path, size in sizes.items():
             name = path.relative_to(TOP / "gitmem").as_posix()
             short = size < SHORTEST and room != "cli" and not path.name.startswith("__")
-            if size > LONGEST or short:
-                over.append(f"gitmem/{name} has {size} lines ({SHORTEST} to {LONGEST})")
+            if size > LONGEST:
+                over.append(f"gitmem/{name} has {size} lines, and {LONGEST} at most: make two of it")
+            if short:
+                over.append(
+                    f"gitmem/{name} has {size} lines, and {SHORTEST} at least: put it where it is used"
+                )
     print(f"{'all':14} {'':6} {total:8,}")
     for line in over:
         print(line, file=sys.stderr)

@@ -158,19 +158,19 @@ class Memories:
             UsageError: an unknown scope, `limit` is below 1, or `at` means nothing.
             RepositoryError: the repository cannot be read.
         """
-        from gitmem.flows.recall import ask
+        from gitmem.flows.recall import RecallRequest, ask
 
         if limit < 1:
             raise UsageError(f"limit is {limit}", "Ask for one memory at least.")
-        where, edges = self._workspace, self._edges()
-        return value(ask(where, edges, query, limit=limit, at=at, scope=scope, agent=agent, shown=shown))
+        asked = RecallRequest(query, limit, at, scope, agent, shown=shown)
+        return value(ask(self._workspace, self._edges(), asked))
 
     def remember(
         self,
         text: str,
         *,
         name: str = "",
-        type: MemoryType = "feedback",
+        type: MemoryType | None = None,
         scope: ScopeName | None = None,
         agent: str = MAIN,
         description: str = "",
@@ -184,7 +184,8 @@ class Memories:
             text: the fact, in markdown; relative dates in it are annotated.
             name: the same name again updates that memory, or in a session adds to it; made from the text
                 where empty.
-            type: `user`, `feedback`, `project` or `reference`.
+            type: `user`, `feedback`, `project` or `reference`; None leaves that of the memory it updates,
+                and is `feedback` for a new one.
             scope: None for the scope of its type.
             description: one line that would find it again; the first sentence where empty.
             why: the reason.
@@ -200,7 +201,7 @@ class Memories:
         """
         from gitmem.flows.edit import Wanted, remember
 
-        wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
+        wanted = Wanted(text, type or "", name, description, why, how, agent, scope or "", allow)
         if self._session:
             return value(self._remembered(wanted))
         done = remember(self._workspace, self._edges(), wanted)

@@ -9,9 +9,11 @@ GIT_CONFIG = """\
 [commit]
 \tgpgSign = false
 [gc]
-	autoDetach = false
+	auto = 0
 [maintenance]
-	autoDetach = false
+	auto = false
+[receive]
+	autogc = false
 [protocol "file"]
 \tallow = always
 """

@@ -12,13 +12,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from git_config import GIT_CONFIG
 from planted_secrets import Maker, planted
-
-from gitmem.rules.secrets import find_secrets
 
 KINDS = ("github", "gitlab", "stripe", "aws id", "notion", "grafana", "linear", "databricks")
 _PLANTED = {sample.kind: sample.secret for sample in planted(20261123) if sample.kind in KINDS}
@@ -150,9 +148,11 @@ class Hostile:
 
     Attributes:
         root: holds all of it, home included; it can be copied away and back.
+        stored: names of objects, by the repository, the words that made them and their data.
     """
 
     root: Path
+    stored: dict[tuple[Path, tuple[str, ...], bytes], str] = field(default_factory=dict)
 
     @property
     def repo(self) -> Path:
@@ -202,13 +202,17 @@ class Hostile:
             if slash:
                 folders.setdefault(first, {})[rest] = text
                 continue
-            oid = self.git(
-                "hash-object", "-w", "--stdin", input=text.encode("utf-8", "surrogateescape"), at=at
-            )
+            oid = self._store(at, text.encode("utf-8", "surrogateescape"), "hash-object", "-w", "--stdin")
             lines.append(b"100644 blob " + oid.encode() + b"\t" + path.encode() + b"\0")
         for folder, inner in folders.items():
             lines.append(b"040000 tree " + self.tree(inner, at).encode() + b"\t" + folder.encode() + b"\0")
-        return self.git("mktree", "-z", input=b"".join(lines), at=at)
+        return self._store(at, b"".join(lines), "mktree", "-z")
+
+    def _store(self, at: Path, data: bytes, *words: str) -> str:
+        """Writes an object once: agents and scopes have the same files."""
+        if (at, words, data) not in self.stored:
+            self.stored[at, words, data] = self.git(*words, input=data, at=at)
+        return self.stored[at, words, data]
 
     def gitmem(self, *words: object, ok: bool = True) -> subprocess.CompletedProcess[bytes]:
         """Runs a command in a process of its own."""
@@ -252,11 +256,6 @@ class Hostile:
         )
         self.git("update-ref", ref, made, at=where)
         return made
-
-
-def is_known(secret: str) -> bool:
-    """Whether the detector blocks it where it stands by itself."""
-    return any(one.severity == "block" for one in find_secrets(f"it is {secret} here"))
 
 
 DREAM = "d-0a1b2c3d"
@@ -307,6 +306,8 @@ def _code(here: Hostile) -> None:
 
 
 def _memory(here: Hostile) -> None:
+    of_main = {f"main/{path}": text for path, text in files().items()}
+    of_main[f"{AGENTS[2]}/deploys.md"] = files()["deploys.md"]
     every = {f"{agent}/{path}": text for agent in AGENTS for path, text in files().items()}
     plain = NASTY.replace("\0", "")
     told = {
@@ -321,12 +322,12 @@ def _memory(here: Hostile) -> None:
     private = here.home / ".local/share/gitmem/private.git"
     local = here.git("config", "gitmem.projectId")
     places = (
-        (here.repo, "refs/heads/gitmem/project"),
-        (private, f"refs/heads/local/{local}"),
-        (private, "refs/heads/user"),
+        (here.repo, "refs/heads/gitmem/project", every),
+        (private, f"refs/heads/local/{local}", of_main),
+        (private, "refs/heads/user", of_main),
     )
-    for at, ref in places:
-        here.commit(ref, {**every, ".gitmem": "format = 1\n"}, message(f"Learn {ONE} {plain}", **told), at)
+    for at, ref, given in places:
+        here.commit(ref, {**given, ".gitmem": "format = 1\n"}, message(f"Learn {ONE} {plain}", **told), at)
     project = "refs/heads/gitmem/project"
     tip = here.git("rev-parse", project)
     changed = dict(every)

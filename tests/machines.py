@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from copies import copy_tree
 from git_config import GIT_CONFIG
 from once import take_away
 from ran import Ran
@@ -52,13 +52,13 @@ def begin(
     copy = place.with_name(f"{place.name}-{what}")
     if copy in _KEPT:
         take_away(place)
-        shutil.copytree(copy, place, symlinks=True)
+        copy_tree(copy, place)
         machines = [Machine(place / name, patch, capture) for name, _ in _KEPT[copy]]
         for machine, (_, now) in zip(machines, _KEPT[copy], strict=True):
             machine.now = now
         return machines
     machines = list(make())
-    shutil.copytree(place, copy, symlinks=True)
+    copy_tree(place, copy)
     _KEPT[copy] = tuple((machine.home.name, machine.now) for machine in machines)
     return machines
 

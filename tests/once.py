@@ -3,7 +3,7 @@
 Repositories, records and hooks name one another by path, so all tests of a file run in one folder, which no
 other file has: a process that outlives another file's test would make it anew between two steps. A file
 takes part by importing the fixtures `place`, `tmp_path`, `home_folder` and `once`; none of its tests may
-leave a process behind.
+leave a process behind, so `hermetic` switches gitmem's hooks off there: they would start workers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copytree, rmtree
+from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TypeVar
 
 import pytest
+from copies import copy_tree
 
 Value = TypeVar("Value")
 Once = Callable[[str, Callable[[], Value]], Value]
@@ -63,19 +64,18 @@ def home_folder(place: Path) -> Path:
 
 
 @pytest.fixture
-def once(place: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Once[object]:
-    """See `Once`; a name is the file's own. Hooks of git do nothing: they would start workers."""
-    monkeypatch.setenv("GITMEM_DISABLE", "1")
+def once(place: Path, request: pytest.FixtureRequest) -> Once[object]:
+    """See `Once`; a name is the file's own."""
 
     def run(name: str, make: Callable[[], object]) -> object:
         copy = place.with_name(f"{request.path.stem}-{name}")
         if copy not in _GAVE:
             _GAVE[copy] = make()
-            copytree(place, copy, symlinks=True)
+            copy_tree(place, copy)
         else:
             here = Path.cwd()
             take_away(place)
-            copytree(copy, place, symlinks=True)
+            copy_tree(copy, place)
             os.chdir(here)
         return _GAVE[copy]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
@@ -11,7 +9,6 @@ from gitmem.engines.engine import (
     DocumentInput,
     ExtractInput,
     Extraction,
-    Header,
     Notes,
     NotesInput,
     Tell,
@@ -26,9 +23,6 @@ class PartialEngine:
     reads_history: bool = False
 
     def extract(self, given: ExtractInput) -> Extraction:
-        raise NotImplementedError
-
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
         raise NotImplementedError
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:

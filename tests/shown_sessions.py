@@ -58,12 +58,14 @@ tick() {
 """
 
 # What was spooled is done before the next command is typed, as it is where a person types it.
-SETTLED = (
-    "settled() { for i in $(seq 1200); do "
-    '[ -n "$(find .git/gitmem/spool -maxdepth 1 -type f 2>/dev/null)" ] || '
-    "[ -e .git/gitmem/worker.json ] || "
-    "break; sleep 0.05; done; }\n"
-)
+SETTLED = """\
+waits() {
+    [ -e .git/gitmem/worker.json ] && return
+    for file in .git/gitmem/spool/* .git/gitmem/spool/.*; do [ -f "$file" ] && return; done
+    return 1
+}
+settled() { for ((i = 0; i < 1200; i++)); do waits || break; sleep 0.05; done; }
+"""
 
 
 def blocks(text: str) -> list[str]:

@@ -18,24 +18,25 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from itertools import count
+from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from anthropic.types.beta import BetaDream, DreamCreateParams
-from anthropic.types.beta.memory_stores import (
-    BetaManagedAgentsDeletedMemory,
-    BetaManagedAgentsMemory,
-    BetaManagedAgentsMemoryVersion,
-    MemoryCreateParams,
-    MemoryUpdateParams,
-)
 from loopback import Answering, Loopback
-from pydantic import TypeAdapter, ValidationError
 
 START = datetime(2027, 1, 15, 8, tzinfo=UTC)
 STORE_MEMORIES, MEMORY_BYTES = 2_000, 102_400
 _SEGMENT = re.compile(r"[^/\x00-\x1f\x7f\u200b-\u200f\u2028\u2029\u2060-\u2064\ufeff]+")
+
+
+@cache
+def sdk() -> ModuleType:
+    """The SDK's models, which take a second and a half to load: not where tests are collected."""
+    from anthropic.types import beta
+
+    return beta
 
 
 def sha(text: str) -> str:
@@ -92,6 +93,7 @@ class StoreApi(Loopback):
         dreaming: is called with a dream's input files and makes its output files of them.
         polls: how often a dream is asked for before it has ended.
         ends: the status with which a dream ends.
+        number: what the next that is made is called by.
     """
 
     def __init__(self, key: str = "sk-test-0", page: int = 100) -> None:
@@ -104,7 +106,7 @@ class StoreApi(Loopback):
         self.sessions: list[str] = ["sesn_01one", "sesn_02two"]
         self.polls = 1
         self.ends = "completed"
-        self._numbers = count(1)
+        self.number = count(1)
         self._lock = threading.RLock()
         super().__init__(_handler(self))
 
@@ -117,7 +119,7 @@ class StoreApi(Loopback):
 
     def make(self, files: Mapping[str, str] | None = None) -> str:
         """A new store; returns its id."""
-        store = Store(f"memstore_{next(self._numbers):06d}")
+        store = Store(f"memstore_{next(self.number):06d}")
         self.stores[store.id] = store
         for path, text in (files or {}).items():
             self.put(store.id, path, text)
@@ -166,7 +168,7 @@ class StoreApi(Loopback):
         return self._memory(store, self._by_id(store, id), full=asked.query.get("view", "full") == "full")
 
     def _create(self, asked: Asked, store: str) -> Any:
-        body = _checked(MemoryCreateParams, asked.body)
+        body = _checked(sdk().memory_stores.MemoryCreateParams, asked.body)
         path, text = body["path"], body["content"] or ""
         _check(path, text)
         if self._at(store, path):
@@ -176,7 +178,7 @@ class StoreApi(Loopback):
         return self._memory(store, self._add(store, path, text, _API), full=False)
 
     def _update(self, asked: Asked, store: str, id: str) -> Any:
-        body = _checked(MemoryUpdateParams, {"memory_store_id": store, **asked.body})
+        body = _checked(sdk().memory_stores.MemoryUpdateParams, {"memory_store_id": store, **asked.body})
         known = self._by_id(store, id)
         text, path = body.get("content") or "", body.get("path") or known.path
         _check(path, text)
@@ -192,14 +194,21 @@ class StoreApi(Loopback):
         if wanted is not None and wanted != sha(known.content):
             raise Refused(409, "memory_precondition_failed_error", "the content is another")
         self._remove(store, known, _API)
-        return BetaManagedAgentsDeletedMemory(id=id, type="memory_deleted").to_dict(mode="json")
+        return (
+            sdk()
+            .memory_stores.BetaManagedAgentsDeletedMemory(id=id, type="memory_deleted")
+            .to_dict(mode="json")
+        )
 
     def _versions(self, asked: Asked, store: str) -> Any:
         since = asked.query.get("created_at_gte", "")
         found = [
             one for one in self._store(store).versions if not since or one["created_at"] >= _time(since)
         ]
-        made = [BetaManagedAgentsMemoryVersion(**one).to_dict(mode="json") for one in reversed(found)]
+        made = [
+            sdk().memory_stores.BetaManagedAgentsMemoryVersion(**one).to_dict(mode="json")
+            for one in reversed(found)
+        ]
         return self._paged(made, asked, min(int(asked.query.get("limit", 20)), 100, self.page))
 
     def _sessions(self, asked: Asked) -> Any:
@@ -207,7 +216,7 @@ class StoreApi(Loopback):
         return {"data": [_session(id) for id in self.sessions], "next_page": None, "prev_page": None}
 
     def _begin(self, asked: Asked) -> Any:
-        body = _checked(DreamCreateParams, asked.body)
+        body = _checked(sdk().DreamCreateParams, asked.body)
         kinds = [one["type"] for one in asked.body["inputs"]]
         if sorted(kinds) != ["memory_store", "sessions"]:
             raise Refused(400, "invalid_request_error", "one memory store and one list of sessions")
@@ -220,7 +229,7 @@ class StoreApi(Loopback):
             "memory_store_id"
         ]
         self._store(store)
-        id = f"drm_{next(self._numbers):06d}"
+        id = f"drm_{next(self.number):06d}"
         self.dreams[id] = {
             "id": id, "created_at": self._now(), "inputs": asked.body["inputs"],
             "instructions": body.get("instructions"), "model": {"id": body["model"]},
@@ -254,7 +263,7 @@ class StoreApi(Loopback):
 
     def _dream(self, id: str) -> Any:
         told = {key: value for key, value in self.dreams[id].items() if key not in ("asked", "given")}
-        return BetaDream(**told).to_dict(mode="json")
+        return sdk().BetaDream(**told).to_dict(mode="json")
 
     def _paged(self, items: list[Any], asked: Asked, most: int) -> Any:
         start = int(asked.query.get("page", "p0")[1:])
@@ -278,10 +287,10 @@ class StoreApi(Loopback):
         """The client's time, and a little later each time it is asked for."""
         now = os.environ.get("GITMEM_NOW")
         begun = datetime.fromtimestamp(int(now), UTC) if now else START
-        return begun + timedelta(milliseconds=next(self._numbers))
+        return begun + timedelta(milliseconds=next(self.number))
 
     def _add(self, store: str, path: str, text: str, who: Mapping[str, str]) -> Memory:
-        now, id = self._now(), f"mem_{next(self._numbers):06d}"
+        now, id = self._now(), f"mem_{next(self.number):06d}"
         made = Memory(id, path, text, "", now, now)
         self.stores[store].memories[id] = made
         self._version(store, made, "created", who)
@@ -296,7 +305,7 @@ class StoreApi(Loopback):
         self._version(store, known, "deleted", who)
 
     def _version(self, store: str, one: Memory, operation: str, who: Mapping[str, str]) -> None:
-        one.version = f"memver_{next(self._numbers):06d}"
+        one.version = f"memver_{next(self.number):06d}"
         gone = operation == "deleted"
         self.stores[store].versions.append(
             {
@@ -308,18 +317,22 @@ class StoreApi(Loopback):
         )  # fmt: skip
 
     def _memory(self, store: str, one: Memory, *, full: bool) -> Any:
-        return BetaManagedAgentsMemory(
-            id=one.id,
-            path=one.path,
-            content=one.content if full else None,
-            content_sha256=sha(one.content),
-            content_size_bytes=len(one.content.encode()),
-            created_at=one.created,
-            updated_at=one.updated,
-            memory_store_id=store,
-            memory_version_id=one.version,
-            type="memory",
-        ).to_dict(mode="json", exclude_none=False)
+        return (
+            sdk()
+            .memory_stores.BetaManagedAgentsMemory(
+                id=one.id,
+                path=one.path,
+                content=one.content if full else None,
+                content_sha256=sha(one.content),
+                content_size_bytes=len(one.content.encode()),
+                created_at=one.created,
+                updated_at=one.updated,
+                memory_store_id=store,
+                memory_version_id=one.version,
+                type="memory",
+            )
+            .to_dict(mode="json", exclude_none=False)
+        )
 
 
 _API = {"type": "api_actor", "api_key_id": "apikey_01me"}
@@ -338,6 +351,8 @@ _ROUTES: tuple[tuple[str, str, Callable[..., Any]], ...] = (
 
 
 def _checked(shape: Any, body: Mapping[str, Any]) -> Any:
+    from pydantic import TypeAdapter, ValidationError
+
     try:
         return TypeAdapter(shape).validate_python(dict(body))
     except ValidationError as wrong:

@@ -33,7 +33,7 @@ def test_the_reference_and_the_manual_pages_are_current() -> None:
     """`python docs/make.py` writes them."""
     made = _made()
     due = [path for path, text in made.items() if not path.exists() or path.read_text() != text]
-    assert [str(path.relative_to(ROOT)) for path in due] == [], "run: python docs/make.py"
+    assert [str(path.relative_to(ROOT)) for path in due] == [], "run: .venv/bin/python docs/make.py"
     assert sorted((ROOT / "docs/man").glob("*.1")) == sorted(path for path in made if path.suffix == ".1")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from package_source import modules
 
-MOVES = {"move_ref", "move_refs"}
+MOVES = {"move_ref", "move_refs", "try_move_ref"}
 """Calls that move a ref, or several at once."""
 
 ORDERS = {"update-ref", "symbolic-ref"}
@@ -27,26 +27,24 @@ NO_MEMORY = {
     "ledger/acceptance.py": "what was accepted, which waits to be sent",
     "ledger/arrival.py": "side branches and proposals that follow a purge",
     "ledger/backup.py": "proposals and dreams as another machine has them",
-    "ledger/decide.py": "a dream's branch, edited, refreshed, decided, brought back; an unsent acceptance",
+    "ledger/dream_branch.py": "a dream's branch, from an edit to its return; an unsent acceptance",
     "ledger/departure.py": "side branches that follow what left; what it told before, kept",
     "ledger/epochs.py": "a history that somebody else's purge replaced, kept",
     "ledger/erase.py": "replaced histories that were kept long enough; what remotes had before a purge",
     "ledger/foreign_commits.py": "a commit that its ref lost, kept from git's gc",
-    "ledger/inbox.py": "a teammate's branch that waits, and which are turned down",
+    "ledger/inbox.py": "which branches of teammates are turned down",
     "ledger/push_plan.py": "what was there before memory was shared, kept",
     "ledger/proposals.py": "a proposal's own ref",
     "ledger/session_notes.py": "session notes",
-    "ledger/side_branches.py": "a branch of a request",
+    "ledger/side_branches.py": "a branch of a request, asked for, kept up to date, closed",
     "ledger/stores.py": "what a hosted memory store held when it was last seen",
     "flows/document_branch.py": "the branch of living documents",
-    "flows/documents.py": "the branch of living documents",
     "flows/pull_request.py": "a dream's branch, as it was pushed",
 }
 """Modules that move refs that hold no memory, or none yet."""
 
 READS = {
     "flows/document_branch.py": "which branch HEAD is",
-    "flows/documents.py": "which branch HEAD is",
 }
 """Modules that give git an order of those names and move nothing."""
 
@@ -91,6 +89,7 @@ def test_each_module_that_is_listed_still_does() -> None:
         "move_ref(repo, ref, new, old, 'x')",
         "refs.move_ref(self.repo, ref, new, old, 'x')",
         "move_refs(repo, moves, 'x')",
+        "try_move_ref(repo, ref, new, old, 'x')",
         "git.run(['update-ref', ref, new])",
         "words = ['-c', 'a=b', 'update-ref', '--stdin']",
     ],
@@ -100,17 +99,16 @@ def test_a_move_is_seen_however_it_is_written(code: str) -> None:
 
 
 WITHOUT_COPIES = {
-    "dream/review.py": "tombstones of what was rejected, which no working copy shows",
     "flows/commit_trailers.py": "seen to after it, and at worst by the next save",
     "flows/extract/run.py": "seen to after all changes of a session, and at worst by the next save",
     "app/bench_dream.py": "memory that is made up for a benchmark",
     "flows/memory_trees.py": "a checked-out branch, which is a working copy itself",
     "app/host_files.py": "files of a host, no agent's",
-    "flows/suggestions.py": "tombstones of what was rejected",
+    "ledger/forget.py": "tombstones of what was rejected, which no working copy shows",
     "ledger/acceptance.py": "what waits to be sent: a ref of its own",
-    "ledger/decide.py": "a dream's branch; tombstones",
+    "ledger/dream_branch.py": "a dream's branch",
     "ledger/foreign_commits.py": "part of what brings copies up to date",
-    "ledger/inbox.py": "part of a sync, which brings all of them up to date; tombstones",
+    "ledger/sync.py": "part of a sync, which brings all of them up to date",
     "ledger/paging.py": "part of what brings copies up to date",
     "ledger/projects.py": "a note of where a project is: a ref of its own",
     "ledger/session_notes.py": "session notes: a ref of their own",

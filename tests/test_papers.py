@@ -11,13 +11,15 @@ import pytest
 from package_source import nodes, texts
 
 from gitmem.app.clients import CLIENTS
-from gitmem.cli.app import MODULES, SUMMARIES
+from gitmem.cli.app import GROUPS, MODULES, SUMMARIES
 from gitmem.engines.choice import ENGINES
 from gitmem.ledger.settings import CHOICES
 from gitmem.transcripts.discover import CLIENTS as READERS
 
 ROOT = Path(__file__).parents[1]
 PAPERS = ("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/formats.md", "docs/glossary.md")
+SHOWN = {verb for verbs in GROUPS.values() for verb in verbs}
+"""Verbs that help shows."""
 DECISIONS = tuple(f"docs/decisions/{path.name}" for path in sorted((ROOT / "docs/decisions").glob("*.md")))
 
 
@@ -86,7 +88,7 @@ def test_a_rule_is_in_the_files_that_contributing_lists() -> None:
         (defined,) = (path for path in naming if rule in said(path)[1])
         used = {path for path in naming if rule in said(path)[0]}
         assert home.fullmatch(defined) and rows in used and all(map(home.fullmatch, used)), (rule, used)
-        assert Path(defined).stem in "".join(beside), rule
+        assert Path(defined).stem in "".join(beside), f"no test in tests/rules imports the file of {rule}"
 
 
 @pytest.mark.parametrize("name", sorted(CLIENTS))
@@ -96,30 +98,51 @@ def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
     words = {client.sessions or name, name}
     rooms = ("gitmem/app/cl", "gitmem/transcripts/")
     naming = {path for path in modules() if path.startswith(rooms) and words & said(path)[2]}
-    assert (client.sessions in {reader.name for reader in READERS}) == bool(client.sessions)
-    assert name == "claude" or (f"gitmem/transcripts/{name}.py" in naming) == bool(client.sessions)
+    read = client.sessions in {reader.name for reader in READERS}
+    assert read == bool(client.sessions), "CLIENTS of gitmem/transcripts/discover.py lacks its reader"
+    filed = name == "claude" or (f"gitmem/transcripts/{name}.py" in naming) == bool(client.sessions)
+    assert filed, f"gitmem/transcripts/{name}.py reads its sessions, or `sessions` is empty"
     if name != "claude":  # whose form is gitmem's own
         own = {"gitmem/app/client_hooks.py"} if client.form == "plugin" else set()
-        assert naming - listed <= own
-    assert name in paper("gitmem/cli/init.py")
+        assert naming - listed <= own, "it is named where CONTRIBUTING.md lists no file"
+    assert name in paper("gitmem/cli/init.py"), "gitmem/cli/init.py lacks it in the help of --client"
+    row = f"| {client.title} | `{client.file}` |"
+    assert f"\n{row}" in paper("docs/guide/clients.md"), (
+        f"docs/guide/clients.md lacks a row that begins {row}"
+    )
     tests = paper("tests/app/test_client_input.py") + paper("tests/app/test_client_hooks.py")
-    assert re.search(rf"\b{name}\b", tests, re.IGNORECASE)
+    assert re.search(rf"\b{name}\b", tests, re.IGNORECASE), (
+        "tests/app/test_client_input.py and _hooks.py lack it"
+    )
+    beginnings = tuple(re.findall(r'^ {8}"([A-Z_]+)",$', paper("tests/conftest.py"), re.MULTILINE))
+    kept_off = not client.variable or client.variable.startswith(beginnings)
+    assert kept_off, f"every test inherits {client.variable}: see `foreign` in tests/conftest.py"
+    if client.sessions:
+        assert f'"{client.sessions}"' in paper("tests/transcripts/test_contract.py"), (
+            "tests/transcripts/test_contract.py lacks it"
+        )
     if client.package:
         assert f"{client.package}@{client.oldest}" in paper(".ci/run"), "the oldest that is promised is run"
 
 
-@pytest.mark.parametrize("verb", sorted(SUMMARIES))
+@pytest.mark.parametrize("verb", sorted(SHOWN | SUMMARIES.keys()))
 def test_a_verb_is_in_the_files_that_contributing_lists(verb: str) -> None:
     assert "register" in said(f"gitmem/cli/{MODULES.get(verb, verb)}.py")[1]
-    assert verb in said("gitmem/cli/app.py")[2]
-    explained = paper("README.md") + "".join(path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md"))
-    assert re.search(rf"\b{verb}\b", explained)
+    assert verb in SHOWN, "help shows it nowhere: GROUPS in gitmem/cli/app.py lacks it"
+    assert verb in SUMMARIES, "SUMMARIES in gitmem/cli/app.py lacks its line"
+    pages = (path for path in ROOT.glob("docs/**/*.md") if path.name != "reference.md")  # made of the help
+    explained = paper("README.md") + "".join(path.read_text("utf-8") for path in pages)
+    named = re.search(rf"(git mem\s+(-\w+ )*|gitmem |`){verb}\b", explained)
+    assert named, "no page of docs/guide explains it"
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_in_the_files_that_contributing_lists(name: str) -> None:
     assert set(CHOICES["engine"]) == set(ENGINES)
-    module, *tables, _ = (path.replace("<name>", name.replace("-", "_")) for path in files_for("an engine"))
+    listed = (path.replace("<name>", name.replace("-", "_")) for path in files_for("an engine"))
+    module, *tables, contract, _ = listed
     assert (ROOT / module).is_file() or (ROOT / module).with_suffix("").is_dir()
     assert tables == ["gitmem/engines/choice.py", "gitmem/flows/engines.py", "gitmem/ledger/settings.py"]
     assert name in said(tables[0])[2] & said(tables[2])[2]
+    # A fork of the client is a process: what it does to a tree is held in tests/app.
+    assert name == "claude-code" or f'"{name}"' in paper(contract)

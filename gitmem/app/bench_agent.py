@@ -173,19 +173,18 @@ def run_tasks(
     asked = [one for one in tasks if one.prompt]
     every = [(one.id, text) for one in tasks for text in one.memory]
     for arm in ARMS:
-        shared = _Ground(folder / arm, environ)
-        if arm == "memory":
-            shared.teach([text for _, text in every])
         for number, task in enumerate(asked, 1):
             say(f"{arm}: {number} of {len(asked)}")
-            if arm == "none" and shared.check(task, {})[0]:
-                raise UsageError(
-                    f"The check of {task.id} passes with the code as it stands", "Let its tests fail first."
-                )
-            ground = shared
             if arm == "others":
                 ground = _Ground(folder / f"{arm}-{number}", environ)
                 ground.teach([text for id, text in every if id != task.id])
+            elif number == 1:
+                ground = _Ground(folder / arm, environ)
+                ground.teach([text for _, text in every if arm == "memory"])
+            if arm == "none" and ground.check(task, {})[0]:
+                raise UsageError(
+                    f"The check of {task.id} passes with the code as it stands", "Let its tests fail first."
+                )
             yield _run(task, arm, ground, ground.hook(task.prompt, f"bench-{number}"))
 
 

@@ -30,7 +30,7 @@ from typing import Any
 from gitmem.app.bench_extract import bad_line, normal, objects
 from gitmem.core.dates import MONTHS
 from gitmem.core.limits import CANDIDATES, RECALLED
-from gitmem.flows.recall import opened_sources
+from gitmem.flows.prompt_recall import opened_sources
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.ledger.files import CATALOG

@@ -13,23 +13,21 @@ import json
 import os
 import re
 import shlex
-import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from gitmem.app.clients import CLAUDE, CLIENTS, Client
+from gitmem.app.file_edits import LARGEST, FileEdit, add_text, make_edits, take_out
 from gitmem.app.git_hooks import hooks_folder
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand
 from gitmem.ledger.files import read_theirs, replace_file
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
 
-LARGEST = 4 * 1024 * 1024
 RECORD = "client-hooks.json"
-FORMER = "claude-hooks.json"
-"""The record of a gitmem that knew Claude Code alone: by work tree, not by file."""
 
 FAIL_OPEN = ("||", "true")
 """Ends every command. A client shows the person what a failed hook printed, and some take exit code 2, as
@@ -206,7 +204,7 @@ def plan_removal(place: HookFile, argv: Sequence[str]) -> HookPlan:
     return HookPlan(place, before, after, exclude, removal=True, folders=folders)
 
 
-def apply_hooks(plan: HookPlan) -> None:
+def apply_hooks(plan: HookPlan, git: GitCommand) -> None:
     """Carries a plan out.
 
     Raises:
@@ -214,22 +212,17 @@ def apply_hooks(plan: HookPlan) -> None:
     """
     if plan.by_hand or not (plan.changes or plan.removal):
         return
-    if _read(plan.place) != plan.before:
-        raise RepositoryError(f"{plan.path} changed meanwhile", "Run the command again.")
-    missing = sum(not parent.is_dir() for parent in _between(plan.place))
+    _refuse_links(plan.place)
+    above = _between(plan.place)
+    missing = sum(not parent.is_dir() for parent in above)
+    if plan.after is not None and (file := next(filter(Path.is_file, above), None)):
+        raise RepositoryError(f"{file} is no folder", "Move that file away.")
+    mode = 0o600 if plan.before is None else None
+    make_edits([FileEdit(plan.path, plan.before, plan.after, mode)], git)
     try:
-        if plan.after is None:
-            plan.path.unlink(missing_ok=True)
-            for parent in _between(plan.place)[: plan.folders]:
-                with suppress(OSError):
-                    parent.rmdir()
-        elif plan.after != plan.before:
-            for parent in _between(plan.place):
-                if parent.is_file():
-                    raise RepositoryError(f"{parent} is no folder", "Move that file away.")
-            plan.path.parent.mkdir(parents=True, exist_ok=True)
-            mode = stat.S_IMODE(plan.path.stat().st_mode) if plan.before is not None else 0o600
-            replace_file(plan.path, plan.after, mode)
+        for parent in above[: plan.folders]:
+            with suppress(OSError):
+                parent.rmdir()
         _exclude(plan)
         _remember(plan, missing)
     except OSError as error:
@@ -255,19 +248,12 @@ def record_path(state: Path) -> Path:
 
 def read_record(state: Path) -> dict[str, dict[str, Any]]:
     """What is remembered of hook files, by path; empty where nothing is, or it is damaged."""
-    record = _object(record_path(state))
-    if record is None:
-        former = _object(state / FORMER) or {}
-        return {
-            f"{worktree}/{CLAUDE.file}": {
-                **one,
-                "client": CLAUDE.name,
-                "folders": int(bool(one.get("folder"))),
-                "line": f"/{CLAUDE.file}",
-            }
-            for worktree, one in former.items()
-        }
-    return record
+    try:
+        record = json.loads(record_path(state).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    record = record if isinstance(record, dict) else {}
+    return {key: value for key, value in record.items() if isinstance(value, dict)}
 
 
 def clients_of(state: Path, user: str = "") -> tuple[Client, ...]:
@@ -489,13 +475,17 @@ def _between(place: HookFile) -> list[Path]:
     return parents if place.user else [one for one in parents if one != place.anchor]
 
 
-def _read(place: HookFile) -> bytes | None:
+def _refuse_links(place: HookFile) -> None:
     for path in (*_between(place), place.path):
         if path.is_symlink():
             raise RepositoryError(
                 f"{path} is a link, and gitmem writes hooks through none",
                 "Replace it by what it points at.",
             )
+
+
+def _read(place: HookFile) -> bytes | None:
+    _refuse_links(place)
     found = read_theirs(place.path, LARGEST)
     if found is None and os.path.lexists(place.path):
         raise RepositoryError(f"{place.path} is no regular file", "Move it away, then run again.")
@@ -511,7 +501,7 @@ def _exclude(plan: HookPlan) -> None:
     if plan.removal:
         take_out(path, (plan.exclude,))
     else:
-        add_lines(path, (plan.exclude,))
+        add_text(path, f"{plan.exclude}\n".encode())
 
 
 def _lines(path: Path | None) -> list[str]:
@@ -519,16 +509,6 @@ def _lines(path: Path | None) -> list[str]:
         return path.read_text(encoding="utf-8", errors="replace").splitlines() if path else []
     except OSError:
         return []
-
-
-def _object(path: Path) -> dict[str, dict[str, Any]] | None:
-    try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    if not isinstance(record, dict):
-        return None
-    return {key: value for key, value in record.items() if isinstance(value, dict)}
 
 
 def _remember(plan: HookPlan, missing: int) -> None:
@@ -565,47 +545,7 @@ def _remember(plan: HookPlan, missing: int) -> None:
         replace_file(path, json.dumps(record, indent=2).encode(), 0o600)
     else:
         path.unlink(missing_ok=True)
-    (place.state / FORMER).unlink(missing_ok=True)
 
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def add_lines(path: Path, lines: Sequence[str]) -> None:
-    """Puts lines at the end.
-
-    Args:
-        path: the file; its folder is made where missing, a link is followed.
-        lines: without their ends.
-    """
-    path.parent.mkdir(exist_ok=True)
-    data = path.read_bytes() if path.is_file() else b""
-    gap = b"" if not data or data.endswith(b"\n") else b"\n"
-    _replace(path, data + gap + "".join(f"{line}\n" for line in lines).encode())
-
-
-def take_out(path: Path, lines: Collection[str], fence: tuple[str, str] | None = None) -> None:
-    """Takes lines out.
-
-    Args:
-        path: as for `add_lines`; nothing happens where it is no file.
-        lines: without their ends and the white space around them.
-        fence: lines around them, which go, too: a line outside is a person's own, and stays.
-    """
-    if not path.is_file():
-        return
-    ours = {line.encode() for line in (*lines, *(fence or ()))}
-    kept, inside = [], fence is None
-    for line in path.read_bytes().splitlines(keepends=True):
-        word = line.strip()
-        inside = inside or bool(fence and word == fence[0].encode())
-        if not inside or word not in ours:
-            kept.append(line)
-        inside = inside and not (fence and word == fence[1].encode())
-    _replace(path, b"".join(kept))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    mode = stat.S_IMODE(path.stat().st_mode) if path.is_file() else 0o644
-    replace_file(path.resolve(), data, mode)

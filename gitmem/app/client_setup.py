@@ -116,12 +116,12 @@ def carry_out_clients(workspace: Workspace, plans: Sequence[HookPlan], argv: Seq
         if not plan.changes:
             continue
         try:
-            apply_hooks(plan)
+            apply_hooks(plan, workspace.git)
         except RepositoryError:
             # The worker hooks a new work tree as well, and may have been first.
             again = plan_hooks(plan.place, argv, is_tracked(plan.place, workspace))
             if again.changes:
-                apply_hooks(again)
+                apply_hooks(again, workspace.git)
 
 
 def add_to_worktree(workspace: Workspace, argv: Sequence[str]) -> list[str]:
@@ -134,7 +134,7 @@ def add_to_worktree(workspace: Workspace, argv: Sequence[str]) -> list[str]:
         try:
             place = tree_place(client, top, common)
             plan = plan_hooks(place, argv, is_tracked(place, workspace))
-            apply_hooks(plan)
+            apply_hooks(plan, workspace.git)
         except RepositoryError as error:
             lines.append(error.message)
             continue

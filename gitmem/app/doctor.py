@@ -14,8 +14,9 @@ from gitmem.app.client_faults import client_faults
 from gitmem.app.client_hooks import HookFile, apply_hooks, is_tracked, plan_hooks
 from gitmem.app.client_setup import hooked_clients, plan_clients
 from gitmem.app.doctor_memory import Damage, Patient, check_objects, check_refs, check_trees
-from gitmem.app.doctor_state import check_catalogs, check_locks, check_records, check_worker
-from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.app.doctor_state import check_locks, check_worker
+from gitmem.app.file_edits import make_edits
+from gitmem.app.git_drivers import plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError, UsageError
@@ -27,8 +28,9 @@ from gitmem.git.config import config_get
 from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
 from gitmem.ledger.layout import read_record
+from gitmem.ledger.live_directories import LIVE_FOLDERS
 from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
-from gitmem.ledger.workspace import LIVE_FOLDERS, SHARED_REF, Workspace
+from gitmem.ledger.workspace import SHARED_REF, Workspace
 from gitmem.transcripts.privacy import ignoring
 
 
@@ -161,9 +163,9 @@ def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Damage]:
     git = patient.workspace.git
     setup = read_setup(git, top)
     wrong = [one for one in inspect_git_hooks(common, _starts(patient), setup) if one.standing != "ours"]
-    actions = plan_git_hooks(common, _starts(patient), setup)
-    by_hand = [action for action in actions if action.kind == "by-hand"]
-    can = [action for action in actions if action.kind != "by-hand"]
+    steps = plan_git_hooks(common, _starts(patient), setup)
+    by_hand = [step for step in steps if not step.edit]
+    can = [step for step in steps if step.edit]
     if wrong and can:
 
         def install() -> str:
@@ -171,11 +173,11 @@ def _git_hooks(patient: Patient, top: Path, common: Path) -> Iterator[Damage]:
             return f"installed {', '.join(one.hook for one in wrong)}"
 
         what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
-        mend = "; ".join(dict.fromkeys(str(action) for action in can))
+        mend = "; ".join(dict.fromkeys(map(str, can)))
         yield Damage("git-hooks", what, mend, install, asks=True)
     if by_hand:
         what = "git hooks: " + ", ".join(f"{one.hook} is {_told(one.standing)}" for one in wrong)
-        yield Damage("git-hooks", what, "; ".join(str(action) for action in by_hand))
+        yield Damage("git-hooks", what, "; ".join(map(str, by_hand)))
 
 
 def _told(standing: str) -> str:
@@ -196,7 +198,8 @@ def _client_hooks(patient: Patient) -> Iterator[Damage]:
         elif wanted.after != wanted.before:
 
             def install(place: HookFile = wanted.place) -> str:
-                apply_hooks(plan_hooks(place, _starts(patient), is_tracked(place, workspace)))
+                again = plan_hooks(place, _starts(patient), is_tracked(place, workspace))
+                apply_hooks(again, workspace.git)
                 return f"added hooks to {place.path}"
 
             what = f"{client.title}'s hooks are not all in {wanted.path}"
@@ -212,7 +215,7 @@ def _git_merge(patient: Patient, common: Path) -> Iterator[Damage]:
     if wanted.changes:
 
         def install() -> str:
-            apply_merge_setup(plan_merge_setup(git, common, _starts(patient)), git)
+            make_edits(plan_merge_setup(git, common, _starts(patient)).edits, git)
             return "git merges and shows memory claim by claim"
 
         what = "git merges memory as text here: gitmem's drivers are missing, or an older gitmem's"
@@ -264,9 +267,7 @@ CHECKS: tuple[Callable[[Patient], Sequence[Damage]], ...] = (
     check_objects,
     check_refs,
     check_trees,
-    check_records,
     check_worker,
-    check_catalogs,
     check_hooks,
     check_project_id,
 )

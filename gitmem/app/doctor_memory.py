@@ -31,6 +31,7 @@ from gitmem.ledger.files import CATALOG
 from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import Tip, check_format, is_commit, is_memory, root_name, root_objects
 from gitmem.ledger.layout import LayoutRecord, blob_name, displaced_files, read_record
+from gitmem.ledger.live_directories import live_directories
 from gitmem.ledger.working_copy import scan
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
 
@@ -545,7 +546,7 @@ def _listed(broken: Sequence[Broken]) -> str:
 
 def _in_live_directories(workspace: Workspace, hex_length: int) -> dict[str, bytes]:
     """Content of all files in live directories, and of those displaced there, by git's name for it."""
-    lives = [live for tree in workspace.worktrees for live in workspace.live_directories(tree.path)]
+    lives = [live for tree in workspace.worktrees for live in live_directories(workspace, tree.path)]
     found: dict[str, bytes] = {}
     for live in {one.path: one for one in lives}.values():
         files = list(scan(live).files.values())

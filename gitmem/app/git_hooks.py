@@ -19,14 +19,23 @@ from pathlib import Path
 from typing import Literal
 
 import gitmem
+from gitmem.app.file_edits import (
+    ConfigEdit,
+    Edit,
+    FileEdit,
+    blocks,
+    fenced,
+    has_fence,
+    make_edits,
+    read,
+    with_fence,
+    without_fence,
+)
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import Configuration, GitCommand, read_configuration
-from gitmem.git.config import config_get, config_set, config_unset
-from gitmem.ledger.files import read_theirs, replace_file
+from gitmem.git.config import config_get
 from gitmem.values import dataclass
 
-BEGIN = b"# >>> gitmem >>>"
-END = b"# <<< gitmem <<<"
 SHEBANG = b"#!/bin/sh\n"
 # In a file that gitmem made, and in one that stands before a hook kept aside: what removal may do with it.
 MADE = b"# This file is gitmem's: `git mem uninstall` removes it."
@@ -45,10 +54,6 @@ READ_STDIN = frozenset({"post-rewrite", "pre-push"})
 BESIDE_HOOKS = '"${0%/*}/../gitmem"'
 INSIDE_STATE = '"${0%/*}/.."'
 
-_FENCE = re.compile(
-    rb"^" + re.escape(BEGIN) + rb"[^\n]*\n.*?^" + re.escape(END) + rb"[^\n]*(?:\n|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 _PROGRAM = re.compile(rb"\[ -x ((?:'[^'\n]*'|\"'\"|[^\s'\"])+) \]")
 # Shells that read the same script the same way; anything else is kept aside instead of edited.
 _SH = re.compile(
@@ -66,37 +71,23 @@ CALLS = b"/gitmem/hooks/"
 """In every hook of another tool's that calls ours, however it was written there."""
 
 CHAIN = "git mem init --chain"
-LARGEST = 1024 * 1024
 
-Kind = Literal["write", "delete", "rename", "configure", "unconfigure", "by-hand"]
 Standing = Literal["ours", "foreign", "missing", "outdated", "dead"]
 
 
 @dataclass(frozen=True)
-class HookAction:
+class HookStep:
     """One step of a plan.
 
     Attributes:
-        kind: what to do; `by-hand` is for a person and changes nothing.
         hook: git's name of the hook.
         what: the step in words.
-        path: the file it is about; for configuration the file that git keeps it in.
-        data, mode: what to write, and its permission bits.
-        expected: bytes that the plan saw there; None where there was nothing, or it was not read.
-        to: new name, of a rename.
-        key, value: of a configuration entry.
+        edit: what it changes; None where it is for a person to do.
     """
 
-    kind: Kind
     hook: str
     what: str
-    path: Path
-    data: bytes = b""
-    mode: int = 0o755
-    expected: bytes | None = None
-    to: Path | None = None
-    key: str = ""
-    value: str = ""
+    edit: Edit | None = None
 
     def __str__(self) -> str:
         return self.what
@@ -151,7 +142,7 @@ def read_setup(git: GitCommand, worktree: Path, config: Configuration | None = N
 
 def plan_git_hooks(
     common_dir: Path, argv: Sequence[str], setup: GitSetup, *, chain: bool = False
-) -> tuple[HookAction, ...]:
+) -> tuple[HookStep, ...]:
     """Plans the installation.
 
     Args:
@@ -168,7 +159,7 @@ def plan_git_hooks(
     """
     configured = setup.version >= CONFIG_HOOKS
     elsewhere = _belongs_elsewhere(common_dir, setup)
-    steps: list[HookAction] = []
+    steps: list[HookStep] = []
     for hook in HOOKS:
         free = common_dir / "gitmem" / "hooks" / hook
         if configured or elsewhere:
@@ -177,10 +168,8 @@ def plan_git_hooks(
             steps += _delete(hook, free)
         for key, value in _entries(hook, free):
             if configured and setup.config.get(key) != value:
-                what = f"configure {hook} ({key})"
-                steps.append(
-                    HookAction("configure", hook, what, common_dir / "config", key=key, value=value)
-                )
+                edit = ConfigEdit(common_dir, key, value)
+                steps.append(HookStep(hook, f"configure {hook} ({key})", edit))
         if configured:
             steps += _removal(hook, _place(common_dir, hook)) if not elsewhere else []
         else:
@@ -189,12 +178,12 @@ def plan_git_hooks(
                 steps += _install(hook, _place(common_dir, hook), argv)
     if elsewhere and not configured:
         theirs = _theirs(common_dir, setup)
-        missing = [hook for hook in HOOKS if CALLS not in (_read(theirs / hook) or b"")]
+        missing = [hook for hook in HOOKS if CALLS not in (read(theirs / hook) or b"")]
         if chain:
             steps += [step for hook in missing for step in _call(hook, theirs / hook)]
         elif missing:
             what = f"{theirs} has the hooks, and does not call gitmem for {', '.join(missing)}: {CHAIN}"
-            steps.append(HookAction("by-hand", ",".join(missing), what, theirs))
+            steps.append(HookStep(",".join(missing), what))
     return tuple(steps)
 
 
@@ -208,30 +197,30 @@ def _theirs(common_dir: Path, setup: GitSetup) -> Path:
 def _place(common_dir: Path, hook: str) -> Path:
     """The file that holds our block: the hook, or what pre-commit put aside when it came, and runs."""
     path = common_dir / "hooks" / hook
-    aside, front = path.with_name(hook + LEGACY), _read(path) or b""
-    if PRE_COMMIT in front and not has_fence(front) and has_fence(_read(aside) or b""):
+    aside, front = path.with_name(hook + LEGACY), read(path) or b""
+    if PRE_COMMIT in front and not has_fence(front) and has_fence(read(aside) or b""):
         return aside
     return path
 
 
-def _call(hook: str, path: Path) -> list[HookAction]:
+def _call(hook: str, path: Path) -> list[HookStep]:
     """Has another tool's hook call ours before all else that it does."""
-    before = _read(path)
+    before = read(path)
     if before is None and os.path.lexists(path):
-        return [HookAction("by-hand", hook, f"{path} is no regular file: have it call gitmem", path)]
+        return [HookStep(hook, f"{path} is no regular file: have it call gitmem")]
     if before is not None and before.startswith(b"#!") and not is_sh(before):
         what = f"{path} is no shell script: have it run .git/gitmem/hooks/{hook}"
-        return [HookAction("by-hand", hook, what, path)]
+        return [HookStep(hook, what)]
     text = SHEBANG if before is None else before
     at = text.index(b"\n") + 1 if text.startswith(b"#!") else 0
     mode = 0o755 if before is None else stat.S_IMODE(path.stat().st_mode)
     data = text[:at] + call(hook, made=before is None) + text[at:]
-    return [HookAction("write", hook, f"call gitmem in {path}", path, data, mode, expected=before)]
+    return [HookStep(hook, f"call gitmem in {path}", FileEdit(path, before, data, mode))]
 
 
-def plan_removal(common_dir: Path, setup: GitSetup) -> tuple[HookAction, ...]:
+def plan_removal(common_dir: Path, setup: GitSetup) -> tuple[HookStep, ...]:
     """Plans taking out what gitmem installed and nothing else; what it chained or kept is as before."""
-    steps: list[HookAction] = []
+    steps: list[HookStep] = []
     for hook in HOOKS:
         steps += _remove_config(hook, common_dir, setup)
         steps += _delete(hook, common_dir / "gitmem" / "hooks" / hook)
@@ -256,12 +245,12 @@ def inspect_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) ->
             present = any(key in setup.config for key, _ in _entries(hook, path))
         elif elsewhere:
             path = _theirs(common_dir, setup) / hook
-            present = CALLS in (_read(path) or b"")
+            present = CALLS in (read(path) or b"")
         else:
-            present = has_fence(_read(path) or b"")
+            present = has_fence(read(path) or b"")
         if not present:
             standing = "foreign" if os.path.lexists(path) else "missing"
-        elif (started := program(_read(path) or b"")) and not started.exists():
+        elif (started := program(read(path) or b"")) and not started.exists():
             standing = "dead"
         elif hook in planned:
             standing = "outdated"
@@ -269,54 +258,23 @@ def inspect_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) ->
     return tuple(states)
 
 
-def apply(actions: Sequence[HookAction], git: GitCommand) -> None:
-    """Carries a plan out.
-
-    Raises:
-        RepositoryError: a file is no longer as the plan saw it, or cannot be written. Nothing was changed
-            in the first case; in the second earlier steps stand, and planning again goes on from there.
-    """
-    touched: set[Path | None] = set()
-    for action in actions:
-        if action.kind not in ("write", "delete", "rename"):
-            continue
-        if action.path not in touched and _read(action.path) != action.expected:
-            raise RepositoryError(f"{action.path} changed meanwhile", "Run the command again.")
-        touched |= {action.path, action.to}
-    for action in actions:
-        try:
-            _carry_out(action, git)
-        except OSError as error:
-            raise RepositoryError(
-                f"{action.path}: {error.strerror or error}", "Make it writable, then run the command again."
-            ) from error
+def apply(steps: Sequence[HookStep], git: GitCommand) -> None:
+    """Carries a plan out; errors as of `make_edits`."""
+    make_edits([step.edit for step in steps if step.edit], git)
 
 
-def _carry_out(action: HookAction, git: GitCommand) -> None:
-    if action.kind == "write":
-        action.path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(action.path, action.data, action.mode)
-    elif action.kind == "delete":
-        action.path.unlink(missing_ok=True)
-    elif action.kind == "rename" and action.to is not None:
-        action.path.rename(action.to)
-    elif action.kind == "configure":
-        config_set(git, None, action.key, action.value, git_dir=action.path.parent)
-    elif action.kind == "unconfigure":
-        config_unset(git, None, action.key, git_dir=action.path.parent)
-
-
-def _install(hook: str, path: Path, argv: Sequence[str]) -> list[HookAction]:
+def _install(hook: str, path: Path, argv: Sequence[str]) -> list[HookStep]:
     kept = path.with_name(hook + KEPT)
-    data = _read(path)
+    data = read(path)
     if not os.path.lexists(path):
-        return _replace(hook, path, SHEBANG + fence(hook, argv, made=True), "make the hook")
+        aside = os.path.lexists(kept)  # left by a process that died between the two steps below
+        return _replace(hook, path, SHEBANG + fence(hook, argv, aside, not aside), "make the hook")
     state = path.lstat()
     if data is not None and has_fence(data):
         marks = blocks(data)
         if not marks:
             what = f"{path} holds half a gitmem block: take its mark lines out by hand"
-            return [HookAction("by-hand", hook, what, path)]
+            return [HookStep(hook, what)]
         kept_aside, made = KEPT_MARK in marks[0], MADE in marks[0]
         block = fence(hook, argv, kept=kept_aside, made=made)
         mode = state.st_mode | (0o111 if kept_aside or made else 0)
@@ -326,35 +284,36 @@ def _install(hook: str, path: Path, argv: Sequence[str]) -> list[HookAction]:
         return _replace(hook, path, text, "chain with the hook in", state.st_mode)
     if os.path.lexists(kept):
         what = f"{path} replaced gitmem's hook, and {kept.name} holds an older one: remove one of them"
-        return [HookAction("by-hand", hook, what, path)]
+        return [HookStep(hook, what)]
     text = SHEBANG + fence(hook, argv, kept=True)
+    front = FileEdit(path, data, text, 0o755)
     what = f"keep the hook in {path} aside as {kept.name}"
     return [
-        HookAction("rename", hook, what, path, expected=data, to=kept),
-        HookAction("write", hook, f"make a hook in {path} that runs {kept.name} too", path, text),
+        HookStep(hook, what, FileEdit(path, data, to=kept)),
+        HookStep(hook, f"make a hook in {path} that runs {kept.name} too", front),
     ]
 
 
-def _removal(hook: str, path: Path) -> list[HookAction]:
-    data = _read(path)
+def _removal(hook: str, path: Path) -> list[HookStep]:
+    data = read(path)
+    kept = path.with_name(hook + KEPT)
+    back = HookStep(hook, f"put the hook that was in {path} back", FileEdit(kept, read(kept), to=path))
+    if not os.path.lexists(path) and os.path.lexists(kept):
+        return [back]  # a process died behind the first of two steps, here or as it was kept
     marks = blocks(data or b"")
     if data is None or not marks:
         return []
     rest = without_fence(data)
-    kept = path.with_name(hook + KEPT)
     if KEPT_MARK in marks[0] and rest == SHEBANG and os.path.lexists(kept):
-        what = f"put the hook that was in {path} back"
-        return [*_delete(hook, path), HookAction("rename", hook, what, kept, expected=_read(kept), to=path)]
+        return [*_delete(hook, path), back]
     if rest == SHEBANG and (MADE in marks[0] or KEPT_MARK in marks[0]):
         return _delete(hook, path)
     return _replace(hook, path, rest, "take gitmem's block out of", path.lstat().st_mode)
 
 
-def _remove_config(hook: str, common_dir: Path, setup: GitSetup) -> list[HookAction]:
+def _remove_config(hook: str, common_dir: Path, setup: GitSetup) -> list[HookStep]:
     return [
-        HookAction(
-            "unconfigure", hook, f"remove {key} from git's configuration", common_dir / "config", key=key
-        )
+        HookStep(hook, f"remove {key} from git's configuration", ConfigEdit(common_dir, key))
         for key, _ in _entries(hook, common_dir)
         if key in setup.config
     ]
@@ -365,18 +324,16 @@ def _entries(hook: str, path: Path) -> tuple[tuple[str, str], ...]:
     return (f"{name}.command", shlex.quote(str(path))), (f"{name}.event", hook)
 
 
-def _replace(hook: str, path: Path, data: bytes, what: str, mode: int = 0o755) -> list[HookAction]:
-    before = _read(path)
+def _replace(hook: str, path: Path, data: bytes, what: str, mode: int = 0o755) -> list[HookStep]:
+    before = read(path)
     if before == data and stat.S_IMODE(path.lstat().st_mode) == stat.S_IMODE(mode):
         return []
-    return [HookAction("write", hook, f"{what} {path}", path, data, stat.S_IMODE(mode), expected=before)]
+    return [HookStep(hook, f"{what} {path}", FileEdit(path, before, data, stat.S_IMODE(mode)))]
 
 
-def _delete(hook: str, path: Path) -> list[HookAction]:
-    before = _read(path)
-    return (
-        [HookAction("delete", hook, f"delete {path}", path, expected=before)] if before is not None else []
-    )
+def _delete(hook: str, path: Path) -> list[HookStep]:
+    before = read(path)
+    return [HookStep(hook, f"delete {path}", FileEdit(path, before, None))] if before is not None else []
 
 
 def _belongs_elsewhere(common_dir: Path, setup: GitSetup) -> bool:
@@ -384,12 +341,6 @@ def _belongs_elsewhere(common_dir: Path, setup: GitSetup) -> bool:
     if setup.hooks_path is not None:
         return setup.hooks_path != hooks.resolve() or hooks.is_symlink()
     return hooks.is_symlink()
-
-
-def _read(path: Path) -> bytes | None:
-    """A hook's bytes; None where there is none, or none that a block could be put into."""
-    found = read_theirs(path, LARGEST)
-    return found if found is not None and len(found) <= LARGEST else None
 
 
 def hooks_folder() -> Path:
@@ -408,10 +359,10 @@ def fence(hook: str, argv: Sequence[str], kept: bool = False, made: bool = False
         kept: the hook that was there before stands aside and is run at the end.
         made: nothing was there before.
     """
-    lines = [BEGIN, KEPT_MARK if kept else MADE if made else b"", _body(hook, argv, BESIDE_HOOKS)]
+    lines = [KEPT_MARK if kept else MADE if made else b"", _body(hook, argv, BESIDE_HOOKS)]
     if kept:
         lines.append(template("git-kept.sh").replace("@HOOK@", hook).encode().rstrip(b"\n"))
-    return b"\n".join([line for line in lines if line] + [END, b""])
+    return fenced(*filter(None, lines))
 
 
 def script(hook: str, argv: Sequence[str]) -> bytes:
@@ -428,8 +379,7 @@ def call(hook: str, made: bool = False) -> bytes:
         made: nothing was there before.
     """
     text = template("git-call-stdin.sh" if hook in READ_STDIN else "git-call.sh").replace("@HOOK@", hook)
-    lines = [BEGIN, *([MADE] if made else []), text.encode().rstrip(b"\n"), END, b""]
-    return b"\n".join(lines)
+    return fenced(*([MADE] if made else []), text.encode().rstrip(b"\n"))
 
 
 def program(data: bytes) -> Path | None:
@@ -442,32 +392,6 @@ def program(data: bytes) -> Path | None:
 def is_sh(data: bytes) -> bool:
     """Whether a hook is a shell script that a block can be put into."""
     return _SH.match(data) is not None and b"\0" not in data and b"\r" not in data[: data.index(b"\n") + 1]
-
-
-def has_fence(data: bytes) -> bool:
-    """Whether the file holds a whole block of ours, or a stray mark of one."""
-    return BEGIN in data or END in data
-
-
-def with_fence(data: bytes, block: bytes) -> bytes:
-    """Puts the block where one already stands, else right below the first line.
-
-    Above the rest of the script it runs whatever that does: `exit`, `exec` or `cd`.
-    """
-    without = without_fence(data)
-    found = _FENCE.search(data)
-    at = found.start() if found else without.index(b"\n") + 1
-    return without[:at] + block + without[at:]
-
-
-def without_fence(data: bytes) -> bytes:
-    """The file without our blocks."""
-    return _FENCE.sub(b"", data)
-
-
-def blocks(data: bytes) -> list[bytes]:
-    """Our whole blocks in the file."""
-    return [found.group() for found in _FENCE.finditer(data)]
 
 
 def _body(hook: str, argv: Sequence[str], state: str) -> bytes:

@@ -51,12 +51,19 @@ def edges_of(common: Path, job: Job, environ: Mapping[str, str]) -> Edges | None
 
 
 def sources(files: Sequence[SessionFile], job: Job, now: float) -> Iterator[SessionSource]:
-    """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
+    """Sessions of `main`: those that ended are looked at now, and at a start all that others left.
+
+    One of which is heard only that it began is in its first turn, or about to be.
+    """
     parts = job.all
     urgent = {part.session_id for part in parts if part.event in PRESSING}
     begun = [part.session_id for part in parts if part.event == "session-start"]
+    # Events of git name no session: they are about all.
+    heard_of = {part.session_id for part in parts if part.event != "session-start"}
     over = ended(job)
     for file in files:
+        if file.id in begun and not heard_of & {file.id, ""}:
+            continue
         pressing = file.id in urgent or "" in urgent or any(file.id != id for id in begun)
         # Its hooks tell a session of Claude Code something with the next prompt, if there is one.
         recent = file.client == CLAUDE_CODE and now - file.mtime_ns / 1e9 < GOING_ON

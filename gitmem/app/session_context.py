@@ -19,7 +19,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
-from gitmem.flows.recall import MODELS, TELLING, configured, prompted
+from gitmem.flows.prompt_recall import MODELS, TELLING, configured, prompted
 from gitmem.ledger import session_files
 from gitmem.ledger.files import COMMITS, log
 from gitmem.ledger.workspace import Workspace

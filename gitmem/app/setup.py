@@ -11,7 +11,6 @@ from pathlib import Path
 
 from gitmem.app.client_hooks import (
     HookPlan,
-    add_lines,
     apply_hooks,
     command,
     is_tracked,
@@ -22,15 +21,15 @@ from gitmem.app.client_hooks import (
 )
 from gitmem.app.client_setup import carry_out_clients, named_clients, plan_clients
 from gitmem.app.clients import CLIENTS
+from gitmem.app.file_edits import FileEdit, add_text, fenced, has_fence, make_edits
 from gitmem.app.git_drivers import (
     DRIVER_KEY,
     MergeSetup,
-    apply_merge_setup,
     merge_command,
     plan_merge_setup,
     text_command,
 )
-from gitmem.app.git_hooks import HOOKS, HookAction, apply, has_fence, plan_git_hooks, read_setup, script
+from gitmem.app.git_hooks import HOOKS, HookStep, apply, plan_git_hooks, read_setup, script
 from gitmem.app.launcher import Launcher
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
@@ -47,20 +46,12 @@ from gitmem.ledger.backup import named_backup
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.layout import read_record
+from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory, live_directories
 from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.projects import ProjectChoice, choose_project, note_project, unite_projects
 from gitmem.ledger.working_copy import Saved, moved_record, scan
-from gitmem.ledger.workspace import (
-    LIVE_FOLDERS,
-    PRIVATE_REF,
-    LiveDirectory,
-    Workspace,
-    home,
-    store_project_id,
-)
-
-FENCE = ("# >>> gitmem >>>", "# <<< gitmem <<<")
+from gitmem.ledger.workspace import PRIVATE_REF, Workspace, home, store_project_id
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,7 @@ class InitPlan:
     project_id: str
     new: bool
     adopt: tuple[tuple[LiveDirectory, int], ...]
-    hooks: tuple[HookAction, ...]
+    hooks: tuple[HookStep, ...]
     clients: tuple[HookPlan, ...]
     merging: MergeSetup
     exclude: tuple[str, ...]
@@ -107,7 +98,7 @@ class InitPlan:
     @property
     def changes(self) -> bool:
         """Whether there is anything to do."""
-        hooks = any(action.kind != "by-hand" for action in self.hooks)
+        hooks = any(step.edit for step in self.hooks)
         here = self.new or self.left or self.backup
         hooks = hooks or self.launcher is not None
         clients = any(plan.changes for plan in self.clients)
@@ -126,7 +117,7 @@ class InitPlan:
     @property
     def lacks(self) -> list[str]:
         """What cannot be installed, a line each that ends with the command that mends it."""
-        found = [str(action) for action in self.hooks if action.kind == "by-hand"]
+        found = [str(step) for step in self.hooks if not step.edit]
         return [*found, *(plan.by_hand for plan in self.clients if plan.by_hand)]
 
     def lines(self, workspace: Workspace) -> list[str]:
@@ -143,7 +134,8 @@ class InitPlan:
         if self.new and self.shared:
             found.append("turn gitmem.share off, which this repository brought along (git mem share)")
         if self.new and self.known:
-            found.append(f"lay out what you keep for {self.project_id} already, from another clone of it")
+            kept = f"what you keep for {self.project_id} already"
+            found.append(f"lay out {kept}, from before or from another clone")
         if self.new:
             found.append(f"keep private memory in {workspace.private_path} (yours alone, mode 0700)")
             found.append(f"keep project memory in {PRIVATE_REF} of this repository")
@@ -160,7 +152,7 @@ class InitPlan:
             )
         if self.launcher:
             found.append(f"write {self.launcher.path}, by which hooks find this gitmem")
-        found += [str(action) for action in self.hooks if action.kind != "by-hand"]
+        found += [str(step) for step in self.hooks if step.edit]
         found += [str(plan) for plan in self.clients if plan.changes]
         if self.merging.changes:
             found.append(str(self.merging))
@@ -224,9 +216,9 @@ def plan_init(
     # What is kept for a project may only come with the backup.
     choice = ProjectChoice(project) if project and backup else choose_project(workspace, project)
     known = workspace.settings.get("projectId")
-    named = workspace.with_project_id(choice.id)
+    named = workspace.with_settings(projectid=choice.id)
     adopt, paged, problems, tracked = [], [], [], []
-    for live in named.live_directories():
+    for live in live_directories(named):
         seen = scan(live)
         problems += [f"{live.path / name}: {why}" for name, why in seen.problems.items()]
         if live.tracked:
@@ -291,15 +283,14 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
     placed = [note for live, _ in plan.adopt for note in _to_their_place(workspace, edges, live)]
     if plan.exclude:
         exclude = workspace.layout.common_dir / "info" / "exclude"
-        add_lines(exclude, (FENCE[0], *plan.exclude, FENCE[1]))
+        add_text(exclude, fenced(*(line.encode() for line in plan.exclude)))
     if plan.engine:
         config_set(workspace.git, None, "gitmem.engine", plan.engine, scope="global")
     if plan.launcher:
         plan.launcher.write()
     apply(plan.hooks, workspace.git)
     carry_out_clients(workspace, plan.clients, Launcher(workspace.around.data).argv)
-    if plan.merging.changes:
-        apply_merge_setup(plan.merging, workspace.git)
+    make_edits(plan.merging.edits, workspace.git)
     # Before the look for snapshots, which lays out as well and does not say what.
     laid_out = tuple(saved for saved in save_all(workspace, edges, fresh=True) if saved.laid_out)
     notes = [*started, *placed, *_snapshots(workspace, edges)]
@@ -423,7 +414,7 @@ def renew_hooks(workspace: Workspace) -> list[str]:
         steps = plan_git_hooks(common, argv, read_setup(git, workspace.top))
         apply([step for step in steps if _is_there(step)], git)
         if config_get_all(git, None, DRIVER_KEY, git_dir=common):
-            apply_merge_setup(plan_merge_setup(git, common, argv), git)
+            make_edits(plan_merge_setup(git, common, argv).edits, git)
     except GitmemError as error:
         # Not tried again with every job: `doctor` says what is wrong.
         troubles.append(f"hooks of an older gitmem: {error.message}")
@@ -431,15 +422,16 @@ def renew_hooks(workspace: Workspace) -> list[str]:
         place = tree_place(client, tree.path, common)
         try:
             if stands_in(place):
-                apply_hooks(plan_hooks(place, argv, is_tracked(place, workspace)))
+                apply_hooks(plan_hooks(place, argv, is_tracked(place, workspace)), git)
         except GitmemError as error:
             troubles.append(f"hooks of an older gitmem: {error.message}")
     replace_file(workspace.state / FILE, wanted, 0o600)
     return troubles
 
 
-def _is_there(step: HookAction) -> bool:
+def _is_there(step: HookStep) -> bool:
     """Whether a step renews what gitmem wrote before: a block of ours, or a script in our own folder."""
-    ours = step.path.parent.name == "hooks" and step.path.parent.parent.name == "gitmem"
-    before = step.expected
-    return step.kind == "write" and before is not None and (ours or has_fence(before))
+    edit = step.edit
+    if not isinstance(edit, FileEdit) or edit.before is None or edit.after is None:
+        return False
+    return edit.path.parts[-3:-1] == ("gitmem", "hooks") or has_fence(edit.before)

@@ -32,7 +32,7 @@ from gitmem.ledger.lookup import daily_logs
 from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.signatures import Trust, trust
-from gitmem.ledger.state import Space, notice
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace
 from gitmem.values import dataclass
 
@@ -102,6 +102,11 @@ class ScopeStanding:
     logs: int = 0
     bare: tuple[str, ...] = ()
     aside: dict[str, str] = field(default_factory=dict)
+
+    def counted(self, agent: str) -> str:
+        """An agent in words: how many memories `list` shows, and how many only `list -a`."""
+        paged = self.archived.get(agent, 0)
+        return f"{agent} {self.hot.get(agent, 0)}" + (f" and {paged} archived" if paged else "")
 
     @property
     def memories(self) -> dict[str, int]:
@@ -271,7 +276,6 @@ class Status:
     taken_by: str = ""
     paused: Pause | None = None
     engine_lacks: tuple[str, ...] = ()
-    damaged: tuple[str, ...] = ()
     resting: tuple[Failure, ...] = ()
     hooks_lost: float | None = None
     clients: tuple[Mapping[str, str], ...] = ()
@@ -319,7 +323,6 @@ class Status:
             "purge": {"id": self.purge.id, "remote": self.purge.remote} if self.purge else None,
             "stale_work_trees": list(self.stale_trees),
             "folder_taken_by": self.taken_by or None,
-            "damaged": list(self.damaged),
             "resting": [
                 {"what": one.told, "times": one.times, "why": one.why, "until": iso(one.until)}
                 for one in self.resting
@@ -375,11 +378,6 @@ def standing(workspace: Workspace, edges: Edges) -> Status:
             one
             for folder in (workspace.state, workspace.private_state)
             for one in resting(folder, edges.now)
-        ),
-        damaged=tuple(
-            str(folder / name)
-            for folder in (workspace.state, workspace.private_state)
-            if (name := notice(folder))
         ),
         engine_lacks=tuple(lack.what for lack in chosen.missing),
         clients=_clients(workspace, edges),

@@ -176,7 +176,8 @@ def _choose(work: RunningJob) -> None:
     What goes wrong is noted and not tried again: the next prompt asks anew.
     """
     from gitmem.app import prompt_choice as picked
-    from gitmem.flows.recall import MODELS, choose_ahead, configured
+    from gitmem.flows.prompt_recall import MODELS, configured
+    from gitmem.flows.recall import choose_ahead
     from gitmem.ledger import session_files
 
     workspace, tally = work.workspace, work.watch.tally
@@ -226,9 +227,7 @@ def _rules(work: RunningJob) -> None:
     """Moves memories that became rules of the code, or are rules no more."""
     from gitmem.flows.promote import follow_rules
 
-    told = work.of(_RULES_CHANGE)
-    pairs = [pair for part, _ in told for pair in part.rewritten]
-    for line in follow_rules(work.edges, [there.cwd for _, there in told], pairs):
+    for line in follow_rules(work.edges, [there.cwd for _, there in work.of(_RULES_CHANGE)]):
         log(work.common, line)
 
 

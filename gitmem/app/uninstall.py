@@ -9,24 +9,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.app.at_action import file_of
-from gitmem.app.client_hooks import HookPlan, apply_hooks, take_out
+from gitmem.app.client_hooks import HookPlan, apply_hooks
 from gitmem.app.client_setup import plan_clients_removal
-from gitmem.app.git_drivers import MergeSetup, apply_merge_setup, plan_merge_removal
-from gitmem.app.git_hooks import HookAction, apply, plan_removal, read_setup
+from gitmem.app.file_edits import fenced_lines, make_edits, take_out
+from gitmem.app.git_drivers import MergeSetup, plan_merge_removal
+from gitmem.app.git_hooks import HookStep, apply, plan_removal, read_setup
 from gitmem.app.launcher import Launcher
-from gitmem.app.setup import FENCE, excludes
+from gitmem.app.setup import excludes
 from gitmem.core.errors import GitmemError
 from gitmem.core.names import ARCHIVE, hot_path
 from gitmem.core.text import counted
 from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
+from gitmem.git.command import read_configuration
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
 from gitmem.ledger.files import linked
 from gitmem.ledger.layout import blob_name, read_record, write_record
+from gitmem.ledger.live_directories import LiveDirectory, live_directory
 from gitmem.ledger.session_notes import FAMILY, ref_of
-from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, LiveDirectory, Workspace
+from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, Workspace
 
 WORKER_SECONDS = 30.0
 """How long a worker that is at it is waited for: most jobs take less."""
@@ -43,14 +46,18 @@ class UninstallPlan:
         archived: files that are written out: directory, name and content.
         refs: (repository, ref) that remain.
         merging: how git merges and shows memory in this clone.
+        hidden: lines of `.git/info/exclude` that go.
+        configured: whether anything of gitmem's is set in this repository.
     """
 
-    hooks: tuple[HookAction, ...]
+    hooks: tuple[HookStep, ...]
     clients: tuple[HookPlan, ...]
     archived: tuple[tuple[LiveDirectory, str, bytes], ...]
     refs: tuple[tuple[Path, str], ...]
     state: Path
     merging: MergeSetup | None = None
+    hidden: tuple[str, ...] = ()
+    configured: bool = True
 
     def lines(self) -> list[str]:
         """What will be done, one line a thing."""
@@ -66,7 +73,13 @@ class UninstallPlan:
                 found.append(f"write {counted(len(names), 'archived file')} to {folder}")
             else:
                 found += [f"write the archived {folder / name}" for name in names]
-        return [*found, f"delete {self.state}", "unset gitmem.* in this repository's configuration"]
+        if self.hidden:
+            found.append(f"take {', '.join(self.hidden)} out of .git/info/exclude")
+        if self.state.is_dir():
+            found.append(f"delete {self.state}")
+        if self.configured:
+            found.append("unset gitmem.* in this repository's configuration")
+        return found
 
     def remaining(self) -> list[str]:
         """The refs that stay, each in words: what it is, its name, and the repository that it is in."""
@@ -97,7 +110,7 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
             refs.append((scope.repo.git_dir, scope.ref))
         tree = scope.repo.commit(tip).tree
         for agent, entry in scope.repo.tree(tree).items():
-            live = workspace.live_directory(scope.name, agent) if entry.mode == TREE else None
+            live = live_directory(workspace, scope.name, agent) if entry.mode == TREE else None
             if live is None or live.tracked or linked(live.anchor, live.path):
                 continue
             for path, data in read_files(scope.repo, tree, f"{agent}/{ARCHIVE}").items():
@@ -114,6 +127,8 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         refs += [(workspace.private.git_dir, ref) for some in waits for ref in some]
     if workspace.code.ref(DOCS_REF):
         refs.append((common, DOCS_REF))
+    fenced = fenced_lines(common / "info" / "exclude")
+    settings = read_configuration(workspace.git, git_dir=common).rows
     return UninstallPlan(
         plan_removal(common, setup),
         plan_clients_removal(workspace, Launcher(workspace.around.data).argv),
@@ -121,6 +136,8 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         tuple(refs),
         workspace.state,
         plan_merge_removal(workspace.git, common),
+        tuple(line for line in excludes(workspace) if line in fenced),
+        any(where == "local" and key.startswith("gitmem.") for where, key, _ in settings),
     )
 
 
@@ -135,9 +152,9 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
     plan = plan_uninstall(workspace)
     apply(plan.hooks, workspace.git)
     for one in plan.clients:
-        apply_hooks(one)
+        apply_hooks(one, workspace.git)
     if plan.merging:
-        apply_merge_setup(plan.merging, workspace.git)
+        make_edits(plan.merging.edits, workspace.git)
     for live, name, data in plan.archived:
         (live.path / name).parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError), (live.path / name).open("xb") as file:
@@ -146,7 +163,7 @@ def carry_out_uninstall(workspace: Workspace, edges: Edges, plan: UninstallPlan)
             # So that the next `init` takes it for what it is, and not for news of an agent.
             oid = blob_name(data, live.scope.repo.hex_length)
             write_record(live.scope.state, live.key, replace(record, files={**record.files, name: oid}))
-    take_out(workspace.layout.common_dir / "info" / "exclude", excludes(workspace), FENCE)
+    take_out(workspace.layout.common_dir / "info" / "exclude", excludes(workspace), fenced=True)
     # No hook starts a worker any more; one that is at it would write to the state that goes.
     with writer_lock(plan.state, "worker", timeout=WORKER_SECONDS) as held:
         workspace.git.run(

@@ -1,19 +1,17 @@
-"""Upkeep after a worker's job, never in a hook: packs and commit graphs where due, and a warm catalog.
+"""Upkeep after a worker's job, never in a hook: packs where due, a commit graph, and a warm catalog.
 
 Once a day daily logs of which nothing waits any more go to the archive, too.
 
 The private repository is gitmem's to keep. In the code repository only what git itself would do there is
-done, and a commit graph is added for memory alone, as a layer of its own on top of what is there.
+done.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from gitmem.app.at_action import Lessons, keep
 from gitmem.app.setup import renew_hooks
@@ -25,6 +23,7 @@ from gitmem.flows.code_commits import FOLLOW_SECONDS, SETTING, follow_commits
 from gitmem.flows.code_reach import warm
 from gitmem.flows.context import Edges
 from gitmem.git.command import GitCommand
+from gitmem.git.config import config_get
 from gitmem.git.repository import Repository
 from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
@@ -32,37 +31,20 @@ from gitmem.ledger.land import Tip, Written
 from gitmem.ledger.paging import age_out
 from gitmem.ledger.session_notes import FAMILY, prune
 from gitmem.ledger.signatures import follow
-from gitmem.ledger.state import Space, json_entries
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.search.index import Catalog
 from gitmem.search.lessons import Lesson
 from gitmem.search.text import read_memory
 
-
-def _former(path: Path) -> Mapping[str, Any]:
-    """Of the file, its own time of change was when upkeep ran."""
-    return {_LAST: {"time": path.lstat().st_mtime, **json_entries(path)}}
-
-
 _LAST = "last"
-_UPKEEP = Space("upkeep", 1, ("upkeep.json",), _former)
+_UPKEEP = Space("upkeep", 1)
 DAY = 86_400.0
 MANY = 500
 """Commits after which upkeep does not wait for the next day."""
 
-LAYER_SHARE = 4
-"""A layer for the code repository's graph waits for a quarter of what has one: layers stay few."""
-
 BUSY_SECONDS = 12 * 3600.0
 """How long git itself takes a `gc.pid` for a sign of life (builtin/gc.c)."""
-
-LARGE_BYTES = 32 * 1024 * 1024
-"""Pack indexes of about a million objects. Once a graph holds changed paths, git's own gc computes them
-for every commit that it graphs (commit-graph.c): minutes in a code repository of that size."""
-
-_SETTINGS = (
-    r"^(maintenance\.auto|gc\.auto|core\.commitgraph|extensions\.partialclone|remote\..*\.promisor)$"
-)
 
 
 @dataclass(frozen=True)
@@ -72,12 +54,10 @@ class Stamp:
     Attributes:
         time: seconds since the epoch; 0 for never.
         logs: ref to the size of its reflog, bytes.
-        graphed: commits of memory that the code repository's graph had then.
     """
 
     time: float = 0.0
     logs: Mapping[str, int] = field(default_factory=dict)
-    graphed: int = 0
 
 
 def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
@@ -180,8 +160,6 @@ def _prune_notes(repo: Repository, before: float) -> list[str]:
 
 def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
     """Archives old logs."""
-    from gitmem.app.upkeep import age_out_logs  # a day has passed: seldom
-
     troubles = []
     for scope in scopes:
         try:
@@ -198,23 +176,16 @@ def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float,
         return []
     logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
     # Written first: what fails is not tried again with every job.
-    _write(state, Stamp(now, logs, stamp.graphed))
+    _write(state, Stamp(now, logs))
     troubles = _let_go(git_dir, scopes[0].repo, now) + _age_out(scopes, now)
     troubles += _end_former(git_dir, scopes[0].repo, state, now)
     if scopes[0].name != "project":
         troubles += _prune_notes(scopes[0].repo, now - days * DAY)
-    settings = _settings(git, git_dir)
-    # The graph before the packing: git's own keeps changed paths where it finds them.
-    if scopes[0].name == "project":
-        if settings.get("maintenance.auto") in ("false", "no", "off", "0") or _is_off(
-            settings.get("gc.auto")
-        ):
-            return troubles
-        graphed = _graph_memory(git, git_dir, scopes[0], settings, stamp.graphed, troubles)
-        _write(state, Stamp(now, logs, graphed))
-    elif _takes_graphs(git_dir, settings):
+        # Before the packing: git's own graph keeps changed paths where it finds them.
         words = ["commit-graph", "write", "--reachable", "--changed-paths", "--split"]
         troubles += _run(git, git_dir, words)
+    elif _is_switched_off(git, git_dir):
+        return troubles
     return troubles + _run(git, git_dir, ["maintenance", "run", "--auto", "--quiet"])
 
 
@@ -253,61 +224,15 @@ def _is_busy(git_dir: Path, now: float) -> bool:
     return False
 
 
-def _settings(git: GitCommand, git_dir: Path) -> dict[str, str]:
-    listed = git.run(
-        ["config", "--includes", "-z", "--get-regexp", _SETTINGS], git_dir=git_dir, check=False
-    )
-    pairs = (entry.partition("\n") for entry in listed.text.split("\0") if entry)
-    return {key.lower(): value.lower() for key, _, value in pairs}
+def _is_switched_off(git: GitCommand, git_dir: Path) -> bool:
+    """Whether the person wants git to do no upkeep there by itself."""
+    wanted = config_get(git, None, "maintenance.auto", kind="bool", git_dir=git_dir)
+    objects = config_get(git, None, "gc.auto", git_dir=git_dir) or ""
+    return wanted == "false" or objects == "0" or objects.startswith("-")
 
 
-def _is_off(number: str | None) -> bool:
-    try:
-        return number is not None and int(number) <= 0
-    except ValueError:
-        return False
-
-
-def _takes_graphs(git_dir: Path, settings: Mapping[str, str]) -> bool:
-    """Whether git would use a graph there, and could write one without fetching what a clone left out."""
-    partial = any(key.startswith(("extensions.partialclone", "remote.")) for key in settings)
-    off = settings.get("core.commitgraph") in ("false", "no", "off", "0")
-    odd = any((git_dir / name).exists() for name in ("shallow", "info/grafts", "refs/replace"))
-    return not (partial or off or odd)
-
-
-def _graph_memory(
-    git: GitCommand,
-    git_dir: Path,
-    scope: Scope,
-    settings: Mapping[str, str],
-    graphed: int,
-    troubles: list[str],
-) -> int:
-    """Adds a layer with the memory commits that no graph has; returns how many have one then."""
-    tip = scope.repo.ref(scope.ref)
-    if tip is None or not _takes_graphs(git_dir, settings) or _is_large(git_dir):
-        return graphed
-    count = int(git.run(["rev-list", "--count", tip, "--"], git_dir=git_dir).text)
-    if graphed <= count < graphed + max(MANY, graphed // LAYER_SHARE):
-        return graphed
-    # Layers of the person's are neither merged nor written again.
-    words = ["commit-graph", "write", "--stdin-commits", "--changed-paths", "--split=no-merge"]
-    failed = _run(git, git_dir, words, f"{tip}\n")
-    troubles += failed
-    return graphed if failed else count
-
-
-def _is_large(git_dir: Path) -> bool:
-    try:
-        packs = [entry for entry in os.scandir(git_dir / "objects/pack") if entry.name.endswith(".idx")]
-        return sum(entry.stat().st_size for entry in packs) > LARGE_BYTES
-    except OSError:
-        return False
-
-
-def _run(git: GitCommand, git_dir: Path, words: Sequence[str], given: str = "") -> list[str]:
-    done = git.run(words, git_dir=git_dir, input=given.encode(), check=False)
+def _run(git: GitCommand, git_dir: Path, words: Sequence[str]) -> list[str]:
+    done = git.run(words, git_dir=git_dir, check=False)
     if not done.returncode:
         return []
     return [f"git {words[0]} in {git_dir}: {one_line(done.stderr, 200)}"]
@@ -317,13 +242,13 @@ def _read(state: Path) -> Stamp:
     value = _UPKEEP.get(state, _LAST)
     try:
         logs = {str(key): int(size) for key, size in value["logs"].items()}
-        return Stamp(float(value["time"]), logs, int(value["graphed"]))
+        return Stamp(float(value["time"]), logs)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return Stamp()
 
 
 def _write(state: Path, stamp: Stamp) -> None:
-    value = {"time": stamp.time, "logs": dict(stamp.logs), "graphed": stamp.graphed}
+    value = {"time": stamp.time, "logs": dict(stamp.logs)}
     _UPKEEP.put(state, _LAST, value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -274,6 +274,14 @@ def program() -> Any:
     return command
 
 
+def _required(takes: Iterable[Any]) -> Iterator[str]:
+    """What a verb cannot do without, as it is typed."""
+    for one in takes:
+        if one.required:
+            value = one.metavar or one.name.upper()
+            yield value if one.param_type_name == "argument" else f"{one.opts[0]} {value}"
+
+
 def main() -> int:
     """Runs the command line; the entry point reports errors."""
     try:
@@ -291,11 +299,18 @@ def main() -> int:
         show = getattr(error, "show", None)
         if show is None:
             raise
-        asked = getattr(getattr(error, "ctx", None), "command_path", "gitmem")
-        words = ("git mem", *asked.split()[1:])
-        message, hint = error.format_message(), f"See: {' '.join(words)} -h"  # type: ignore[attr-defined]
+        asked = getattr(error, "ctx", None)
+        words = " ".join(("git mem", *getattr(asked, "command_path", "gitmem").split()[1:]))
+        takes = asked.command.params if asked is not None else []
+        message, hint = error.format_message(), f"See: {words} -h"  # type: ignore[attr-defined]
         if message.startswith("Got unexpected extra argument"):
-            hint = f"Put words that belong together into quotes. {hint}"
+            taken = [one.metavar or one.name.upper() for one in takes if one.param_type_name == "argument"]
+            most = f"no more than {' '.join(taken)}" if taken else "options alone"
+            quotes = taken[:1] in (["TEXT"], ["TEXT|NAME"])
+            said = "Put words that belong together into quotes" if quotes else f"It takes {most}"
+            hint = f"{said}. {hint}"
+        elif message.startswith("Missing"):
+            hint = f"Say: {' '.join([words, *_required(takes)])} (more: {words} -h)"
         raise UsageError(message, hint) from error
     finally:
         settle()

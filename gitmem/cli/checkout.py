@@ -14,10 +14,11 @@ from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
 from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.layout import read_record
+from gitmem.ledger.live_directories import LiveDirectory, live_directories
 from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.working_copy import check_out, unpin, unsaved
-from gitmem.ledger.workspace import LiveDirectory, Workspace
+from gitmem.ledger.workspace import Workspace
 
 BACK = "-"
 
@@ -102,7 +103,7 @@ def _lives(workspace: Workspace, scope: str | None, agent: str | None) -> list[L
     folder = chosen_agent(agent)
     return [
         live
-        for live in workspace.live_directories()
+        for live in live_directories(workspace)
         if live.scope.name in wanted and folder in (None, live.agent)
     ]
 

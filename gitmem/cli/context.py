@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from gitmem.core.names import file_address, hot_path, is_memory_file, kind
 from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.git.trees import list_files
 from gitmem.ledger.land import memory_commit
+from gitmem.ledger.workspace import Workspace
 
 
 def _some_time(at: str | None) -> str | None:
@@ -76,76 +77,87 @@ def context(ctx: typer.Context, *, pages: bool = False, **given: bool) -> Comman
     return run
 
 
-def memory_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Memories that begin like this, hot and archived; none where anything is in the way.
+def offered(
+    find: Callable[[typer.Context, str], Iterable[str]],
+) -> Callable[[typer.Context, str], list[str]]:
+    """Makes a completion: of the words found those that begin like this; none where anything is in the way.
+
+    What a file is called goes to a shell: words with anything but plain characters are left out.
+    """
+
+    def those(ctx: typer.Context, incomplete: str) -> list[str]:
+        try:
+            found = [one for one in {*find(ctx, incomplete)} if one.startswith(incomplete)]
+        except Exception:  # a shell waits at its prompt: nothing may be said there
+            return []
+        return sorted(one for one in found if one.translate(dict.fromkeys(map(ord, "-_/"))).isalnum())
+
+    return those
+
+
+@offered
+def memory_names(ctx: typer.Context, incomplete: str) -> Iterator[str]:
+    """Memories, hot and archived.
 
     One in a folder of the agent's (`topics/deep`) is offered by its stem and by its address there; in full
     (`local/main/topics/deep`) once a slash was typed. Only names are read, no content, so that it is quick.
-    What a file is called goes to a shell: names with anything but plain characters are left out.
     """
     return _named(ctx, incomplete, logs=False)
 
 
-def names(ctx: typer.Context, incomplete: str) -> list[str]:
+@offered
+def names(ctx: typer.Context, incomplete: str) -> Iterator[str]:
     """The same, and the dates of daily logs."""
     return _named(ctx, incomplete, logs=True)
 
 
-def _named(ctx: typer.Context, incomplete: str, *, logs: bool) -> list[str]:
-    found: set[str] = set()
-    try:
-        for scope, path in _paths(ctx):
-            agent, _, file = path.partition("/")
-            if is_memory_file(file) or (logs and kind(path) == "log"):
-                address = file_address(file)
-                found |= {address, address.rpartition("/")[2]}
-                if "/" in incomplete:
-                    found.add(f"{scope}/{agent}/{address}")
-        return _plain(found, incomplete)
-    except Exception:  # a shell waits at its prompt: nothing may be said there
-        return []
+def _named(ctx: typer.Context, incomplete: str, *, logs: bool) -> Iterator[str]:
+    for scope, path in _paths(ctx):
+        agent, _, file = path.partition("/")
+        if is_memory_file(file) or (logs and kind(path) == "log"):
+            address = file_address(file)
+            yield address
+            yield address.rpartition("/")[2]
+            if "/" in incomplete:
+                yield f"{scope}/{agent}/{address}"
 
 
-def agent_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Agents that have a memory and begin like this, as `memory_names`."""
-    try:
-        return _plain({path.partition("/")[0] for _, path in _paths(ctx) if "/" in path}, incomplete)
-    except Exception:  # as above
-        return []
+@offered
+def agent_names(ctx: typer.Context, _: str) -> Iterator[str]:
+    """Agents that have a memory."""
+    return (path.partition("/")[0] for _, path in _paths(ctx) if "/" in path)
 
 
-def session_ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Ids of recorded sessions that begin like this; none where anything is in the way."""
-    try:
-        from gitmem.flows.sessions import sessions_here
+@offered
+def session_ids(ctx: typer.Context, _: str) -> Iterator[str]:
+    """Ids of recorded sessions."""
+    from gitmem.flows.sessions import sessions_here
 
-        edges = _edges(ctx)
-        found = {file.id for file in sessions_here(by_command(initialised_at(edges)), edges)}
-        return sorted(id for id in found if id.startswith(incomplete) and id.replace("-", "").isalnum())
-    except Exception:  # as above
-        return []
+    return (file.id for file in sessions_here(_workspace(ctx), _edges(ctx)))
 
 
-def review_ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Ids of what waits for a decision and begins like this, as `memory_names`."""
-    try:
-        from gitmem.flows.review import decidable
+@offered
+def noted_sessions(ctx: typer.Context, _: str) -> Iterable[str]:
+    """Ids of sessions with notes."""
+    from gitmem.flows.notes import noted_ids
 
-        found = {item.id for item in decidable(by_command(initialised_at(_edges(ctx))))}
-        return _plain(found, incomplete)
-    except Exception:  # as above
-        return []
+    return noted_ids(_workspace(ctx))
 
 
-def store_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Hosted stores that begin like this, as `memory_names`."""
-    try:
-        from gitmem.ledger.stores import stores
+@offered
+def review_ids(ctx: typer.Context, _: str) -> Iterator[str]:
+    """Ids of what waits for a decision."""
+    from gitmem.flows.review import decidable
 
-        found = {one.name for one in stores(by_command(initialised_at(_edges(ctx))))}
-        return _plain(found, incomplete)
-    except Exception:  # as above
-        return []
+    return (item.id for item in decidable(_workspace(ctx)))
+
+
+@offered
+def store_names(ctx: typer.Context, _: str) -> Iterator[str]:
+    """Hosted stores."""
+    from gitmem.ledger.stores import stores
+
+    return (one.name for one in stores(_workspace(ctx)))
 
 
 def words(*choices: str) -> Callable[[str], list[str]]:
@@ -159,16 +171,14 @@ def words(*choices: str) -> Callable[[str], list[str]]:
 
 def _paths(ctx: typer.Context) -> Iterator[tuple[str, str]]:
     """Scope and path of each file of memory, where it is hot."""
-    workspace = by_command(initialised_at(_edges(ctx)))
-    for scope in workspace.scopes:
+    for scope in _workspace(ctx).scopes:
         tip = memory_commit(scope.repo, scope.ref)
         for path in list_files(scope.repo, scope.repo.commit(tip).tree) if tip else ():
             yield scope.name, hot_path(path) or path
 
 
-def _plain(found: set[str], incomplete: str) -> list[str]:
-    safe = (one for one in found if one.translate(dict.fromkeys(map(ord, "-_/"))).isalnum())
-    return sorted(one for one in safe if one.startswith(incomplete))
+def _workspace(ctx: typer.Context) -> Workspace:
+    return by_command(initialised_at(_edges(ctx)))
 
 
 def _edges(ctx: typer.Context) -> Edges:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,7 @@ from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
 from gitmem.cli.output import Output, sound
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import counted, one_line
+from gitmem.flows.values import difference
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Stale
@@ -44,17 +47,21 @@ def docs(ctx: typer.Context) -> None:
 
 def list_(ctx: typer.Context, at: Revision = "", as_json: Json = False) -> None:
     """Lists living documents: files whose first line is `# MAGIC DOC: <title>`."""
-    from gitmem.flows.document_check import documents_here
+    from gitmem.flows.document_check import code_files, documents
 
     run = context(ctx, as_json=as_json)
-    found = documents_here(run.edges, at)
+    with closing(code_files(run.edges)) as files:
+        found = documents(files, at or "HEAD")
     if run.out.as_json:
-        rows = [(doc.path, doc.title, doc.instructions, len(doc.statements)) for doc in found]
-        names = ("path", "title", "instructions", "statements")
         run.out.json(
             [
-                {name: sound(v) if isinstance(v, str) else v for name, v in zip(names, row, strict=True)}
-                for row in rows
+                {
+                    "path": sound(doc.path),
+                    "title": sound(doc.title),
+                    "instructions": sound(doc.instructions),
+                    "statements": len(doc.statements),
+                }
+                for doc in found
             ]
         )
         return
@@ -91,7 +98,7 @@ def check(
     run = context(ctx, as_json=as_json, quiet=quiet)
     if staged and at:
         raise UsageError("--staged and --at do not go together")
-    found = checked_here(run.edges, at, paths or (), staged=staged)
+    found = checked_here(run.edges, at or "HEAD", paths or (), staged=staged)
     failed = any(one.stale or (strict and one.untold) for one in found)
     if run.out.as_json:
         run.out.json({"ok": not failed, "documents": [_checked(one, strict) for one in found]})
@@ -130,13 +137,12 @@ def update(
 
     What was rejected is proposed again only for a document that is named.
     """
-    from gitmem.flows.document_check import from_top
     from gitmem.flows.documents import update as carry_out
     from gitmem.flows.engines import engine_for
 
     run = context(ctx, as_json=as_json, quiet=quiet)
-    workspace, cwd = run.workspace, run.edges.cwd
-    named = tuple(from_top(workspace.top, cwd, path) for path in paths or ()) or None
+    workspace = run.workspace
+    named = tuple(run.edges.from_top(workspace.layout.worktree, path) for path in paths or ()) or None
     done = carry_out(
         workspace,
         run.edges,
@@ -178,18 +184,10 @@ def _checked(one: Checked, strict: bool) -> dict[str, Any]:
 
 
 def _row(row: Stale) -> dict[str, Any]:
-    return {
-        "line": row.line,
-        "kind": row.kind,
-        "name": sound(row.name),
-        "became": sound(row.became),
-        "evidence": sound(row.evidence),
-    }
+    return {name: sound(value) if isinstance(value, str) else value for name, value in asdict(row).items()}
 
 
 def _show(run: CommandContext, plan: Update, dry_run: bool) -> None:
-    from gitmem.flows.document_branch import difference
-
     out = run.out
     if plan.left:
         out.data(f"gitmem/docs is left alone: {plan.left}")
@@ -235,7 +233,7 @@ def _updated(plan: Update, dry_run: bool) -> dict[str, Any]:
         "branch": "gitmem/docs",
         "commit": plan.tip or None,
         "before": plan.before or None,
-        "base": plan.place.head,
+        "base": plan.head,
         "engine": sound(plan.engine) or None,
         "left_alone": sound(plan.left) or None,
         "documents": [_told_value(told) for told in plan.told],
@@ -243,8 +241,6 @@ def _updated(plan: Update, dry_run: bool) -> dict[str, Any]:
 
 
 def _told_value(told: DocumentResult) -> dict[str, Any]:
-    from gitmem.flows.document_branch import difference
-
     return {
         "path": sound(told.path),
         "result": told.result,

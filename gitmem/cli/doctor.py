@@ -25,8 +25,8 @@ def doctor(
 ) -> None:
     """Finds what is broken and mends it; asks before anything that is not plainly safe.
 
-    Looks at refs, objects, records, locks, jobs, the catalog, hooks and settings. No mend loses memory:
-    what a ref pointed at stays in its reflog, or under refs/gitmem/rescued. Exits 1 when something is left.
+    Looks at refs, objects, locks, jobs, hooks and settings. No mend loses memory: what a ref pointed at
+    stays in its reflog, or under refs/gitmem/rescued. Exits 1 when something is left.
     """
     run = context(ctx, as_json=as_json, yes=yes, quiet=quiet)
     findings = plan(run.any_workspace, run.edges)
@@ -60,12 +60,12 @@ def _row(run: CommandContext, finding: Damage, dry_run: bool) -> dict[str, objec
     if not dry_run and finding.act is not None:
         try:
             if finding.asks:
-                out.ask(f"{shown}. {finding.mend}?")
+                out.ask(f"{shown}. {finding.mend}?" if out.as_json else f"{finding.mend}?")
             done = carry_out(finding)
         except GitmemError as error:
             trouble = error.message if not isinstance(error, CheckFailed) else ""
             if isinstance(error, CheckFailed) and error.hint:
-                trouble = f"{error.message}; {error.hint}"
+                trouble = f"{error.message} ({error.hint})"
     if not out.as_json:
         if done:
             out.data(f"  done: {done}")

@@ -31,7 +31,6 @@ from gitmem.engines.engine import DreamProgress
 from gitmem.flows.dream import ENDED, DreamOutcome, DreamStatus, dream_status, refresh_dream
 from gitmem.flows.dream import dream as dream_scope
 from gitmem.flows.dream_process import Killed, Running, Stop, Stopped, kill_dreams
-from gitmem.flows.dream_process import words as how_far
 from gitmem.flows.engines import engine_for
 from gitmem.flows.review_dream import worth_value
 from gitmem.flows.sessions import present_session
@@ -101,7 +100,7 @@ def dream(
     """Consolidates memory: proposes merges and repairs as a branch to review.
 
     Nothing changes until `git mem review accept`. `dream status` says what a dream still waits for, or
-    how far a dream has come; `dream kill` ends it; `dream refresh ID` merges what memory learned since into
+    since when one goes on; `dream kill` ends it; `dream refresh ID` merges what memory learned since into
     one that waits. With --store a hosted dream reads the store and hosted sessions; it costs what the
     provider asks, takes minutes, goes on when this command is ended, and what it wrote is proved and
     reviewed as any other.
@@ -140,7 +139,7 @@ def _run(
         for name in names:
 
             def tell(step: DreamProgress, name: str = name) -> None:
-                progress(f"{name}: {how_far(step.phase, step.turn, step.turns, len(step.files))}")
+                progress(f"{name}: {_how_far(step)}")
 
             try:
                 one = dream_scope(
@@ -217,7 +216,7 @@ def _run_hosted(run: CommandContext, name: str, sessions: Sequence[str], dry_run
         dreamt = take(workspace, edges, store, client, wait(client, store, time.sleep, progress))
 
         def tell(step: DreamProgress) -> None:
-            progress(f"{store.scope}: {how_far(step.phase, step.turn, step.turns, len(step.files))}")
+            progress(f"{store.scope}: {_how_far(step)}")
 
         try:
             one = dream_scope(
@@ -233,6 +232,13 @@ def _run_hosted(run: CommandContext, name: str, sessions: Sequence[str], dry_run
         return
     tell_outcome(out, one, dry_run)
     out.say(f"what {id} wrote stays in {dreamt.dream.output}, which is yours to keep or delete")
+
+
+def _how_far(step: DreamProgress) -> str:
+    """A step as people read it: `consolidate, turn 2 of 5, 3 files changed`."""
+    turns = f" of {step.turns}" if step.turns else ""
+    turn = f", turn {step.turn}{turns}" if step.turn else ""
+    return f"{step.phase}{turn}" + (f", {counted(len(step.files), 'file')} changed" if step.files else "")
 
 
 def _status(run: CommandContext, names: list[ScopeName]) -> None:
@@ -340,12 +346,8 @@ def tell_status(out: Output, one: DreamStatus) -> None:
     """Where a scope stands, in lines."""
     last = day(one.last) if one.last else "never"
     if going := one.running:
-        who = f"process {going.process.pid}" + (f", {going.engine}" if going.engine else "")
-        out.data(
-            f"{one.scope}: dreaming since {day(going.since)}: {going.told} ({who}); last dream: {last}"
-        )
-        for path in going.files:
-            out.data(f"  changed {path}")
+        who = f"process {going.process.pid}"
+        out.data(f"{one.scope}: dreaming since {day(going.since)} ({who}); last dream: {last}")
         out.say("  end it: git mem dream kill")
     else:
         state = f"held: {_held(one.gate)}" if one.gate else "ready"
@@ -357,7 +359,7 @@ def tell_status(out: Output, one: DreamStatus) -> None:
 def tell_killed(out: Output, one: Killed) -> None:
     """What became of a dream that was to be ended, in lines."""
     was = one.was
-    whose = f"{was.scope}: the dream of process {was.process.pid} ({was.told})"
+    whose = f"{was.scope}: the dream of process {was.process.pid}"
     if one.how == "made":
         out.data(f"{whose} was made before it could be ended; it waits for review")
         for id in one.ids:
@@ -409,17 +411,7 @@ def status_value(one: DreamStatus) -> dict[str, Any]:
 
 def running_value(one: Running) -> dict[str, Any]:
     """A dream that goes on, for `--json`."""
-    return {
-        "scope": one.scope,
-        "pid": one.process.pid,
-        "since": iso(one.since),
-        "engine": one.engine or None,
-        "phase": one.phase or None,
-        "turn": one.turn or None,
-        "turns": one.turns or None,
-        "changed": one.changed,
-        "files": list(one.files),
-    }
+    return {"scope": one.scope, "pid": one.process.pid, "since": iso(one.since)}
 
 
 def killed_value(one: Killed) -> dict[str, Any]:

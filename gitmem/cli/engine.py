@@ -71,12 +71,14 @@ def engine(
     `engine test` makes one small round trip.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
-    if action != "set" and (name or model or base_url):
+    if action in ("show", "test") and (name or model or base_url):
         raise UsageError(f"engine {action} takes nothing else", "To choose one: git mem engine set NAME")
     if action == "show":
         _show(run)
     elif action == "set":
         _set(run, name, model, base_url, dry_run)
+    elif action in (*ENGINES, engine_settings.DEFAULT):
+        raise UsageError(f"{action!r} is an engine", f"To choose it: git mem engine set {action}")
     elif action == "test":
         _test(run)
     else:

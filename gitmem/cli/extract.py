@@ -10,17 +10,12 @@ import typer
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.engines.engine import Considered
 from gitmem.flows.engines import engine_for
 from gitmem.flows.extract.run import ExtractOutcome, extract_sessions, foresee
 from gitmem.flows.extraction import context_of
 from gitmem.flows.sessions import sessions_here
-from gitmem.rules.secrets import find_secrets, redact
 from gitmem.transcripts.discover import read as read_session
 from gitmem.transcripts.opencode import is_recording
-
-WHOLE = 160
-"""Characters shown of a sentence."""
 
 
 def register(app: typer.Typer) -> None:
@@ -62,14 +57,11 @@ def extract(
         outcomes = foresee(by_hand, engine, paths, anew=session is not None)
     else:
         outcomes = extract_sessions(by_hand, engine, paths)
-    explain = getattr(engine, "explain", None)
-    looked = [explain(one.plan.given) if explain else () for one in outcomes]
     if run.out.as_json:
-        sessions = [as_value(one, seen) for one, seen in zip(outcomes, looked, strict=True)]
-        run.out.json({"dry_run": dry_run, "sessions": sessions})
+        run.out.json({"dry_run": dry_run, "sessions": [as_value(one) for one in outcomes]})
         return
-    for one, seen in zip(outcomes, looked, strict=True):
-        _show(run, one, seen, dry_run)
+    for one in outcomes:
+        _show(run, one, dry_run)
     if session is not None and not read_session(paths[0]).messages:
         run.out.warn(f"{paths[0]} holds no message that can be read")
         return
@@ -83,7 +75,7 @@ def extract(
             run.out.say("decide: git mem review")
 
 
-def as_value(one: ExtractOutcome, looked: tuple[Considered, ...]) -> dict[str, Any]:
+def as_value(one: ExtractOutcome) -> dict[str, Any]:
     """The JSON form of one session."""
     return {
         "session": one.plan.given.session,
@@ -120,20 +112,11 @@ def as_value(one: ExtractOutcome, looked: tuple[Considered, ...]) -> dict[str, A
             for refused in one.plan.refused
         ],
         "known": [{"name": change.name, "reason": change.reason} for change in one.plan.known],
-        "considered": [
-            {
-                "message": seen.message,
-                "verdict": seen.verdict,
-                "sentence": _said(seen.sentence),
-                "reason": seen.reason,
-            }
-            for seen in looked
-        ],
         "left_to_the_agent": list(one.plan.covered),
     }
 
 
-def _show(run: CommandContext, one: ExtractOutcome, looked: tuple[Considered, ...], dry_run: bool) -> None:
+def _show(run: CommandContext, one: ExtractOutcome, dry_run: bool) -> None:
     out = run.out
     for placed, made, path in one.stored:
         change = placed.change
@@ -147,11 +130,5 @@ def _show(run: CommandContext, one: ExtractOutcome, looked: tuple[Considered, ..
     for refused in one.plan.refused:
         out.data(f"refused: {refused.text}: {refused.reason}")
     if dry_run:
-        for seen in looked:
-            if seen.verdict in ("refused", "known"):
-                out.data(f"left out: {_said(seen.sentence)}: {seen.reason}")
-
-
-def _said(sentence: str) -> str:
-    text = " ".join(redact(sentence, find_secrets(sentence)).split())
-    return text if len(text) <= WHOLE else text[: WHOLE - 1] + "…"
+        for change in one.plan.known:
+            out.data(f"left out: {change.name}: {change.reason}")

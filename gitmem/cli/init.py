@@ -22,6 +22,7 @@ from gitmem.flows import exchange
 from gitmem.flows.engines import choice_for
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.settings import CHOICES
+from gitmem.ledger.workspace import Workspace
 
 
 def register(app: typer.Typer) -> None:
@@ -104,6 +105,8 @@ def init(
         steps = [*plan.doubts, *lines, *plan.lacks]
         run.out.json({"project": plan.project_id, "changes": plan.changes, "steps": steps})
         return
+    if plan.changes and not dry_run:
+        workspace.author(run.edges.now)  # nobody reads a plan, and says yes, that cannot be carried out
     _tell_doubts(run.out, plan, dry_run)
     for line in lines:
         (run.out.data if dry_run else run.out.say)(f"  {line}")
@@ -113,6 +116,8 @@ def init(
         count = len(recorded_before(run, workspace, back_to))
         if count and (plan.changes or since):
             run.out.data(f"  look through {counted(count, 'recorded session')} of before, if you say so")
+        if not lines:
+            run.out.say(f"gitmem is here already ({plan.project_id}); nothing would change")
         _tell_lacks(run.out, plan)
         return
     if plan.changes:
@@ -158,14 +163,13 @@ def init(
     for saved in done.laid_out:
         run.out.say(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}")
     if plan.changes:
-        named = named_backup(done.workspace)
-        leaves = "git mem sync brings your backup up to date" if named else "nothing leaves this machine"
-        run.out.data(f"gitmem keeps memory for {plan.project_id}; {leaves}")
+        run.out.data(f"gitmem keeps memory for {plan.project_id}; {_leaves(done.workspace)}")
         chosen = choice_for(done.workspace, run.edges)
         run.out.say(f"engine {chosen.gist} (git mem engine)")
         if chosen.more:
             run.out.say(f"more would be learned by {chosen.more}")
-        run.out.say(f"undo: git mem uninstall{' (and git mem backup --off)' if plan.backup else ''}")
+        kept = plan.backup and named_backup(done.workspace)
+        run.out.say(f"undo: git mem uninstall{' (and git mem backup --off)' if kept else ''}")
     else:
         files = sum(len(saved.laid_out) for saved in done.laid_out)
         did = f"laid out {counted(files, 'file')} of memory" if files else "nothing changed"
@@ -193,6 +197,15 @@ def _settled(out: Output, plan: InitPlan, planned: Callable[[str], InitPlan]) ->
     except CheckFailed:
         return plan
     return planned(plan.others[0])
+
+
+def _leaves(workspace: Workspace) -> str:
+    """What of it leaves the machine."""
+    if named_backup(workspace):
+        return "git mem sync brings your backup up to date"
+    if workspace.sharing != "off":
+        return f"it is shared with {workspace.settings.get('remote')} ({workspace.sharing})"
+    return "nothing leaves this machine"
 
 
 def _tell_lacks(out: Output, plan: InitPlan) -> None:

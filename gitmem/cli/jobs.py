@@ -79,7 +79,7 @@ def jobs(
     if alive is not None:
         out.data(f"running since {alive.since}: {', '.join(alive.events)}")
     for going in dreams:
-        out.data(f"dreaming ({going.scope}) since {day(going.since)}: {going.told}")
+        out.data(f"dreaming ({going.scope}) since {day(going.since)} (process {going.process.pid})")
         out.say("end it: git mem dream kill")
     if waiting:
         events = ", ".join(dict.fromkeys(job.event for job in waiting))

@@ -68,6 +68,9 @@ def log(
         typer.Option("--since", metavar="DATE", help="Only what was taught since.", show_default=False),
     ] = "",
     oneline: Annotated[bool, typer.Option("--oneline", help="A line each: commit and subject.")] = False,
+    with_merges: Annotated[
+        bool, typer.Option("--with-merges", help="Also merges of what others learned.")
+    ] = False,
     scope: ScopeOption = None,
     agent: AgentOption = None,
     as_json: Json = False,
@@ -80,7 +83,7 @@ def log(
     """
     run = context(ctx, as_json=as_json, pages=True)
     begin = _moment(run, since)
-    all_of_it = learned(run.workspace, name, scope, agent)
+    all_of_it = learned(run.workspace, name, scope, agent, merges=with_merges)
     found = islice((pair for pair in all_of_it if pair[1].time >= begin), max_count)
     proved = _proved(run, found)
     if run.out.as_json:

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 def move(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="Name or file of the memory.", autocompletion=memory_names)],
-    to: Annotated[str, typer.Option("--to", help="project, local or user.")],
+    to: Annotated[str, typer.Option("--to", metavar="SCOPE", help="project, local or user.")],
     scope: ScopeOption = None,
     agent: AgentOption = None,
     allow: Allow = False,

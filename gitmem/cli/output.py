@@ -15,7 +15,7 @@ from typing import Any
 from gitmem.cli.pager import on_terminal
 from gitmem.cli.progress import settle
 from gitmem.core.errors import CheckFailed, Declined
-from gitmem.core.text import cells, iso, wrapped
+from gitmem.core.text import cells, iso
 from gitmem.flows.exit import row, shown, value
 from gitmem.flows.values import aside_hint, place_value, sound
 from gitmem.values import dataclass
@@ -166,9 +166,10 @@ def _style(line: str) -> str:
 
 def _pieces(line: str, width: int) -> Iterator[str]:
     marked = line[:5].strip() in ("-", "+", "=")
-    indent = " " * (5 if marked else 3 if _HEADING.match(line) else len(line) - len(line.lstrip()))
-    for part in shown(line).split("\n"):
-        yield from wrapped(part, width, indent)
+    own = min(len(line) - len(line.lstrip()), width // 2)
+    indent = " " * (5 if marked else 3 if _HEADING.match(line) else own)
+    for part in shown(line).expandtabs(4).split("\n"):
+        yield from folded(part, width, indent, whole=False)
 
 
 def _talks() -> bool:
@@ -184,14 +185,24 @@ def fitted(text: str, columns: int) -> str:
     Args:
         text: of one line or several; colours take no room.
     """
-    return "\n".join(part for line in text.split("\n") for part in _folded(line, columns))
+    found: list[str] = []
+    for line in text.split("\n"):
+        indent = min(len(line) - len(line.lstrip(" ")) + HANGING, columns // 2)
+        found += folded(line, columns, " " * indent)
+    return "\n".join(found)
 
 
-def _folded(line: str, columns: int) -> Iterator[str]:
+def folded(line: str, columns: int, indent: str, *, whole: bool = True) -> Iterator[str]:
+    """A line as lines of at most so many terminal cells, broken at spaces.
+
+    Args:
+        columns: cells, more than the indent takes; colours take none.
+        indent: stands before each line but the first.
+        whole: whether a word that is longer than the line stays whole.
+    """
     if cells(_COLOUR.sub("", line)) <= columns:
         yield line
         return
-    indent = " " * min(len(line) - len(line.lstrip(" ")) + HANGING, columns // 2)
     part, room = "", columns
     for piece in re.findall(r" *[^ ]+", line):
         wide = cells(_COLOUR.sub("", piece))
@@ -199,8 +210,25 @@ def _folded(line: str, columns: int) -> Iterator[str]:
             yield part
             piece = indent + piece.lstrip(" ")
             part, room, wide = "", columns, cells(_COLOUR.sub("", piece))
+        if wide > columns and not whole:
+            *lines, piece = _cut(piece, columns, indent)
+            yield from lines
+            wide = cells(piece)
         part, room = part + piece, room - wide
     yield part
+
+
+def _cut(word: str, columns: int, indent: str) -> list[str]:
+    """A word as pieces of at most so many cells, in one walk: a memory may hold one of 100 KB."""
+    pieces, room = [""], columns
+    for char in word:
+        wide = cells(char)
+        if wide > room and pieces[-1] != indent:
+            pieces.append(indent)
+            room = columns - len(indent)
+        pieces[-1] += char
+        room -= wide
+    return pieces
 
 
 def fitted_talk(text: str) -> str:

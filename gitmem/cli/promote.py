@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from difflib import unified_diff
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.context import (
     AgentOption,
-    CommandContext,
     DryRun,
     Json,
     Quiet,
@@ -24,6 +22,7 @@ from gitmem.flows import promote as promotion
 from gitmem.flows.promote import Promotion, PromotionResult, plan
 from gitmem.flows.rule_files import message
 from gitmem.flows.undo import forget_decided
+from gitmem.flows.values import difference
 from gitmem.ledger.lookup import find
 
 
@@ -55,7 +54,7 @@ def promote(
 
     Once the commit is there, the memory points to the rule, stands in the archive, is no longer recalled
     and is not learned again, here and in every clone that pulls the rule. A commit that takes the rule out
-    brings the memory back. Promoting it again adds to the rule what the memory was taught since.
+    brings the memory back. What the memory is taught since is recalled until you promote it again.
     """
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     workspace = run.workspace
@@ -74,7 +73,8 @@ def promote(
     else:
         out.data(f"{verb} the rule {planned.at.address} into {planned.file}")
     if done is None:
-        _diff(run, planned)
+        for line in difference(planned.file, planned.before, planned.after):
+            out.data(line)
         for line in message(workspace, [("Add", planned.at.address, planned.file)]).splitlines():
             out.say(f"would propose: {line}".rstrip())
         for doubt in planned.doubts:
@@ -139,12 +139,6 @@ def demote(
         out.say(f"commit it: {done.command}")
     if not dry_run:
         out.say(f"undo: git mem promote {shlex.quote(at.address)} --to {shlex.quote(done.file)}")
-
-
-def _diff(run: CommandContext, planned: Promotion) -> None:
-    sides = (planned.before.splitlines(), planned.after.splitlines())
-    for line in unified_diff(*sides, planned.file, planned.file, lineterm=""):
-        run.out.data(line)
 
 
 def _value(planned: Promotion, done: PromotionResult | None) -> dict[str, object]:

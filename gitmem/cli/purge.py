@@ -118,7 +118,7 @@ def _show_plan(out: Output, plan: purging.PurgePlan) -> None:
     if plan.unfinished:
         out.say("  an earlier purge was interrupted, and would be finished")
     commits, refs = counted(plan.commits, "commit"), counted(len(plan.refs), "ref")
-    out.data(f"{commits} in {refs} would be rewritten, {plan.held} of them hold it")
+    out.data(f"{commits} in {refs} would be rewritten, {plan.held} of them with it")
 
 
 def _out_of_reach(workspace: Workspace) -> list[str]:

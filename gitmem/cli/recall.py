@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context, words
-from gitmem.cli.recall_output import SOURCES, answer
+from gitmem.cli.recall_output import SOURCES, answer, question
 from gitmem.core.change import TYPES
-from gitmem.core.limits import RECALLED
+from gitmem.core.limits import PATIENT_SECONDS, RECALLED
+from gitmem.flows.recall import RecallRequest
 from gitmem.ledger.settings import CHOICES
 
 MOST = 50
@@ -66,20 +67,12 @@ def recall(
 
     Few and right beats many: where nothing fits, nothing is shown. Each memory comes with its age and with
     what no longer holds of what it names. Commits of the code's default branch that decided what you ask
-    about come after them, with the commit that undid them if one did. With --at it answers as of then. It
-    stays on this machine unless a model engine is configured or named; where one fails,
+    about come after them, with the commit that undid them if one did. With --at memory alone answers, as of
+    then. It stays on this machine unless a model engine is configured or named; where one fails,
     the offline rules answer.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
-    answer(
-        run,
-        query,
-        limit=limit,
-        at=at,
-        scope=scope,
-        agent=agent,
-        type=type,
-        engine=engine,
-        source=source,
-        explain=explain,
+    asked = RecallRequest(
+        question(query), limit, at, scope, agent, type, engine=engine, patience=PATIENT_SECONDS
     )
+    answer(run, asked, source, explain=explain)

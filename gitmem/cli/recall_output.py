@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from gitmem.cli.output import Output
 from gitmem.cli.run import CommandContext, make_context
 from gitmem.core.errors import UsageError
-from gitmem.core.limits import PATIENT_SECONDS, RECALLED
+from gitmem.core.limits import PATIENT_SECONDS
 from gitmem.core.text import one_line
 from gitmem.flows import last_recalls
-from gitmem.flows.recall import ask
+from gitmem.flows.recall import RecallRequest, ask
 from gitmem.ledger.files import COMMITS
 from gitmem.search.gate import LeftOut
 from gitmem.search.recall import KNOWN_CHARS, Recall, RecallItem, told_by
@@ -38,45 +38,21 @@ EXPLAINED = 8
 
 
 def answer(
-    run: CommandContext,
-    query: Sequence[str],
-    *,
-    limit: int = RECALLED,
-    at: str | None = None,
-    scope: str | None = None,
-    agent: str | None = None,
-    type: str | None = None,
-    engine: str | None = None,
-    source: str | None = None,
-    explain: bool = False,
+    run: CommandContext, asked: RecallRequest, source: str | None = None, *, explain: bool = False
 ) -> None:
-    """Answers a question on the output of a command; other arguments are those of `recalling.ask`.
+    """Answers a question on the output of a command.
 
     Args:
-        query: its words, or `-` alone for standard input.
         source: one of `SOURCES`; None as the setting says, and without commits where only some memories
-            are asked for.
+            are asked for, or those of then.
         explain: also what each was found by, and why others are left out.
     """
-    question = _question(query)
-    narrow = any(each is not None for each in (scope, agent, type))
     workspace = run.workspace  # it is opened anew by whoever asks
-    commits = _commits(workspace, question, source, narrow, at, run.edges.now)
+    commits = _commits(workspace, asked, source)
     if source == "commits":
-        _answer_by_commits(run, question, commits, nearest=at is None)
+        _answer_by_commits(run, asked.text, commits)
         return
-    found = ask(
-        workspace,
-        run.edges,
-        question,
-        limit=limit,
-        at=at,
-        scope=scope,
-        agent=agent,
-        type=type,
-        engine=engine,
-        patience=PATIENT_SECONDS,
-    )
+    found = ask(workspace, run.edges, asked)
     last_recalls.keep(workspace, run.edges, found)
     for note in found.notes:
         run.out.say(note)
@@ -99,10 +75,9 @@ def answer(
         _explain(run, found)
 
 
-def _commits(
-    workspace: Workspace, question: str, source: str | None, narrow: bool, at: str | None, now: float
-) -> tuple[ToldCommit, ...]:
+def _commits(workspace: Workspace, asked: RecallRequest, source: str | None) -> tuple[ToldCommit, ...]:
     """The commits that answer; whoever names the source may wait for the index to be brought up to date."""
+    narrow = any(each is not None for each in (asked.scope, asked.agent, asked.type))
     if source is not None and source not in SOURCES:
         raise UsageError(f"There is no source {source!r}", f"Choose one of: {', '.join(SOURCES)}.")
     if narrow and source in ("commits", "all"):
@@ -110,21 +85,23 @@ def _commits(
             "Commits of the code have no scope, agent or type",
             "Leave --source away, or the others.",
         )
+    if asked.at and source in ("commits", "all"):
+        raise UsageError(
+            "Commits of the code answer as of now alone",
+            "Those of then: git log --grep WORD --until DATE",
+        )
     there = (workspace.state / COMMITS).is_file() and workspace.settings.flag("recallCommits")
-    if source == "memory" or narrow or not (source or there):
+    if source == "memory" or narrow or asked.at or not (source or there):
         return ()
     from gitmem.flows import code_commits  # a new clone has no index of its commits yet
     from gitmem.flows.exit import credentials
 
     if source:
         code_commits.follow_commits(workspace, PATIENT_SECONDS)
-    then = code_commits.commit_at(workspace, at, now) if at else None
-    return code_commits.find_commits(workspace, question, credentials, unasked=False, then=then)
+    return code_commits.find_commits(workspace, asked.text, credentials, unasked=False)
 
 
-def _answer_by_commits(
-    run: CommandContext, question: str, commits: Sequence[ToldCommit], *, nearest: bool
-) -> None:
+def _answer_by_commits(run: CommandContext, question: str, commits: Sequence[ToldCommit]) -> None:
     if run.out.as_json:
         run.out.json({"query": question, "items": [], "commits": [asdict(one) for one in commits]})
         return
@@ -132,9 +109,7 @@ def _answer_by_commits(
         if number:
             run.out.data()
         _print_commit(run, commit)
-    if not commits and not nearest:
-        run.out.say("no commit of then fits")
-    elif not commits:
+    if not commits:
         from gitmem.flows.code_commits import nearest_commits
         from gitmem.flows.exit import credentials
 
@@ -152,7 +127,12 @@ def _print_commit(run: CommandContext, commit: ToldCommit) -> None:
         out.data(indent(commit.text, "    "))
 
 
-def _question(words: Sequence[str]) -> str:
+def question(words: Sequence[str]) -> str:
+    """A question as a person gives it: its words, or `-` alone for standard input.
+
+    Raises:
+        UsageError: there is none.
+    """
     if list(words) == ["-"]:
         text = sys.stdin.read(LONGEST)
         if not text.strip():
@@ -254,5 +234,6 @@ def recall(argv: Sequence[str]) -> int:
         argv: what follows `gitmem recall`: words, none of which begins with `-` but `--json`.
     """
     run = make_context(None, Output()).with_output(as_json=AS_JSON in argv)
-    answer(run, [word for word in argv if word != AS_JSON])
+    asked = question([word for word in argv if word != AS_JSON])
+    answer(run, RecallRequest(asked, engine=None, patience=PATIENT_SECONDS))
     return 0

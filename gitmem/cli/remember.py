@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
 
 from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context
 from gitmem.cli.save import warn_of
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.flows.edit import Wanted
 from gitmem.flows.edit import remember as carry_out
 
@@ -19,8 +21,14 @@ def register(app: typer.Typer) -> None:
 
 def remember(
     ctx: typer.Context,
-    text: Annotated[str, typer.Argument(help="The fact, in markdown.")],
-    type: Annotated[str, typer.Option("--type", help="user, feedback, project or reference.")] = "feedback",
+    text: Annotated[str, typer.Argument(help="The fact, in markdown; - reads it from standard input.")],
+    type: Annotated[
+        str,
+        typer.Option(
+            "--type",
+            help="user, feedback, project or reference; without it feedback, or what the memory is.",
+        ),
+    ] = "",
     name: Annotated[str, typer.Option("--name", help="The same name again updates that memory.")] = "",
     description: Annotated[
         str, typer.Option("--description", help="One line that would find it again.")
@@ -33,8 +41,13 @@ def remember(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Stores one memory: file, index line and commit in one step."""
+    """Stores one memory: file, index line and commit in one step.
+
+    What memory says already, in any scope, is not stored again: it is said where it stands. With --scope
+    that one alone is looked at.
+    """
     run = context(ctx, as_json=as_json, quiet=quiet)
+    text = sys.stdin.read(MEMORY_BYTES + 1) if text == "-" else text
     wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
     done = carry_out(run.workspace, run.edges, wanted)
     commit = done.written.commit if done.written else None
@@ -55,7 +68,7 @@ def remember(
     if commit is None:
         run.out.data(f"{where} says so already")
         return
-    run.out.data(f"{commit[:8]} {where}: {done.memory.description}")
+    run.out.data(f"{commit[:8]} {'updated ' * done.updated}{where}: {done.memory.description}")
     warn_of(run, done.warnings)
     if done.unwritten:
         run.out.warn(f"stored, but not in the agent's folder: {done.unwritten}")

@@ -11,14 +11,16 @@ import typer.core
 
 from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, Yes, context
 from gitmem.cli.output import sound
+from gitmem.cli.save import OF_HELD
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import counted, one_line
 from gitmem.flows.review import queue, tell_item
+from gitmem.ledger.save_plan import ABSENT
 
 if TYPE_CHECKING:
-    from gitmem.flows.review_edit import EditedFile, HandEdit
-    from gitmem.ledger.decide import LostClaim
+    from gitmem.flows.review_edit import EditedFile
+    from gitmem.ledger.dream_branch import HandEdit, LostClaim
 
 BY_ID = "Decide by id: git mem review accept|reject ID..."
 
@@ -133,7 +135,9 @@ def review(
         run.out.data(f"{run.out.paint(id, 'yellow')} {item.kind:10} {item.title}")
     if not items:
         run.out.say("nothing waits for you")
-    elif any(item.id for item in items):
+    if any(item.kind == "held" and ABSENT in item.title for item in items):
+        run.out.say(OF_HELD)
+    if any(item.id for item in items):
         run.out.say("look: git mem review show ID; decide: git mem review accept|reject ID...; all: -i")
 
 
@@ -303,13 +307,13 @@ def _edited(done: HandEdit) -> dict[str, object]:
 
     from gitmem.flows.review_dream import proof_value
 
-    written = done.done.written
+    written = done.written
     return {
         "id": done.dream.id,
-        "ref": done.ref,
+        "ref": done.dream.here,
         "commit": written.commit if written else None,
         "files": sorted(map(sound, written.edits)) if written else [],
-        "silent": [{"claim": sound(one.claim), "text": sound(one.text)} for one in done.done.silent],
+        "silent": [{"claim": sound(one.claim), "text": sound(one.text)} for one in done.silent],
         "proof": proof_value(done.failures) if written else None,
     }
 
@@ -317,22 +321,22 @@ def _edited(done: HandEdit) -> dict[str, object]:
 def _show_edited(run: CommandContext, done: HandEdit) -> None:
     from gitmem.dream.cards import proof_lines
 
-    out, written = run.out, done.done.written
+    out, written = run.out, done.written
     if written is None:
         out.data(f"nothing was changed in {done.dream.id}")
         return
     files = [path for path in written.edits if path.endswith(".md")]
     out.data(f"{written.commit[:8]} edited {counted(len(files), 'memory')} of {done.dream.id}")
-    for caution in done.done.warnings:
+    for caution in done.warnings:
         out.say(
             f"may be a secret: {caution.path}: {caution.text} "
             f"(gitmem.allow {' '.join(caution.fingerprints)})"
         )
     for line in proof_lines(done.failures):
         out.say(line)
-    for one in done.done.silent:
+    for one in done.silent:
         out.say(f"  no reason is given for taking out: {one_line(one.text, 100)}")
-    if done.done.silent:
+    if done.silent:
         out.say("accept will refuse that; undo it and edit again with -m WHY")
     if done.dream.remote:
         out.say(f"send it: git mem review --open {done.dream.id}")

@@ -10,10 +10,9 @@ from typing import Literal
 import typer
 
 from gitmem.cli.context import CommandContext
-from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.dream.review import ANSWERS
+from gitmem.dream.review import ANSWERS, as_answered, to_accept
 from gitmem.flows.decide import (
     DIFFERENT,
     Batch,
@@ -22,11 +21,13 @@ from gitmem.flows.decide import (
     ItemChoice,
     Verdict,
     bulk,
+    chosen,
     decide,
 )
 from gitmem.flows.exit import shown
-from gitmem.flows.review import pick, queue
+from gitmem.flows.review import queue
 from gitmem.flows.review_items import ReviewItem
+from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.values import dataclass
 
 
@@ -70,39 +71,34 @@ def decide_on(run: CommandContext, asked: TypedAnswer, *, dry_run: bool) -> None
             "--same, --newer, --older and --different each answer questions of one dream",
             f"git mem review accept ID N --{asked.answers[0]}",
         )
-    asked = _answered(asked)
+    if "different" in asked.answers:  # one answer is a rejection: both stay
+        asked = replace(asked, verdict="reject", why=DIFFERENT)
     if (asked.kind or asked.who) and not asked.everything:
         raise UsageError("--kind and --from choose among --all", f"git mem review {asked.verdict} --all")
     if not named and not asked.everything:
         raise UsageError(f"Say what to {asked.verdict}: ids, or --all", "See what waits: git mem review")
-    if not (dry_run or asked.everything or len(named) > 1):
-        (id, numbers) = named[0]
-        answer = next((one for one in ANSWERS if one in asked.answers), None)
-        choice = ItemChoice(id, asked.verdict, numbers, _reason(run, asked, id), asked.at, answer)
-        batch = decide(_session(run, asked), queue(run.workspace, run.edges), [choice])
-        if not batch.done:
-            raise batch.failed[0][1]
-        if batch.failed:
-            show_batch(run, batch, [])
-        else:
-            _show_one(run, batch.done[0][2])
-        return
+    alone = len(named) == 1
+    why = _reason(run, asked, named[0][0]) if alone and not dry_run else ""
     items = queue(run.workspace, run.edges)
     left: list[ReviewItem] = []
     if asked.everything:
         wanted, left = bulk(items, asked.kind, asked.who)
         named = [(item.id, ()) for item in wanted]
+    if named and not alone and not dry_run:
+        why = _reason(run, asked, f"these {len(named)}")
+    answer = next((one for one in ANSWERS if one in asked.answers), None)
+    choices = [ItemChoice(id, asked.verdict, some, why, asked.at, answer) for id, some in named]
     if dry_run:
-        _foretell(run, asked, items, named, left)
+        _foretell(run, asked, items, choices, left)
+        return
+    session = DecidingSession(run.workspace, run.edges, run.out.ask, asked.how, asked.allowed)
+    batch = decide(session, items, choices)
+    if alone and not batch.done:
+        raise batch.failed[0][1]
+    if alone and not batch.failed:
+        _show_one(run, batch.done[0][2])
     else:
-        why = _reason(run, asked, f"these {len(named)}") if named else ""
-        choices = [ItemChoice(id, asked.verdict, numbers, why) for id, numbers in named]
-        show_batch(run, decide(_session(run, asked), items, choices), left)
-
-
-def _answered(asked: TypedAnswer) -> TypedAnswer:
-    """What was asked for, where one answer is a rejection: two different things both stay."""
-    return replace(asked, verdict="reject", why=DIFFERENT) if "different" in asked.answers else asked
+        show_batch(run, batch, left)
 
 
 def show_batch(run: CommandContext, batch: Batch, left: list[ReviewItem]) -> None:
@@ -146,10 +142,6 @@ def _named(words: tuple[str, ...]) -> list[tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _session(run: CommandContext, asked: TypedAnswer) -> DecidingSession:
-    return DecidingSession(run.workspace, run.edges, run.out.ask, asked.how, asked.allowed)
-
-
 def _reason(run: CommandContext, asked: TypedAnswer, what: str) -> str:
     if asked.why or asked.verdict == "accept":
         return asked.why
@@ -161,20 +153,38 @@ def _foretell(
     run: CommandContext,
     asked: TypedAnswer,
     items: Sequence[ReviewItem],
-    named: list[tuple[str, tuple[int, ...]]],
+    choices: list[ItemChoice],
     left: list[ReviewItem],
 ) -> None:
-    would = [(pick(items, id), numbers) for id, numbers in named]
+    would = [(chosen(items, one), one) for one in choices]
+    changes = {item.id: _changes(item.subject, one) for item, one in would}
     if run.out.as_json:
-        chosen = [{"id": item.id, "kind": item.kind, "numbers": list(numbers)} for item, numbers in would]
-        run.out.json({"would": asked.verdict, "items": chosen, "left": [item.id for item in left]})
+        told = [{"id": item.id, "kind": item.kind, "numbers": list(one.numbers)} for item, one in would]
+        run.out.json({"would": asked.verdict, "items": told, "left": [item.id for item in left]})
         return
-    for item, numbers in would:
-        some = f" {' '.join(map(str, numbers))}" if numbers else ""
-        run.out.data(f"would {asked.verdict} {item.id}{some} {item.kind} {item.title}")
+    for item, one in would:
+        some = f" {' '.join(map(str, one.numbers))}" if one.numbers else ""
+        what = [f" {one.n}. {one.subject}" for one in changes[item.id]] or [
+            f"{some} {item.kind} {item.title}"
+        ]
+        for each in what:
+            run.out.data(f"would {asked.verdict} {item.id}{each}")
     if not would:
         run.out.say(f"nothing to {asked.verdict}")
     _tell_left(run, left)
+
+
+def _changes(subject: object, choice: ItemChoice) -> tuple[DreamCommit, ...]:
+    """The changes that a dream's answer is about; none of anything else.
+
+    Raises:
+        UsageError: as deciding it would.
+    """
+    if not isinstance(subject, Dream):
+        return ()
+    numbers = choice.numbers or None
+    dream = as_answered(subject, choice.answers)
+    return to_accept(dream, numbers) if choice.verdict == "accept" else dream.chosen(numbers)
 
 
 def _tell_left(run: CommandContext, left: list[ReviewItem]) -> None:
@@ -185,14 +195,7 @@ def _tell_left(run: CommandContext, left: list[ReviewItem]) -> None:
 
 def _show_one(run: CommandContext, done: Decided) -> None:
     if run.out.as_json:
-        run.out.json(
-            {
-                "done": sound(done.line),
-                "commit": done.commits[-1] if done.commits else None,
-                "notes": [sound(note) for note in done.notes],
-                "undo": [sound(command) for command in done.undo],
-            }
-        )
+        run.out.json(done.as_value())
         return
     commit = f"{done.commits[-1][:8]} " if done.commits else ""
     run.out.data(commit + done.line)

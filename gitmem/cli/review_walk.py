@@ -304,7 +304,7 @@ class ReviewWalk:
                 f"Why {'does' if len(gone) == 1 else 'do'} {one_line(gone[0].text, 60)} go? "
             ),
         )
-        if done.done.written is None:
+        if done.written is None:
             return
         fresh = steps((dream_item(done.dream),))
         first = next(at for at, one in enumerate(self._steps) if one.item.id == dream.id)

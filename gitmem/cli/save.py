@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,9 +11,12 @@ from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, conte
 from gitmem.core.trailers import parse
 from gitmem.flows.save import look_all, save_all
 from gitmem.ledger.land import Written
+from gitmem.ledger.save_plan import ABSENT
 from gitmem.ledger.working_copy import Saved
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import doubt_told, doubtful
+
+OF_HELD = "git mem save writes again what is gone; git mem save --delete takes it for deleted"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +42,7 @@ def save(
     run = context(ctx, as_json=as_json, quiet=quiet)
     workspace = run.workspace
     saved = (
-        look_all(workspace, run.edges, asked=True, allowed=allow)
+        look_all(workspace, run.edges, delete=delete, asked=True, allowed=allow)
         if dry_run
         else save_all(workspace, run.edges, delete=delete, asked=True, allowed=allow)
     )
@@ -61,10 +64,9 @@ def report(run: CommandContext, saved: tuple[Saved, ...]) -> None:
     """Says what was not taken in, and why."""
     for one in saved:
         where = f"{one.live.scope.name}/{one.live.agent}"
-        for file, why in one.plan.held.items():
-            run.out.warn(f"held: {where}/{file}: {why}")
+        for line in held_lines(where, one.plan.held):
+            run.out.warn(line)
         if one.plan.held and one.laid_out:
-            run.out.say(f"laid out again: {', '.join(one.laid_out)}")
             run.out.say("to delete for good: git mem forget NAME")
         for refusal in one.plan.refusals:
             run.out.warn(f"not stored: {refusal.path} {refusal.message}")
@@ -78,6 +80,18 @@ def report(run: CommandContext, saved: tuple[Saved, ...]) -> None:
             run.out.warn(f"left alone: {where}/{file}: {why}")
         for path, text in one.plan.buried:
             run.out.warn(f"forgotten before, left out: {path}: {text.splitlines()[0]}")
+
+
+def held_lines(where: str, held: Mapping[str, str]) -> Iterator[str]:
+    """Files whose change is not taken in, those of one reason on a line.
+
+    Args:
+        where: scope and agent.
+        held: file to reason.
+    """
+    for why in dict.fromkeys(held.values()):
+        files = [file for file in held if held[file] == why]
+        yield f"held: {where}{f'/{files[0]}' if len(files) == 1 else f': {len(files)} files'}: {why}"
 
 
 def warn_of(run: CommandContext, found: Iterable[Finding]) -> None:
@@ -114,10 +128,12 @@ def as_value(saved: Saved) -> dict[str, Any]:
 def _lines(saved: Saved, dry_run: bool) -> list[str]:
     where = f"{saved.live.scope.name}/{saved.live.agent}"
     if dry_run:
-        return [f"{where}: {path}" for path in sorted(saved.plan.edits)]
+        lines = [f"{where}: {path}" for path in sorted(saved.plan.edits)]
+        gone = [file for file, why in saved.plan.held.items() if ABSENT in why]
+        return [*lines, f"{where}: would lay out again {', '.join(gone)}"] if gone else lines
     lines = [f"{made.commit[:8]} {where}: {made.subject}" for made in _commits(saved)]
-    if saved.laid_out and not lines:
-        lines.append(f"{where}: laid out {', '.join(saved.laid_out)}")
+    if saved.laid_out and (saved.plan.held or not lines):
+        lines.append(f"{where}: laid out {'again ' * bool(saved.plan.held)}{', '.join(saved.laid_out)}")
     return lines
 
 

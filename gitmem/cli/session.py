@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import At, CommandContext, Json, context, session_ids
+from gitmem.cli.context import At, CommandContext, Json, context, noted_sessions, session_ids
 from gitmem.cli.output import age, day, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.session_notes import Section
@@ -66,7 +66,7 @@ def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> 
         return
     for one in found:
         first = "(cannot be read)" if one.session is None else one.first.marked(WIDTH) if one.first else ""
-        when, said = day(_began(one)), counted(one.prompts, "message")
+        when, said = day(_began(one)), counted(one.prompts, "prompt")
         run.out.data(f"{one.short}  {one.file.client:11}  {when}  {said:>12}  {one_line(first, 80)}")
     if not found:
         run.out.say("no agent recorded a session here")
@@ -232,22 +232,8 @@ def _iso(message: Message) -> str | None:
     return iso(message.time.timestamp()) if message.time else None
 
 
-def _ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Ids of sessions with notes that begin so; none where anything is in the way."""
-    from gitmem.app.context import real_edges
-    from gitmem.flows.context import by_command, initialised_at
-    from gitmem.flows.notes import noted_ids
-
-    try:
-        directory = ctx.find_root().params.get("directory")
-        workspace = by_command(initialised_at(real_edges(directory)))
-        return [id for id in noted_ids(workspace) if id.startswith(incomplete)]
-    except Exception:  # a shell waits at its prompt: nothing may be said there
-        return []
-
-
 def _any_ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    return sorted({*_ids(ctx, incomplete), *session_ids(ctx, incomplete)})
+    return sorted({*noted_sessions(ctx, incomplete), *session_ids(ctx, incomplete)})
 
 
 def notes(
@@ -256,7 +242,7 @@ def notes(
         str | None,
         typer.Argument(
             help="Id of the session, or its beginning; the one noted last without it.",
-            autocompletion=_ids,
+            autocompletion=noted_sessions,
             show_default=False,
         ),
     ] = None,
@@ -302,8 +288,8 @@ def resume_context(
 ) -> None:
     """Prints what a new session needs to go on from another one.
 
-    Its notes, the last request, open to-dos, files, branch and commit. What it prints can be piped into
-    an agent; secrets are left out.
+    Its notes as they would be now, with the last request, open to-dos and files, and the code's branch
+    and commit. What it prints can be piped into an agent; secrets are left out.
     """
     from gitmem.flows.notes import resume
     from gitmem.flows.resume import resume_text
@@ -318,9 +304,6 @@ def resume_context(
                 "branch": sound(found.branch) or None,
                 "commit": sound(found.commit) or None,
                 "said": iso(found.said) if found.said else None,
-                "request": sound(found.request) or None,
-                "todos": [sound(one) for one in found.todos],
-                "files": [sound(one) for one in found.files],
                 "noted": iso(found.noted) if found.noted else None,
                 "notes": [_section_value(section) for section in found.notes],
             }

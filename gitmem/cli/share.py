@@ -95,13 +95,15 @@ def share(
         out.data(f"would share project memory with {name} ({plan.mode})")
         return
     if plan.before == "off" or plan.leaves:
-        out.ask(f"Share {counted(len(plan.leaves), 'memory')} with everyone who can read {name}?")
+        what = counted(len(plan.leaves), "memory") if plan.leaves else "project memory"
+        out.ask(f"Share {what} with everyone who can read {name}?")
     turn_on(workspace, plan, workspace.author(run.edges.now))
     if out.as_json:
         out.json(value)
         return
     out.data(f"project memory is shared with {name} ({plan.mode}); git mem sync sends it")
-    out.say(f"undo: {_undo(plan)}")
+    if plan.url or (plan.before, plan.old_remote or plan.remote.name) != (plan.mode, plan.remote.name):
+        out.say(f"undo: {_undo(plan)}")
 
 
 def _undo(plan: SharePlan) -> str:

@@ -60,7 +60,6 @@ def show(
     if one.became is not None:
         run.out.say(one.became.said)
         if one.became.edited:
-            run.out.say("the rule was worded anew there:")
             for line in (one.became.rule or "").split("\n"):
                 run.out.say(f"    {line}".rstrip())
     if one.hidden:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,9 +11,10 @@ import typer
 from gitmem.app.status import ScopeStanding, Status, Upstream, standing
 from gitmem.cli.context import CommandContext, Json, context
 from gitmem.cli.output import aside_hint, day
+from gitmem.cli.save import OF_HELD, held_lines
 from gitmem.core.text import counted, one_line
 from gitmem.git.repository import short_name
-from gitmem.ledger.state import noticed
+from gitmem.ledger.save_plan import ABSENT
 
 if TYPE_CHECKING:
     from gitmem.flows.review_items import ReviewItem
@@ -59,7 +59,7 @@ def _show(run: CommandContext, found: Status, verbose: bool) -> None:
         ends = f"until {day(found.paused.end)}" if found.paused.end else "until git mem unpause"
         out.data(out.paint(f"  paused: nothing is learned from sessions {ends}", "yellow"))
     for scope in found.scopes:
-        counts = [f"{agent} {number}" for agent, number in scope.memories.items()]
+        counts = [scope.counted(agent) for agent in scope.memories]
         counts += [f"{agent} an index alone" for agent in scope.bare]
         counts += [counted(scope.logs, "daily log")] if scope.logs else []
         out.data(f"  {scope.name:8} {', '.join(counts) or 'nothing yet'}")
@@ -80,8 +80,10 @@ def _show(run: CommandContext, found: Status, verbose: bool) -> None:
             out.data(f"  {where} shows {pinned} (back: git mem checkout -)")
         for path in sorted(saved.plan.edits):
             out.data(f"  not saved: {saved.live.scope.name}/{path}")
-        for file, why in saved.plan.held.items():
-            out.data(f"  held: {where}/{file}: {why}")
+        for line in held_lines(where, saved.plan.held):
+            out.data(f"  {line}")
+        if any(ABSENT in why for why in saved.plan.held.values()):
+            out.data(f"  {OF_HELD}")
         for refusal in saved.plan.refusals:
             out.data(f"  not stored: {refusal.path} {refusal.message}")
         for file, why in saved.problems.items():
@@ -106,9 +108,6 @@ def _show(run: CommandContext, found: Status, verbose: bool) -> None:
         why = f": {one_line(one.why, 160)}" if one.why else ""
         left = f"{one_line(one.told, 120)} failed {counted(one.times, 'time')}{why}"
         out.data(f"  {left}; it rests until {day(one.until)}: git mem jobs")
-    for path in found.damaged:
-        out.data(f"  what ran in the background was damaged and is begun anew; the old file: {path}")
-        noticed(Path(path).parent)
     if found.trust is not None:
         for line in _trust(found.trust):
             out.data(f"  {line}")
@@ -148,14 +147,14 @@ def _waiting(items: Sequence[ReviewItem]) -> str:
 
 def _waits(one: Outgoing) -> str:
     """What waits for whom, of all that this person asked for or accepted."""
-    short, claims = short_name(one.inbox.branch), counted(len(one.inbox.proposals), "claim")
+    short, memories = short_name(one.inbox.branch), counted(len(one.inbox.memories), "memory")
     match one.waits_for:
         case "reviewers":
-            return f"{claims} of yours in {short}, for a teammate or {one.inbox.remote} to decide on"
+            return f"{memories} of yours in {short}, for a teammate or {one.inbox.remote} to decide on"
         case "host":
-            return f"{short}: {claims} that you accepted, for {one.inbox.remote}'s reviewers to merge"
+            return f"{short}: {memories} that you accepted, for {one.inbox.remote}'s reviewers to merge"
         case "sync":
-            return f"{short}: {claims} that you accepted, to be sent: git mem sync"
+            return f"{short}: {memories} that you accepted, to be sent: git mem sync"
 
 
 def _details(scope: ScopeStanding) -> Iterator[str]:

@@ -200,7 +200,8 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
         for branch in done.tended.updated:
             out.say(f"  {'would bring' if dry_run else 'brought'} {short_name(branch)} up to date")
         for branch in done.tended.closed:
-            out.say(f"  {'would remove' if dry_run else 'removed'} {short_name(branch)}, which has landed")
+            gone = "would remove" if dry_run else "removed"
+            out.say(f"  {gone} {short_name(branch)}, which has nothing left to ask")
         out.data(_line(done, dry_run))
         if not dry_run and done.fetched:
             out.say(f"undo: git mem restore --all --scope project --at {done.before[:12]}")
@@ -210,11 +211,11 @@ def _line(done: Synced, dry_run: bool) -> str:
     counts = f"{done.remote}: {done.fetched} fetched, {done.merged} merged, {done.pushed} pushed"
     if dry_run:
         return f"would sync {counts}"
-    if done.in_inbox:
+    if done.in_inbox and done.branch not in done.tended.closed:
         branch = short_name(done.branch)
         why = f"after {done.lost} lost races " if done.lost else ""
         return f"{counts} {why}to {branch}, where it waits for review"
-    if done.branch and not done.pushed:
+    if done.branch and not (done.pushed or done.branch in done.tended.closed):
         return f"{counts}, {short_name(done.branch)} brought up to date"
     return counts
 

@@ -57,7 +57,7 @@ def _show(out: Output, done: Undone, found: Undoing, verb: str, *, dry_run: bool
     more = f", with {counted(len(done.others), 'change')} of the same command" if done.others else ""
     out.data(f"{verb} {target.oid[:12]} {told}{more}")
     for one in found.passed:
-        out.say(f"left alone: {one.oid[:12]} {one_line(one.subject, 80)} (no change of yours)")
+        out.say(f"left alone: {one.oid[:12]} {one_line(one.subject, 80)} (undo takes none of these back)")
     for path in still_there(found, dry_run=dry_run):
         out.say(f"stays: {found.scope.name}/{path} (edited since; delete it with git mem forget)")
     for path, _ in found.buried:

@@ -34,8 +34,11 @@ def uninstall(
         "remaining": [sound(line) for line in plan.remaining()],
         "dry_run": dry_run,
     }
-    if dry_run and run.out.as_json:
+    if run.out.as_json and (dry_run or not plan.lines()):
         run.out.json(value)
+        return
+    if not plan.lines():
+        run.out.say("nothing of gitmem is in this repository")
         return
     for line in plan.lines():
         (run.out.data if dry_run else run.out.say)(f"  {line}")

@@ -258,10 +258,8 @@ def _problem(fate: Fate, claim: Claim, new: Mapping[str, Claim]) -> str:
     target = new.get(fate.target)
     if target is None:
         return f"it is said to be {fate.kind} into {fate.target or 'nothing'}, which is not there"
-    if fate.kind == "merged" and target.key != claim.key:
-        missing = lacking(claim.key, target.key)
-        if missing:
-            return f"it is said to be merged into {fate.target}, which lacks {', '.join(missing)}"
+    if fate.kind == "merged" and (missing := lacking(claim.key, target.key)):
+        return f"it is said to be merged into {fate.target}, which lacks {', '.join(missing)}"
     return ""
 
 
@@ -395,8 +393,8 @@ def _with_moves(found: list[BranchChange]) -> Iterable[BranchChange]:
     moved: set[int] = set()
     result: list[BranchChange] = []
     for one in found:
-        if one.kind == "added" and one.new is not None:
-            source = gone.pop((agent_folder(one.path), one.new.key), None)
+        if one.kind == "added":
+            source = gone.pop(one.same[::2], None)
             if source is not None and source.path != one.path:
                 moved.add(id(source))
                 result.append(BranchChange("moved", one.path, source.old, one.new, source.path))

@@ -12,7 +12,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
@@ -26,12 +26,16 @@ if TYPE_CHECKING:
 HASH_LENGTH = 12
 DISPUTE_LENGTH = 8
 
+DISPUTED = "*(disputed "
+DISPUTED_BYTES = DISPUTED.encode()
+"""What the mark of a disputed claim begins with: a text without it need not be looked through."""
+
 _BLANK = " \t\r\n"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")  # the parser's own idea of a line
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _MARKER = re.compile(r"^ {0,3}(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
-_MARK = re.compile(r"\*\(disputed ([0-9a-f]{8})\)\*")
-_MARK_LENGTH = len("*(disputed 01234567)*")
+_MARK = re.compile(rf"{re.escape(DISPUTED)}([0-9a-f]{{{DISPUTE_LENGTH}}})\)\*")
+_MARK_LENGTH = len(DISPUTED) + DISPUTE_LENGTH + len(")*")
 _PROSE = re.compile(r"(?:\*\*)?[^\W\d_]")
 _FLAT_ITEM = re.compile(r"[-*+] (?:\*\*)?[^\W_]")
 _TAGGED = re.compile(r"^ {0,3}\*\*(?:Why|How(?: to apply)?)\b[^*\n]{0,40}\*\*", re.IGNORECASE)
@@ -104,12 +108,41 @@ def with_dispute(text: str, mark: str) -> str:
         return text
     if not mark:
         return bare
-    marked = f"{bare} *(disputed {mark})*"
+    marked = f"{bare} {DISPUTED}{mark})*"
     outline = _outline(bare)
     if outline and outline[-1][0] == "inline" and outline == _outline(marked):
         return marked
     # On the last line of a fence, a table or an underlined heading the mark would change the block.
-    return f"{bare}\n\n*(disputed {mark})*"
+    return f"{bare}\n\n{DISPUTED}{mark})*"
+
+
+def settled_apart(
+    base: Mapping[str, Claim], ours: Mapping[str, Claim], theirs: Mapping[str, Claim]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Ids of the claims in whose favour one side settled a dispute, and that the other side took out.
+
+    A mark of another dispute is as good as none: the former one was settled.
+
+    Args:
+        base, ours, theirs: id to claim.
+
+    Returns:
+        Those that ours chose, and those that theirs chose.
+    """
+
+    def chosen(side: Mapping[str, Claim], other: Mapping[str, Claim]) -> frozenset[str]:
+        apart = (id for id in side if id in base and id not in other)
+        return frozenset(id for id in apart if base[id].dispute not in ("", side[id].dispute))
+
+    return chosen(ours, theirs), chosen(theirs, ours)
+
+
+def disputed(body: str) -> str:
+    """Says how many claims of a body are disputed; empty where none is."""
+    count = len(_MARK.findall(body))
+    if not count:
+        return ""
+    return f"{count} {'claim of it is' if count == 1 else 'claims of it are'} disputed, and not settled yet"
 
 
 def _cut_mark(text: str) -> tuple[str, str]:
@@ -173,7 +206,7 @@ def parse_body(body: str) -> Body:
 
 def claim_texts(body: str) -> list[str]:
     """The texts of a body's claims alone, without their identities, which cost most of the time."""
-    if "*(disputed " in body:  # a mark in a paragraph of its own belongs to the claim before it
+    if DISPUTED in body:  # a mark in a paragraph of its own belongs to the claim before it
         return [claim.text for claim in parse_body(body).claims]
     return [body[start:stop] for start, stop, _ in _spans(body)]
 

@@ -7,9 +7,8 @@ fields line by line, and YAML is only asked about values that a plain reading co
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 
 from gitmem.values import dataclass
 
@@ -28,17 +27,8 @@ NESTED = "metadata"
 
 _KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
-_PLAIN_LINE = re.compile(r"( *)[A-Za-z_][\w.-]{0,99}:(?: +(\S[^\n]*))?\n")
 _QUOTED = re.compile(r"\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9](?:[ -&(-~]*[!-&(-~])?'")
 """What stands for itself between quotes: nothing that YAML would read as anything else."""
-
-_SIMPLE_VALUE = (
-    r"(?: (?:[^\s\-?:,\[\]{}#&*!|>'\"%@`][^:#\n]*(?:(?::(?=\S)|(?<=\S)#)[^:#\n]*)*(?<!\s)"
-    rf"|{_QUOTED.pattern}))?\n"
-)
-_SIMPLE_LINE = re.compile(r" *([\w.-]+):(?: (.*))?\n")
-MAX_SIMPLE = 4_096
-"""Characters that are looked through for a block of simple values."""
 
 _WORDS = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _ODD = ("[", "{", "'", '"', "|", ">", "&", "*", "!", "%", "@", "`", "- ", "? ")
@@ -148,34 +138,6 @@ def split(text: str) -> tuple[Frontmatter | None, str]:
     return Frontmatter(opening, _fields(inner), closing), text[end:]
 
 
-@cache
-def _simple() -> re.Pattern[str]:
-    """A block of simple values; made where a file is read, which most commands do not do."""
-    top = rf"(?!{NESTED}:\n)[A-Za-z_][\w.-]*:{_SIMPLE_VALUE}"
-    return re.compile(rf"---\n((?:{top}|{NESTED}:\n(?:  [A-Za-z_][\w.-]*:{_SIMPLE_VALUE})*)+)---\n")
-
-
-def values(text: str, keys: Sequence[str]) -> tuple[list[str], str]:
-    """What a file says for some keys, as `split` and `Frontmatter.text` tell it, and its body.
-
-    Nearly all files have nothing but plain or quoted values, each on one line and each key once: these are
-    read by one pattern, in a third of the time.
-    """
-    match = _simple().match(text, 0, MAX_SIMPLE)
-    if match:
-        rows = _SIMPLE_LINE.findall(match[1])
-        found = {key: value for key, value in rows if value or key != NESTED}
-        once = len(found) == sum(bool(value) or key != NESTED for key, value in rows)
-        if once and len(rows) < MAX_LINES:
-            return [_unquoted(found.get(key, "")) for key in keys], text[match.end() :]
-    front, body = split(text)
-    return [front.text(key) if front else "" for key in keys], body
-
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if value[:1] in ("'", '"') else value
-
-
 def new(name: str, description: str, type: str) -> Frontmatter:
     """The block of a memory that gitmem writes itself, in the layout of current clients."""
     fields = (
@@ -199,8 +161,6 @@ def yaml_problem(block: Frontmatter) -> str:
     text = "".join(f.raw for f in block.fields)
     if _too_much(text):
         return "too long or too deeply nested to be read as YAML"
-    if _surely_yaml(block):
-        return ""
     import yaml
 
     try:
@@ -214,23 +174,6 @@ def yaml_problem(block: Frontmatter) -> str:
         where = f" in line {mark.line + 2}" if mark is not None else ""
         return f"not valid YAML{where}: {getattr(error, 'problem', None) or 'unreadable'}"
     return ""
-
-
-def _surely_yaml(block: Frontmatter) -> bool:
-    """Whether the block is nothing but keys with plain values on one line each, which is valid YAML."""
-    indents = set()
-    for field in block.fields:
-        match = _PLAIN_LINE.fullmatch(field.raw)
-        if match is None:
-            return False
-        indent, value = match.groups()
-        if value and not (value.isprintable() and _PLAIN.match(value)):
-            return False
-        if field.nested:
-            indents.add(indent)
-        elif indent or (not field.key and value):
-            return False
-    return len(indents) < 2 and "" not in indents
 
 
 def _looks_like_fields(lines: list[str]) -> bool:

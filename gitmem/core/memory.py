@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from gitmem.core import frontmatter
 from gitmem.core.frontmatter import Frontmatter
@@ -50,7 +50,8 @@ class Memory:
     @property
     def type(self) -> MemoryType:
         """One of the four types; `project` where the file names none or another."""
-        return _type_of(self.front.text("type") if self.front else "")
+        named = self.front.text("type").lower() if self.front else ""
+        return next((type for type in TYPES if type == named), "project")
 
     @cached_property
     def parsed(self) -> Body:
@@ -82,30 +83,6 @@ def parse(path: str, data: bytes) -> Memory:
     """
     front, body = frontmatter.split(decode(data))
     return Memory(path, front, body)
-
-
-class Values(NamedTuple):
-    """What the frontmatter of a file says; empty where it does not.
-
-    Attributes:
-        session: in which it was learned, as the client names it.
-    """
-
-    name: str
-    description: str
-    type: MemoryType
-    session: str
-
-
-def read_values(data: bytes) -> tuple[Values, str]:
-    """Reads what `parse` tells of a file's frontmatter, and its body; most files in a third of the time."""
-    values, body = frontmatter.values(decode(data), ("name", "description", "type", "originSessionId"))
-    name, description, type, session = values
-    return Values(name, description, _type_of(type), session), body
-
-
-def _type_of(named: str) -> MemoryType:
-    return next((type for type in TYPES if type == named.lower()), "project")
 
 
 def problems(memory: Memory) -> tuple[str, ...]:
@@ -151,9 +128,10 @@ def says(key: str, description: str) -> bool:
 
 def disputed_keys(memory: Memory) -> dict[str, str]:
     """Which disputes are about a value of the frontmatter that lost a merge, and no claim: mark to key."""
-    if memory.front is None or "*(disputed " not in memory.body:
+    from gitmem.core.claim import DISPUTED, with_dispute
+
+    if memory.front is None or DISPUTED not in memory.body:
         return {}
-    from gitmem.core.claim import with_dispute
 
     marked: dict[str, set[str]] = {}
     for claim in memory.parsed.claims:

@@ -17,12 +17,14 @@ from pathlib import PurePosixPath
 from gitmem.core import frontmatter, index, tombstone
 from gitmem.core.claim import (
     DISPUTE_LENGTH,
+    DISPUTED,
     Body,
     Claim,
     claim_id,
     dispute_of,
     normal_form,
     parse_body,
+    settled_apart,
     with_dispute,
 )
 from gitmem.core.daily_log import is_timed, line_keys, merge_lines, split, without_lines
@@ -71,7 +73,7 @@ def merge_front(
             was = _shown(fields[0].value) if fields[0] else ""
             # With the key, so that a claim of the body that says the same is another dispute.
             mark = claim_id(normal_form(f"{key}: {was}", item=False))[:DISPUTE_LENGTH]
-            losers.append(f"{key}: {' '.join(lost.split())} *(disputed {mark})*")
+            losers.append(f"{key}: {' '.join(lost.split())} {DISPUTED}{mark})*")
     return merged, tuple(losers)
 
 
@@ -185,13 +187,17 @@ def merge_memory(
     by_id = [{claim.id: claim for claim in body.claims} for body in bodies]
     keys = {id: claim.key for side in by_id for id, claim in side.items()}
     repeats = {id: (claim.key, claim.ordinal) for side in by_id for id, claim in side.items()}
-    order = merge_keys(
-        [tuple(side) for side in by_id], lambda id: frozenset(keys[id].split()), repeats.__getitem__
-    )
+    # Chosen by one side, out on the other: as good as added, since between them they might take out all.
+    chosen = settled_apart(*by_id)
+    apart = chosen[0] | chosen[1]
+    lists = [[id for id in by_id[0] if id not in apart], *map(tuple, by_id[1:])]
+    order = merge_keys(lists, lambda id: frozenset(keys[id].split()), repeats.__getitem__)
     gone = _buried(order, by_id, keys, buried)
     kept = tuple(id for id in order.keys if id not in gone)
     lost = tuple(side[id].text for id in sorted(gone) for side in by_id[1:] if id in side)
     disputed = contested(order, kept)
+    if not any(side.isdisjoint(kept) for side in chosen):
+        disputed |= dict.fromkeys(apart, min(apart))
     losers = tuple(text for text in losers if not is_said(text, [keys[id] for id in kept]))
     if not losers and not gone and not disputed:
         # Where one side left the body alone, the other's bytes are the merge.
@@ -303,7 +309,7 @@ def _leads(claims: list[Claim], bodies: list[Body], newline: str) -> list[str]:
     before: Claim | None = None
     for claim in claims:
         pair = (before.key if before else None, claim.key)
-        known = [side[pair] for side in neighbours[1:] if pair in side]
+        known = [side[pair] for side in neighbours if pair in side]
         was = neighbours[0].get(pair)
         if known:
             leads.append(min([lead for lead in known if lead != was] or known))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from functools import lru_cache
+from itertools import count
 
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import NAME_CHARS, PATH_BYTES, PATH_SEGMENTS, SEGMENT_BYTES
@@ -58,6 +59,14 @@ RESERVED = (
     ".gitmodules", ".github", "CODEOWNERS", "README.md", "CLAUDE.md", "AGENTS.md", "snapshot.json",
 )  # fmt: skip
 """Names with a meaning in a memory tree, a work tree or to an agent."""
+
+# Cyrillic and Greek letters that most fonts draw like a Latin one, beside those that Unicode itself maps
+# (NFKC). A small part of Unicode's confusables (UTS 39), in lower and upper case.
+_CYRILLIC = "асԁеһіјӏорԛѕԝхуўАВСЕНІЈКМОРЅТХУ"
+_AS_LATIN = "acdehijlopqswxyyABCEHIJKMOPSTXY"
+_GREEK = "αειοκνρτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
+_GREEK_AS_LATIN = "aeioknptuxyABEZHIKMNOPTYX"
+_LATIN = str.maketrans(_CYRILLIC + _GREEK + "ı", _AS_LATIN + _GREEK_AS_LATIN + "i")
 
 
 def looks_like_another(segment: str) -> str | None:
@@ -193,6 +202,15 @@ def slugify(text: str) -> str:
         raw = unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")
         return f"note-{hashlib.sha256(raw).hexdigest()[:8]}"
     return f"{slug}-note" if slug == "memory" or slug in DEVICES else slug
+
+
+def numbered(name: str) -> Iterator[str]:
+    """Yields a memory's name, and then those of a second, third, … of that name: the number fits in."""
+    yield name
+    slug = slugify(name)
+    for number in count(2):
+        tail = f"-{number}"
+        yield f"{slug[: NAME_CHARS - len(tail)].strip('-')}{tail}"
 
 
 def file_name(name: str) -> str:
@@ -495,3 +513,15 @@ def homes(path: str) -> tuple[str, ...]:
     """Where a memory stands while it is hot, and while it is archived."""
     hot = hot_path(path) or path
     return (hot, *([archived] if (archived := archived_path(hot)) else []))
+
+
+def in_latin(text: str) -> str:
+    """The text with look-alike letters as Latin ones; as many characters as before."""
+    return text.translate(_LATIN)
+
+
+def skeleton(name: str) -> str:
+    """What two names share that a reader, or a file system that ignores case, would take for one."""
+    if name.isascii():
+        return name.lower()
+    return in_latin(unicodedata.normalize("NFKC", in_latin(name)).casefold()).casefold()

@@ -65,7 +65,6 @@ _PLACEHOLDER = re.compile(
     r"(?:^|/)(?:(?:foo|bar|baz|qux|example|sample|my|your|some)(?:[_.-][\w.-]*)?|path/to)(?:/|$)|\.\.\.",
     re.IGNORECASE,
 )
-_DISPUTED = re.compile(r"\*\(disputed [0-9a-f]{8}\)\*")
 
 ReferenceKind = Literal["file", "folder", "symbol", "flag", "command", "link"]
 FindingKind = Literal["there", "moved", "renamed", "gone", "missing"]
@@ -236,14 +235,6 @@ def with_names(text: str, names: Mapping[str, str]) -> str:
         return text
     either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
     return re.sub(rf"(?<![\w./-])(?:{either})(?![\w-])", lambda match: names[match.group()], text)
-
-
-def disputed(body: str) -> str:
-    """Says how many claims of a body are disputed; empty where none is."""
-    count = len(_DISPUTED.findall(body))
-    if not count:
-        return ""
-    return f"{count} {'claim of it is' if count == 1 else 'claims of it are'} disputed, and not settled yet"
 
 
 def plain_path(path: str) -> str:

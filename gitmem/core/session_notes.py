@@ -16,14 +16,10 @@ from dataclasses import replace
 
 from gitmem.values import dataclass
 
-SECTION_TOKENS = 2_000
 TOTAL_TOKENS = 12_000
-"""Limits of one section and of all notes of a session, in tokens as `tokens` counts them."""
+"""Of all notes of a session, as `tokens` counts them."""
 
 CHARS_A_TOKEN = 4
-
-FLOOR_TOKENS = 150
-"""What each section keeps while a more important one still has more than that."""
 
 WORKLOG = "Worklog"
 
@@ -59,25 +55,6 @@ _Answers, tables, texts that the person asked for, in full._
 _Step by step what was done, a short line each, oldest first._
 """
 """The ten sections that a session's notes have where the person has put no template of their own."""
-
-LEAST_FIRST = (
-    WORKLOG,
-    "Learnings",
-    "Codebase and System Documentation",
-    "Workflow",
-    "Key results",
-    "Files and Functions",
-    "Errors & Corrections",
-    "Task specification",
-    "Current State",
-    "Session Title",
-)
-"""In which order sections give way when all is over its limit.
-
-Current State and Task specification are what a session that lost its context cannot get back from the code
-or the recording at a glance; a worklog is the recording told once more. A heading of a person's own gives
-way behind Files and Functions, the last of them first.
-"""
 
 _HEADING = re.compile(r"# +(\S.*)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -180,42 +157,29 @@ def conform(before: Sequence[Section], text: str) -> tuple[Section, ...]:
     )
 
 
-def fit(
-    sections: Sequence[Section], each: int = SECTION_TOKENS, total: int = TOTAL_TOKENS
-) -> tuple[Section, ...]:
-    """Holds notes to their limits; what is cut is said in a line.
+def fit(sections: Sequence[Section], total: int = TOTAL_TOKENS) -> tuple[Section, ...]:
+    """Holds notes to their limit; what is cut is said in a line.
 
     Args:
-        each: tokens of one section's body.
         total: tokens of all of it as `render` writes it.
 
     Returns:
-        The same sections. Over the total, the least important one is cut first (`LEAST_FIRST`), down to
-        `FLOOR_TOKENS`, then the next; where that is not enough, the same again down to nothing.
+        The same sections. Each has an equal share; what short ones leave of theirs goes to the others.
     """
-    held = [replace(section, body=_shorter(section, each)) for section in sections]
-    order = sorted(range(len(held)), key=lambda place: _rank(held[place], place))
-    for floor in (FLOOR_TOKENS, 0):
-        for place in order:
-            over = tokens(render(held)) - total
-            if over <= 0:
-                return tuple(held)
-            size = tokens(_contained(held[place].body))
-            if size > floor:
-                cut = _shorter(held[place], max(floor, size - over - 1))
-                held[place] = replace(held[place], body=cut)
+    held = [replace(section, body=_contained(section.body)) for section in sections]
+    left = total - tokens(render(replace(section, body="") for section in sections))
+    order = sorted(range(len(held)), key=lambda place: tokens(held[place].body))
+    for done, place in enumerate(order):
+        # One more token for the line ends around a body.
+        body = _shorter(held[place], left // (len(held) - done) - 1)
+        held[place] = replace(held[place], body=body)
+        left -= tokens(body) + 1 if body else 0
     return tuple(held)
 
 
 def is_notice(line: str) -> bool:
     """Whether a line is what `fit` says of lines that it cut."""
     return bool(_CUT.fullmatch(line))
-
-
-def _rank(section: Section, place: int) -> tuple[int, int]:
-    if section.title in LEAST_FIRST:
-        return LEAST_FIRST.index(section.title), 0
-    return LEAST_FIRST.index("Files and Functions"), 1 + (1_000_000 - place)
 
 
 def _shorter(section: Section, most: int) -> str:

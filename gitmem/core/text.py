@@ -6,7 +6,6 @@ import re
 import time
 import unicodedata
 from collections.abc import Iterator
-from itertools import accumulate
 
 from gitmem.values import dataclass
 
@@ -39,14 +38,6 @@ _JOINER = "\u200d"
 _NON_JOINER = "\u200c"
 _EMOJI_SELECTOR = "\ufe0f"
 
-# Cyrillic and Greek letters that most fonts draw like a Latin one, beside those that Unicode itself maps
-# (NFKC). A small part of Unicode's confusables (UTS 39), in lower and upper case.
-_CYRILLIC = "асԁеһіјӏорԛѕԝхуўАВСЕНІЈКМОРЅТХУ"
-_AS_LATIN = "acdehijlopqswxyyABCEHIJKMOPSTXY"
-_GREEK = "αειοκνρτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"
-_GREEK_AS_LATIN = "aeioknptuxyABEZHIKMNOPTYX"
-_LATIN = str.maketrans(_CYRILLIC + _GREEK + "ı", _AS_LATIN + _GREEK_AS_LATIN + "i")
-
 
 @dataclass(frozen=True)
 class Invisible:
@@ -73,9 +64,10 @@ def printable(text: str) -> str:
     two emoji and where a script is spelt with them. Applying it twice changes nothing.
     """
     text = text.replace("\r\n", "\n")
-    if not _suspects(text):
-        return text
-    return "".join(_escape(char) if _hidden(text, at) else char for at, char in enumerate(text))
+    hidden = set(_hidden(text))
+    return (
+        "".join(_escape(char) if at in hidden else char for at, char in enumerate(text)) if hidden else text
+    )
 
 
 def one_line(text: str, width: int) -> str:
@@ -102,27 +94,6 @@ def one_line(text: str, width: int) -> str:
             break
         kept += 1
     return beginning(line, kept) + "…"
-
-
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """A line of `printable` text as lines of at most `width` terminal cells, broken at white space.
-
-    Args:
-        width: cells, more than the indent takes; a word that is longer is broken where it has to.
-        indent: stands before each line but the first.
-    """
-    rest, lines = text.expandtabs(4), list[str]()
-    while True:
-        widths = accumulate(map(_cells, rest))
-        over = next((at for at, total in enumerate(widths) if total > width), None)
-        if over is None:
-            return [*lines, rest]
-        # The indent itself is no place to break at: nothing would be gained.
-        start = len(rest) - len(rest.lstrip())
-        space = rest.rfind(" ", start, over + 1)
-        end = space if space > start else max(over, start + 1)
-        lines.append(rest[:end].rstrip())
-        rest = indent + rest[end:].lstrip()
 
 
 def beginning(text: str, end: int) -> str:
@@ -155,7 +126,14 @@ def fence_for_model(text: str, *, source: str) -> str:
 
 def find_invisible(text: str) -> tuple[Invisible, ...]:
     """Lists the characters that `printable` would write out, in order (`\\r\\n` is none)."""
-    return tuple(_invisible(text))
+    found, line, seen = list[Invisible](), 1, 0
+    for at in _hidden(text):
+        line += text.count("\n", seen, at)
+        seen = at
+        if text[at : at + 2] != "\r\n":
+            char = text[at]
+            found.append(Invisible(at, line, f"U+{ord(char):04X}", unicodedata.name(char, "unnamed")))
+    return tuple(found)
 
 
 def find_random(text: str) -> Iterator[tuple[int, int]]:
@@ -169,34 +147,27 @@ def find_random(text: str) -> Iterator[tuple[int, int]]:
             yield run.span()
 
 
-def _invisible(text: str) -> Iterator[Invisible]:
-    if not _suspects(text):
-        return
-    line = 1
-    for at, char in enumerate(text):
-        if _hidden(text, at) and not (char == "\r" and text[at + 1 : at + 2] == "\n"):
-            yield Invisible(at, line, f"U+{ord(char):04X}", unicodedata.name(char, "unnamed"))
-        if char == "\n":
-            line += 1
-
-
-def _suspects(text: str) -> bool:
+def _hidden(text: str) -> Iterator[int]:
+    """Places of the characters that nobody sees."""
     if text.isascii() and text.isprintable():
-        return False
+        return
     # Looks at each distinct character once: most texts have some sixty of them and nothing to hide.
-    return any(_never_shown(char) for char in set(text))
+    never = {char for char in set(text) if _never_shown(char)}
+    if never:
+        yield from (at for at, char in enumerate(text) if char in never and not _is_spelt(text, at))
 
 
-def _hidden(text: str, at: int) -> bool:
+def _is_spelt(text: str, at: int) -> bool:
+    """Whether a character is a joiner that stands where emoji or a script have one."""
     char = text[at]
-    if char in (_JOINER, _NON_JOINER):
-        before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
-        if char == _JOINER and before and _emoji(before) and _emoji(after):
-            return False
-        from gitmem.core.names import joined  # few texts hold a joiner
+    if char not in (_JOINER, _NON_JOINER):
+        return False
+    before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
+    if char == _JOINER and before and _emoji(before) and _emoji(after):
+        return True
+    from gitmem.core.names import joined  # few texts hold a joiner
 
-        return not joined(before, after)
-    return _never_shown(char)
+    return joined(before, after)
 
 
 def _never_shown(char: str) -> bool:
@@ -234,18 +205,6 @@ def counted(number: int, noun: str, plural: str = "") -> str:
         return f"1 {noun}"
     regular = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
     return f"{number} {plural or regular}"
-
-
-def in_latin(text: str) -> str:
-    """The text with look-alike letters as Latin ones; as many characters as before."""
-    return text.translate(_LATIN)
-
-
-def skeleton(name: str) -> str:
-    """What two names share that a reader, or a file system that ignores case, would take for one."""
-    if name.isascii():
-        return name.lower()
-    return in_latin(unicodedata.normalize("NFKC", in_latin(name)).casefold()).casefold()
 
 
 def lasting(seconds: float) -> str:

@@ -99,6 +99,9 @@ _CLAIM = re.compile(
 SUBJECT_WIDTH = 72
 ASKING = "Ask whether "
 """How the subject of a question begins: a commit that lands where a person accepts just that one."""
+PICKED = "(cherry picked from commit"
+"""How `git cherry-pick -x` begins the line that names what it picked."""
+
 LEFT_OUT = "Leave out change "
 """How the subject of a commit begins that keeps the number of a change which others are not asked about."""
 
@@ -257,6 +260,12 @@ def parse(message: str) -> Provenance:
         source=found.get("source", ""),
         claims=tuple(claims),
     )
+
+
+def body_of(message: str) -> str:
+    """What a message says under its subject, without trailers, and without git's word of a cherry-pick."""
+    lines = message.split("\n")[1:]
+    return "\n".join(line for line in lines if not line.startswith(("Gitmem-", PICKED))).strip()
 
 
 def parse_fate(value: str) -> Fate | None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitmem.core.account import BranchChange, is_memory, log_references, path_of, proposals, references
+from gitmem.core.claim import DISPUTED
 from gitmem.core.errors import MissingObject
 from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
@@ -59,7 +60,6 @@ _LINK = re.compile(r"\[\[[^\[\]\n]*\]\]|\]\([^()\n]*\)")
 _APART = re.compile(r"\s*(?:$|[-*+>|#]\s|[|>#]|\d+[.)]\s)|\s{4}")
 _FENCED = re.compile(r"^\s*(?:```|~~~|\||\s{4}\S)|-----BEGIN", re.MULTILINE)
 _QUOTED = re.compile(r"“([^”]*?)(…?)”")
-_DISPUTED = " *(disputed "
 _KIND_COUNT = re.compile(r"\d+ x [\w-]+")
 
 
@@ -137,7 +137,7 @@ def kind_of(change: DreamCommit) -> str:
         return "log"
     if all(_home(one).endswith(f"/{INDEX}") for one in gone):
         return "index" if gone else "merge"
-    if any(_DISPUTED in one.before for one in gone):
+    if any(DISPUTED in one.before for one in gone):
         return "dispute"
     if all(one.after and undated(one.after) == undated(one.before) != one.after for one in gone):
         return "date" if not moved else "merge"
@@ -236,13 +236,11 @@ def claim_origins(dream: Dream) -> dict[str, tuple[ClaimOrigin, ...]]:
 
 def untold(change: DreamCommit) -> tuple[BranchChange, ...]:
     """What a change did to claims that its account does not name: what came, and what went silently."""
-    pairs = {path: pair for path, pair in change.files.items() if is_memory(path)}
-    before, after = (
-        {path: data for path, pair in pairs.items() if (data := pair[side]) is not None} for side in (0, 1)
-    )
     told = {end for fate in change.fates for end in (fate.source, fate.target) if end}
     return tuple(
-        one for one in proposals(before, after) if one.before not in told and one.after not in told
+        one
+        for one in proposals(change.before, change.after)
+        if one.before not in told and one.after not in told
     )
 
 
@@ -270,9 +268,12 @@ def show(
     yield f"{dream.id} ({dream.scope.name}{where}): {counted(len(dream.changes), 'change')}{left}{state}"
     yield from summary_lines(dream.changes if rejected else dream.open)
     if not rejected:
-        asks = any(change.asks for change in dream.open)
-        yield f"decide: git mem review -i, or all of it{' but questions' if asks else ''}:"
-        yield f"  git mem review accept {dream.id} --at {dream.tip[:12]}"
+        asks = [change.asks for change in dream.open]
+        if all(asks):  # which no one command answers
+            yield "decide: git mem review settle, or each by its number"
+        else:
+            yield f"decide: git mem review -i, or all of it{' but questions' if any(asks) else ''}:"
+            yield f"  git mem review accept {dream.id} --at {dream.tip[:12]}"
     waits = {change.n: change for change in dream.open} if not rejected else {}
     for card in cards_of(dream.changes, origins or {}, failures):
         yield ""

@@ -24,7 +24,7 @@ from gitmem.core.account import (
     path_of,
     reference,
 )
-from gitmem.core.claim import Claim, normal_form, repeated, with_dispute
+from gitmem.core.claim import DISPUTED_BYTES, Claim, normal_form, repeated, with_dispute
 from gitmem.core.daily_log import LogLine, day_of, is_log, statements
 from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
@@ -253,7 +253,7 @@ def disputed(files: Mapping[str, bytes], agents: Collection[str] = ()) -> Disput
     """Claims that stand twice because two writers changed one differently."""
     found: Disputed = {}
     for path, data in files.items():
-        if b"*(disputed " in data and is_memory(path) and _asked(path, agents):
+        if DISPUTED_BYTES in data and is_memory(path) and _asked(path, agents):
             for claim in claims_at(path, data):
                 if claim.dispute:
                     found.setdefault((path, claim.dispute), []).append(claim)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -31,7 +32,15 @@ from gitmem.dream.cards import untold
 from gitmem.engines.engine import DreamChange
 from gitmem.git import repository
 from gitmem.git.repository import BLOB, TREE, Difference, Repository
-from gitmem.git.trees import DEEPEST, changed_files, list_files, read_files, read_log, read_paths
+from gitmem.git.trees import (
+    DEEPEST,
+    changed_files,
+    difference,
+    list_files,
+    read_files,
+    read_log,
+    read_paths,
+)
 from gitmem.ledger.dreams import Dream, DreamCommit, dreamt
 from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.rules.account import (
@@ -145,7 +154,7 @@ def _unfound(
     asked: Sequence[RecallWitness],
 ) -> Iterable[Finding]:
     """What a search no longer finds since the dream; what a person did by hand is theirs."""
-    touched = {path for step in steps if not step.person for path in _differing(step.before, step.after)}
+    touched = {path for step in steps if not step.person for path in difference(step.before, step.after)}
     if not touched:
         return ()
     from gitmem.dream.search import SearchPair
@@ -154,16 +163,21 @@ def _unfound(
     old = read_files(repo, trees[0])
     new = {path: data for path, data in old.items() if path in after or path not in before}
     fates = [fate for step in steps for fate in step.fates]
-    hand = _differing(before, after) - touched
+    hand = difference(before, after).keys() - touched
     found = lost_to_search(old, {**new, **after}, fates, asked, search=SearchPair)
     return [failure for failure in found if failure.path not in hand]
 
 
 class _Reader:
-    """Reads contents of memories; what is too large to be one is told and taken for empty."""
+    """Reads contents of memories; what is too large to be one is told and taken for empty.
+
+    Attributes:
+        gone: what steps so far took out: path to what it was.
+    """
 
     def __init__(self, repo: Repository, differences: Iterable[Difference]) -> None:
         self.repo = repo
+        self.gone: dict[str, bytes] = {}
         self.large: list[Finding] = []
         self._known: dict[str, bytes] = {}
         # Their sizes cost one process for all of them.
@@ -191,7 +205,9 @@ def _step(reader: _Reader, step: repository.CommitDiff) -> ReplayedCommit:
     more = named(reader.repo, commit.tree, old, new, said.claims)
     foreign = sorted(path for path, _, _ in differences if not is_memory(path))
     if any(path.rpartition("/")[2] == INDEX for path in foreign):
-        foreign = [path for path in foreign if path not in _tidied(reader.repo, step)]
+        tidied = _tidied(reader.repo, step, reader.gone)
+        foreign = [path for path in foreign if path not in tidied]
+    reader.gone |= {path: old[path] for path in old.keys() - new.keys()}
     lines = listed(said.claims, lambda path: read_paths(reader.repo, commit.tree, {path}).get(path))
     heard = lines_named(said.claims, lambda path: read_log(reader.repo, commit.tree, path))
     old, new = {**old, **more}, {**new, **more}
@@ -259,8 +275,15 @@ def _with_told(
         yield replace(step, lines={ref: one for ref, one in step.lines.items() if line_mark(ref) in told})
 
 
-def _tidied(repo: Repository, step: repository.CommitDiff) -> set[str]:
-    """Indexes that a commit brought in line with its memories, as accepting a dream does."""
+def _tidied(repo: Repository, step: repository.CommitDiff, gone_before: Files) -> set[str]:
+    """Indexes that a commit brought in line with its memories, as accepting a dream does.
+
+    What a merge does to both may come as commits in a row, where history is told anew before it leaves or a
+    host rebases it: lines follow memories that went a step before, and come where they were among others.
+
+    Args:
+        gone_before: memories that steps before it took out.
+    """
     found = set()
     for path, gone, come in step.before[0]:
         agent, _, name = path.rpartition("/")
@@ -271,9 +294,16 @@ def _tidied(repo: Repository, step: repository.CommitDiff) -> set[str]:
         before, after = (
             hot_memories(dict(_hot(repo, tree, agent)), agent) for tree in (parent, step.commit.tree)
         )
-        if in_line(text, before, after) == shown:
+        if _alike(text, in_line(text, hot_memories(gone_before, agent) | before, after), shown):
             found.add(path)
     return found
+
+
+def _alike(text: str, wanted: str, shown: str) -> bool:
+    """Whether an index is as wanted; lines that are new to it may stand anywhere, and be missing yet."""
+    was, lines = set(text.splitlines()), (wanted.splitlines(), shown.splitlines())
+    kept, left = ([line for line in side if line in was] for side in lines)
+    return kept == left and Counter(lines[1]) <= Counter(lines[0])
 
 
 def _hot(repo: Repository, tree: str, agent: str) -> Iterator[tuple[str, bytes]]:
@@ -333,10 +363,6 @@ def _odd(repo: Repository, base: str | None, tip: str | None, prefix: str = "") 
         elif entry.mode != BLOB:
             found[prefix + name] = f"it has the mode {entry.mode:o}: a dream writes plain files alone"
     return found
-
-
-def _differing(before: Files, after: Files) -> set[str]:
-    return {path for path in {*before, *after} if before.get(path) != after.get(path)}
 
 
 _HINT = "No branch was made and memory is as it was."
@@ -484,22 +510,33 @@ class Overtaken:
         return "changed" if self.now else "gone"
 
 
+@dataclass(frozen=True)
+class ProofEvidence:
+    """What a proof may use besides the trees.
+
+    Attributes:
+        allow: fingerprints of accepted secrets.
+        asked: the last recalls that showed memories of the scope.
+        lookup: sessions and code, where they are here.
+    """
+
+    allow: frozenset[str] = frozenset()
+    asked: Sequence[RecallWitness] = ()
+    lookup: Lookup = NOWHERE
+
+
+TREES_ALONE = ProofEvidence()
+
+
 def failures_of(
-    dream: Dream,
-    now: float,
-    allow: frozenset[str] = frozenset(),
-    asked: Sequence[RecallWitness] = (),
-    replay: str | None = None,
-    lookup: Lookup = NOWHERE,
+    dream: Dream, now: float, known: ProofEvidence = TREES_ALONE, replay: str | None = None
 ) -> tuple[Finding, ...]:
     """Judges a dream from the trees, whatever its commits say.
 
     Args:
         now: seconds since the epoch.
-        allow: fingerprints of accepted secrets.
-        asked: the last recalls that showed memories of the scope.
+        known: what may be used besides.
         replay: commits of some of its changes on the memory ref; they are judged instead of the branch.
-        lookup: sessions and code, where they are here.
 
     Returns:
         What it cannot prove, claims that somebody took out of the branch by hand without a word among it;
@@ -508,10 +545,12 @@ def failures_of(
     repo = dream.scope.repo
     base = repo.ref(dream.scope.ref) or dream.base
     tip, left = (replay, dream.base) if replay else (dream.tip, "")
-    found = prove_branch(repo, base, tip, now=now, allow=allow, asked=asked, lookup=lookup, left=left)
-    known = {failure.claim for failure in found if failure.claim}
+    found = prove_branch(
+        repo, base, tip, now=now, allow=known.allow, asked=known.asked, lookup=known.lookup, left=left
+    )
+    told = {failure.claim for failure in found if failure.claim}
     silent = () if replay else _silent(dream)
-    return (*found, *(failure for failure in silent if failure.claim not in known))
+    return (*found, *(failure for failure in silent if failure.claim not in told))
 
 
 def by_hand(dream: Dream) -> tuple[Finding, ...]:

@@ -32,13 +32,13 @@ from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.cards import Origins, by_time, claim_origins, first_said, show
-from gitmem.dream.proof import Overtaken, failures_of, overtaken_by
+from gitmem.dream.proof import TREES_ALONE, Overtaken, ProofEvidence, failures_of, overtaken_by
 from gitmem.engines.offline.duplicates import relate
 from gitmem.engines.offline.pairs import Judgement, Pair
 from gitmem.engines.offline.work import ConsolidationWork
 from gitmem.git.repository import Signature
-from gitmem.git.trees import changed_files, read_files, read_paths, write_tree
-from gitmem.ledger.decide import SHORTEST, buried, close, with_memory
+from gitmem.git.trees import changed_files, difference, read_files, read_paths, write_tree
+from gitmem.ledger.dream_branch import SHORTEST, close, remember_off, with_memory
 from gitmem.ledger.dreams import (
     Dream,
     DreamCommit,
@@ -51,14 +51,11 @@ from gitmem.ledger.dreams import (
     some,
     whole,
 )
-from gitmem.ledger.forget import spade
 from gitmem.ledger.indexes import hot_memories, in_line
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, safe_message
 from gitmem.ledger.merge import check_paths
-from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.rules.account import NOWHERE, Lookup, errors, where_they_stand
-from gitmem.rules.findable import RecallWitness
+from gitmem.rules.account import errors, where_they_stand
 from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
@@ -108,9 +105,7 @@ def accept(
     numbers: tuple[int, ...] | None,
     author: Signature,
     now: float,
-    allow: frozenset[str] = frozenset(),
-    asked: Sequence[RecallWitness] = (),
-    lookup: Lookup = NOWHERE,
+    known: ProofEvidence = TREES_ALONE,
     ask: Callable[[str], None] | None = None,
     job: str = "",
     copies: Copies | None = None,
@@ -128,9 +123,7 @@ def accept(
         numbers: changes to accept; None for all that are open and no questions.
         author: the person, at the present.
         now: seconds since the epoch; the commit's time is the author's.
-        allow: fingerprints of accepted secrets.
-        asked: the last recalls that showed memories of the scope.
-        lookup: sessions and code, where they are here.
+        known: what a proof may use besides the trees.
         ask: asks the person about what only a session taught that is not here; None refuses it.
         job: what the commit shares with others that are undone with it.
         copies: brings working copies up to date.
@@ -143,42 +136,32 @@ def accept(
             would be lost, a secret would be stored, or the proof of what was chosen fails.
     """
     dream = as_answered(_as_shown(find_dream(workspace, id), at), answers or {})
-    chosen = _chosen(dream, numbers)
-    if numbers is None:
-        chosen = tuple(change for change in chosen if not change.asks)
-        if not chosen:
-            hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
-            raise UsageError(f"{dream.id} holds nothing but questions", hint)
+    chosen = to_accept(dream, numbers)
     everything = len(chosen) == len(dream.changes) and not answers
     author = replace(author, time=int(now))
     _refuse_foreign(dream, chosen, everything)
     answered: frozenset[str] = frozenset()
     if ask and _names_sessions(dream, chosen):
-        answered = _answered(chosen, failures_of(dream, now, allow, asked, lookup=lookup), ask)
+        answered = _answered(chosen, failures_of(dream, now, known), ask)
 
     def plan(tip: Tip) -> Write:
         ours = read_files(dream.scope.repo, tip.tree)
         merged = whole(dream, ours) if everything else some(chosen, ours)
         for change in chosen:
             _refuse_overtaken(dream, change, tip.commit)
-        done = _checked(dream, chosen, ours, merged, allow)
+        done = _checked(dream, chosen, ours, merged, known.allow)
         replay = None if everything else replayed(dream, chosen, tip)
-        _refuse_unproved(dream, failures_of(dream, now, allow, asked, replay, lookup), answered)
+        _refuse_unproved(dream, failures_of(dream, now, known, replay), answered)
         _reconcile(dream, ours, merged)
-        edits = {
-            path: merged.get(path)
-            for path in sorted({*ours, *merged})
-            if ours.get(path) != merged.get(path)
-        }
         return Write(
-            edits,
+            difference(ours, merged),
             _subject("Accept", dream, chosen, everything),
             Provenance(
                 op="dream",
                 writer="dream",
                 job=job,
                 engine=_engine(dream),
-                reviewed=reviewed(id, None if everything else tuple(change.n for change in chosen)),
+                reviewed=reviewed(id, None if everything else chosen),
                 claims=done.fates,
             ),
             "\n".join(f"{change.n}. {change.subject}" for change in chosen),
@@ -189,6 +172,21 @@ def accept(
     written = land(dream.scope, plan, author, copies)
     # The rest of it is in no history, and an undo must find it.
     return _settled(dream, chosen, written, parked=not everything)
+
+
+def to_accept(dream: Dream, numbers: tuple[int, ...] | None) -> tuple[DreamCommit, ...]:
+    """The changes that are accepted by these numbers, or by none: those that are open and ask nothing.
+
+    Raises:
+        UsageError: there is no such change, or nothing but questions.
+    """
+    chosen = dream.chosen(numbers)
+    if numbers is None:
+        chosen = tuple(change for change in chosen if not change.asks)
+        if not chosen:
+            hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
+            raise UsageError(f"{dream.id} holds nothing but questions", hint)
+    return chosen
 
 
 def reject(
@@ -209,25 +207,10 @@ def reject(
         UsageError: no such dream or change.
     """
     dream = _as_shown(find_dream(workspace, id), at)
-    chosen = _chosen(dream, numbers)
+    chosen = dream.chosen(numbers)
     everything = len(chosen) == len(dream.changes)
-    with_what = spade(workspace, dream.scope, now)
-    author = replace(author, time=int(now))
-
-    def plan(tip: Tip) -> Write:
-        return Write(
-            buried(dream.scope.repo, tip.tree, chosen, with_what),
-            _subject("Reject", dream, chosen, everything),
-            Provenance(
-                op="update",
-                writer="human",
-                job=job,
-                reviewed=reviewed(id, None if everything else tuple(change.n for change in chosen)),
-            ),
-            why.strip(),
-        )
-
-    written = land(dream.scope, plan, author)
+    author, subject = replace(author, time=int(now)), _subject("Reject", dream, chosen, everything)
+    written = remember_off(workspace, dream, chosen, author, subject, why, job=job)
     return _settled(dream, chosen, written, parked=True)
 
 
@@ -243,19 +226,6 @@ def _as_shown(dream: Dream, at: str) -> Dream:
     return dream
 
 
-def _chosen(dream: Dream, numbers: tuple[int, ...] | None) -> tuple[DreamCommit, ...]:
-    if numbers is None:
-        return dream.open
-    known = {change.n: change for change in dream.open}
-    unknown = sorted(set(numbers) - known.keys())
-    if unknown or not numbers:
-        listed = ", ".join(map(str, known))
-        raise UsageError(
-            f"{dream.id} has no open change {unknown[0] if unknown else ''}", f"Open are: {listed}."
-        )
-    return tuple(known[number] for number in sorted(set(numbers)))
-
-
 def _refuse_foreign(dream: Dream, chosen: Sequence[DreamCommit], everything: bool) -> None:
     """Raises where a branch, which a teammate or a host may have pushed, is not what a dream may be."""
     repo = dream.scope.repo
@@ -267,8 +237,7 @@ def _refuse_foreign(dream: Dream, chosen: Sequence[DreamCommit], everything: boo
     for path in sorted(changed):
         if kind(path) == "memory" and not is_memory(path):
             raise CheckFailed(f"{dream.id} writes {path!a}, which is no memory of an agent", _HINT)
-    fresh = [pair for change in chosen for pair in change.files.items()]
-    made = [(path, after) for path, (_, after) in fresh if after is not None and is_memory(path)]
+    made = [pair for change in chosen for pair in change.after.items()]
     if everything:
         made += read_paths(repo, trees[1], set(filter(is_memory, changed))).items()
     shared = dream.scope.name == "project"
@@ -577,14 +546,7 @@ class Refreshed:
     failures: tuple[Finding, ...] = ()
 
 
-def refresh(
-    scope: Scope,
-    dream: Dream,
-    author: Signature,
-    allow: frozenset[str] = frozenset(),
-    asked: Sequence[RecallWitness] = (),
-    lookup: Lookup = NOWHERE,
-) -> Refreshed:
+def refresh(scope: Scope, dream: Dream, author: Signature, known: ProofEvidence = TREES_ALONE) -> Refreshed:
     """Merges the memory ref into a dream's branch, and proves it anew.
 
     The merge is the one that a sync makes of a side branch: fixed by its two parents, with the memory's
@@ -592,9 +554,7 @@ def refresh(
 
     Args:
         author: the person, at the present.
-        allow: fingerprints of accepted secrets.
-        asked: the last recalls that showed memories of the scope.
-        lookup: sessions and code, where they are here.
+        known: what a proof may use besides the trees.
 
     Raises:
         UsageError: the scope has no memory.
@@ -606,14 +566,12 @@ def refresh(
     if tip is None:
         raise UsageError(f"There is no memory of the scope {scope.name}")
     if repo.is_ancestor(tip, dream.tip):
-        found = failures_of(dream, author.time, allow, asked, lookup=lookup)
-        return Refreshed(dream, "", failures=errors(found))
+        return Refreshed(dream, "", failures=errors(failures_of(dream, author.time, known)))
     overtaken = tuple(one for change in dream.open for one in overtaken_by(dream, change, tip))
     merged = with_memory(dream, tip)
-    now = read_dream(scope, dreams_in(scope).waiting + dream.id, merged, tip, tip, dream.remote)
+    now = read_dream(scope, dream.here, merged, tip, tip, dream.remote)
     still = {change.n for change in now.open}
     differs = changed_files(repo, repo.commit(tip).tree, repo.commit(merged).tree)
     moot = tuple(one.n for one in dream.open if one.n not in still or not differs & one.files.keys())
     left = tuple(one for one in overtaken if one.n not in moot)
-    found = failures_of(now, author.time, allow, asked, lookup=lookup)
-    return Refreshed(now, merged, moot, left, errors(found))
+    return Refreshed(now, merged, moot, left, errors(failures_of(now, author.time, known)))

@@ -11,29 +11,22 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
 
 from gitmem.core import tombstone
 from gitmem.core.account import (
-    account,
     is_memory,
-    path_of,
     paths_named,
-    references,
     reject_keys,
     where_it_goes,
 )
-from gitmem.core.claim import Claim
-from gitmem.core.daily_log import is_log
-from gitmem.core.errors import CheckFailed, EngineError, GitmemError, MissingObject
-from gitmem.core.merge import Files, merge_trees, only
+from gitmem.core.errors import CheckFailed, EngineError, GitmemError
+from gitmem.core.merge import only
 from gitmem.core.text import counted, decode, one_line
-from gitmem.core.trailers import Fate, FateKind, Provenance, Usage
+from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.dream.gather import Sources, gather, keys_of
 from gitmem.dream.proof import prove_plan, refuse, sessions_behind
 from gitmem.dream.schedule import HeldLock
 from gitmem.engines.engine import (
-    Compared,
     ConsolidateInput,
     Consolidation,
     DreamChange,
@@ -45,12 +38,12 @@ from gitmem.engines.engine import (
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.corrections import corrections
 from gitmem.git.locks import Locked
-from gitmem.git.repository import Repository, Signature
-from gitmem.git.trees import changed_files, read_files, write_tree
+from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
 from gitmem.ledger.land import Tip, read_tip, safe_message, signer
 from gitmem.ledger.proposals import dreams_in, let_wait, taken
-from gitmem.ledger.state import Space, of_folder
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import errors
 from gitmem.rules.findable import RecallWitness
@@ -71,7 +64,6 @@ class DreamPlan:
         usage: what asking a model cost; None where none was asked.
         sessions: of each change the session that taught what it says anew; empty for none.
         apart: keys of what the engine need not be asked again, for `keep_apart`.
-        compared: what the next dream of all agents need not compare; None where that stays as it was.
         looked_at: all that decided what is proposed, for `note_nothing`; empty where it was looked at
             before, or not to the end.
     """
@@ -86,7 +78,6 @@ class DreamPlan:
     usage: Usage | None = None
     sessions: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
-    compared: Compared | None = None
     looked_at: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -140,12 +131,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     def judge(changes: Sequence[DreamChange]) -> list[str]:
         return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]
 
-    given = replace(
-        given,
-        judge=judge,
-        waiting=given.waiting | known_apart(scope, engine.name),
-        compared=read_compared(scope, tip.tree),
-    )
+    given = replace(given, judge=judge, waiting=given.waiting | known_apart(scope, engine.name))
     made = ask(engine, given, tell)
     tell(DreamProgress("prune"))
     left = prune(given, made.changes)
@@ -163,8 +149,6 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         files, left.changes, given.sessions, said=given.said, code=given.code, names=given.names
     )
     log = (*made.log, *left.log)
-    # Memories of other agents were not looked at; and what was left out at the end is to be found again.
-    known = None if sources.agents or more > 0 else made.compared
     return DreamPlan(
         scope,
         tip,
@@ -176,7 +160,6 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         made.usage,
         heard,
         made.apart,
-        known,
         looked_at,
     )
 
@@ -293,7 +276,6 @@ def _summary(changes: tuple[DreamChange, ...], notes: tuple[str, ...]) -> str:
 MOST_CHANGES = 1_000
 """Changes of one dream; the engines here stop long before. Nobody reviews more."""
 
-_KINDS = frozenset(get_args(FateKind))
 _HINT = "Nothing was changed. Try again, or with another engine: git mem dream --engine offline"
 _SAID = 200
 
@@ -305,7 +287,7 @@ def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
         tell: as for `plan_dream`; what it raises is raised as it is.
 
     Raises:
-        EngineError: the engine failed, or what it gave is no proposal.
+        EngineError: the engine failed, or proposed more than anybody reviews.
     """
     stopped: list[Exception] = []
 
@@ -320,6 +302,10 @@ def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
     copy = replace(given, files=dict(given.files), said=dict(given.said), lines=dict(given.lines))
     try:
         made = engine.consolidate(copy, told)
+        if len(made.changes) > MOST_CHANGES:
+            what = f"{len(made.changes):,} changes, and {MOST_CHANGES:,} are the most"
+            raise EngineError(f"The engine {engine.name} proposed too much: {what}", _HINT)
+        return made
     except GitmemError:
         raise
     except Exception as error:
@@ -327,63 +313,6 @@ def ask(engine: Engine, given: ConsolidateInput, tell: Tell) -> Consolidation:
             raise
         what = one_line(f"{type(error).__name__}: {error}", _SAID)
         raise EngineError(f"The engine {engine.name} failed: {what}", _HINT) from error
-    problem = _problem(made)
-    if problem:
-        raise EngineError(f"The engine {engine.name} gave no proposals that can be read: {problem}", _HINT)
-    return replace(
-        made,
-        changes=tuple(replace(one, edits=dict(one.edits), fates=tuple(one.fates)) for one in made.changes),
-        notes=tuple(made.notes),
-        log=tuple(made.log),
-        apart=tuple(made.apart),
-    )
-
-
-def _problem(made: Any) -> str:
-    """What is wrong with the form of an answer; empty where it is as it should be."""
-    if not isinstance(made, Consolidation):
-        return f"it is {_kind(made)}"
-    if not isinstance(made.changes, tuple | list):
-        return f"its changes are {_kind(made.changes)}"
-    if len(made.changes) > MOST_CHANGES:
-        return f"{len(made.changes):,} changes, and {MOST_CHANGES:,} are the most"
-    for name, lines in (("notes", made.notes), ("log", made.log), ("apart", made.apart)):
-        if not isinstance(lines, tuple | list) or not all(isinstance(line, str) for line in lines):
-            return f"its {name} are no lines"
-    if made.usage is not None and not isinstance(made.usage, Usage):
-        return f"its usage is {_kind(made.usage)}"
-    for number, change in enumerate(made.changes, 1):
-        why = _no_change(change)
-        if why:
-            return f"change {number}: {why}"
-    return ""
-
-
-def _no_change(change: Any) -> str:
-    if not isinstance(change, DreamChange):
-        return f"it is {_kind(change)}"
-    if not all(isinstance(text, str) for text in (change.kind, change.reason, change.subject)):
-        return "what it says of itself is no text"
-    if not isinstance(change.edits, Mapping):
-        return f"its edits are {_kind(change.edits)}"
-    for path, data in change.edits.items():
-        if not isinstance(path, str) or not isinstance(data, bytes | None):
-            return f"an edit of {_kind(path)} to {_kind(data)}"
-    if not isinstance(change.fates, tuple | list):
-        return f"its account is {_kind(change.fates)}"
-    return "" if all(map(_is_fate, change.fates)) else "its account holds what is none"
-
-
-def _is_fate(fate: Any) -> bool:
-    return (
-        isinstance(fate, Fate)
-        and fate.kind in _KINDS
-        and all(isinstance(text, str) for text in (fate.source, fate.target, fate.reason))
-    )
-
-
-def _kind(value: Any) -> str:
-    return f"a {type(value).__name__}"
 
 
 _SUBJECT_CHARS = 100
@@ -405,31 +334,23 @@ class Pruned:
 def prune(given: ConsolidateInput, changes: tuple[DreamChange, ...]) -> Pruned:
     """Leaves out what is not to be proposed again; every engine's proposals are looked at.
 
-    A change that comes after one that was left out is brought over by a three-way merge. Where that does
-    not make of every claim what the change says, it builds on what was left out, and is left out too.
+    So is what touches a memory that a change touches which is left out: it builds on that one.
 
     Args:
         given: what the engine was asked with.
         changes: what it proposed.
     """
-    whys = _whys(given, changes)
-    if not any(whys):
-        return Pruned(changes)
     kept: list[DreamChange] = []
     log: list[str] = []
-    # The tree as the engine saw it, and as it is without what was left out.
-    theirs, ours = dict(given.files), dict(given.files)
-    for change, why in zip(changes, whys, strict=True):
+    left_out: set[str] = set()
+    for change, why in zip(changes, _whys(given, changes), strict=True):
         paths = _paths(change)
-        before = only(theirs, paths)
-        change.apply_to(theirs)
-        brought = None if why else _brought_over(change, before, only(theirs, paths), only(ours, paths))
-        if brought is None:
+        if why or not paths.isdisjoint(left_out):
+            left_out |= paths
             why = why or "it builds on what was left out"
             log.append(f"left out: {one_line(change.subject, _SUBJECT_CHARS)}: {why}")
         else:
-            kept.append(brought)
-            brought.apply_to(ours)
+            kept.append(change)
     return Pruned(tuple(kept), tuple(log))
 
 
@@ -460,49 +381,13 @@ def _unwanted(given: ConsolidateInput) -> Callable[[Collection[str]], str]:
     return why
 
 
-def _brought_over(change: DreamChange, before: Files, after: Files, ours: Files) -> DreamChange | None:
-    """The change as made on another tree; None where it would not be the same change there.
-
-    Args:
-        before, after: the tree that the change was made on, and what it made of it, at its paths.
-        ours: the other tree, there.
-    """
-    merged = dict(after) if ours == before else merge_trees(before, ours, after).files
-    edits = {
-        path: merged.get(path) for path in sorted({*ours, *merged}) if merged.get(path) != ours.get(path)
-    }
-    mine, other = references(ours), references(merged)
-    told = all(
-        (fate.source in mine or is_log(path_of(fate.source))) and (not fate.target or fate.target in other)
-        for fate in change.fates
-    )
-    doubts = _disputes(other) - _disputes(mine)
-    if not edits or not told or doubts or account(ours, merged, change.fates).unaccounted:
-        return None
-    # What no dream may write is for the proof to refuse.
-    foreign = {path: data for path, data in change.edits.items() if not is_memory(path)}
-    return replace(change, edits=edits | foreign)
-
-
-def _disputes(claims: Mapping[str, Claim]) -> set[tuple[str, str]]:
-    """Path and mark of each dispute."""
-    return {(path_of(ref), claim.dispute) for ref, claim in claims.items() if claim.dispute}
-
-
 def _paths(change: DreamChange) -> set[str]:
     """All memories that a change is about."""
     return set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))
 
 
-_COMPARED = Space("dream compared", 100, ("dream/*/compared.json",), of_folder)
-"""By memory ref; one of 100,000 pairs is 16 MB, and most have a few dozen."""
-
 RULES = 5
-"""Raised when the engine finds other pairs than before: what an older one noted is compared anew."""
-
-MOST_PAIRS = 100_000
-"""Of one note; a longer one is not written."""
-
+"""Raised when the offline engine finds more than before: it looks again where it found nothing."""
 
 _NOTHING = Space("dream nothing", 100)
 """By memory ref, what the last dream that proposed nothing looked at, and what it told a person."""
@@ -532,42 +417,7 @@ def note_nothing(scope: Scope, looked_at: Mapping[str, str], now: float, notes: 
     _NOTHING.put(scope.state, scope.ref, note)
 
 
-def read_compared(scope: Scope, tree: str) -> Compared | None:
-    """What need not be compared again, with what changed since then as to be compared.
-
-    Args:
-        tree: of the memory ref now.
-
-    Returns:
-        None where there is no note, other rules wrote it, or its tree is gone.
-    """
-    note = _COMPARED.get(scope.state, scope.ref)
-    try:
-        if note["rules"] != RULES:
-            return None
-        pairs = tuple((str(one), str(other), float(share)) for one, other, share in note["pairs"])
-        changed = frozenset(map(str, note["changed"])) | _since(scope.repo, str(note["tree"]), tree)
-    except (ValueError, KeyError, TypeError, OverflowError, MissingObject):
-        return None
-    return Compared(changed, pairs)
-
-
-def note_compared(scope: Scope, tree: str, compared: Compared) -> None:
-    """Notes what a dream of all agents compared. Best effort: without the note the next one takes longer.
-
-    Args:
-        tree: of the memory ref that it started from.
-    """
-    if len(compared.pairs) <= MOST_PAIRS:
-        note = {"rules": RULES, "tree": tree, "changed": sorted(compared.changed), "pairs": compared.pairs}
-        _COMPARED.put(scope.state, scope.ref, note)
-
-
-def _since(repo: Repository, before: str, now: str) -> frozenset[str]:
-    return frozenset(filter(is_memory, changed_files(repo, before, now)))
-
-
-_APART = Space("dream apart", 50, ("dream-apart.json",))
+_APART = Space("dream apart", 50)
 
 KEPT = 5_000
 """Keys of one scope and engine, the newest: 20 a dream last for most of a year of nights."""

@@ -27,7 +27,7 @@ from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
-from gitmem.ledger.state import Space, of_folder
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope
 
 FILE = ".consolidate-lock"
@@ -212,7 +212,7 @@ DAY = 86_400.0
 SESSIONS = 5
 SCAN_SECONDS = 600.0
 
-_COUNTED = Space("dream sessions", 100, ("dream/*/sessions.json",), of_folder)
+_COUNTED = Space("dream sessions", 100)
 """By memory ref, how many sessions there were since the last dream, and when they were counted."""
 
 CountSessions = Callable[[float], int]

@@ -43,7 +43,6 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.core.account import is_memory
-from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.names import is_memory_file, kind
 from gitmem.core.text import counted, decode, one_line
@@ -54,7 +53,6 @@ from gitmem.engines.budget import Meter
 from gitmem.engines.claude_process import ForkSettings, Scratch, scratch
 from gitmem.engines.claude_proof import StreamWatch, canary
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.task import ModelEngine, Task, TaskOutcome, TaskView, Unfit
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import scan
@@ -68,6 +66,8 @@ NAME = "claude-code"
 
 AT_REST = 300
 """Seconds after its last record from which an unfinished turn counts as interrupted."""
+
+_NO_SESSION = "no session of Claude Code to fork"
 
 REPAIR_TURNS = 6
 """How often the model may answer once it is told what is left open: read, edit, answer, and again."""
@@ -116,10 +116,6 @@ class ClaudeCodeEngine(ModelEngine):
         """Counts a run."""
         self._meter.begin()
 
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Leaves the choice to the offline engine: another prompt would share no cache with any session."""
-        return OfflineEngine().choose(query, headers, limit)
-
     def run(self, task: Task) -> TaskOutcome:
         """Runs a task about a session in a fork of it, another in a session of its own.
 
@@ -142,7 +138,7 @@ class ClaudeCodeEngine(ModelEngine):
         settings, transcript = self._settings, session.transcript
         parent = read_parent(transcript)
         if parent is None or transcript is None:
-            raise Unfit("no session of Claude Code to fork")
+            raise Unfit(_NO_SESSION)
         if parent.private or settings.withholds(transcript):
             raise Unfit("a fork would see what is not to be learned from")
         _refuse_without_program(settings)
@@ -151,6 +147,8 @@ class ClaudeCodeEngine(ModelEngine):
                 f"Session {parent.session} is in the middle of a turn",
                 "It is looked at when the turn ends.",
             )
+        if not parent.answered:
+            raise Unfit(_NO_SESSION)
         refuse_without_hooks(self._config, parent.cwd)
         self._model = model_of(parent, self._config, settings.environ)
         fork = _Fork(settings, self._config, self._meter, parent, self._model, task, session)
@@ -480,6 +478,7 @@ class Parent:
         tokens: the most that one answer read.
         open: whether its last turn is unfinished.
         private: whether the person marked something in it as `<private>`.
+        answered: whether the model ever answered: there is nothing to fork before.
     """
 
     session: str
@@ -488,6 +487,7 @@ class Parent:
     tokens: int = 0
     open: bool = False
     private: bool = False
+    answered: bool = True
 
 
 def read_parent(transcript: Path | None) -> Parent | None:
@@ -506,9 +506,17 @@ def read_parent(transcript: Path | None) -> Parent | None:
     for line in read_lines(transcript):
         reading.add(line.record or {})
     cwd = Path(reading.cwd)
-    if not cwd.is_absolute() or not cwd.is_dir() or not reading.answered:
+    if not cwd.is_absolute() or not cwd.is_dir():
         return None
-    return Parent(transcript.stem, cwd, reading.model, reading.tokens, reading.open, reading.private)
+    return Parent(
+        transcript.stem,
+        cwd,
+        reading.model,
+        reading.tokens,
+        reading.open,
+        reading.private,
+        reading.answered,
+    )
 
 
 @dataclass

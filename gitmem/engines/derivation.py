@@ -490,20 +490,15 @@ def documented(given: DocumentInput, after: str, answer: str) -> tuple[Document,
     if before.endswith("\n") and not after.endswith("\n"):
         after += "\r\n" if "\r\n" in before else "\n"
     old, new = before.split("\n"), after.split("\n")
-    wrong = list(_kept(given, old, new))
     kept, log = _concerned(given, old, new)
-    wrong += _bounded(given, old, kept)
     text = "\n".join(kept)
-    if text != before:
-        wrong += new_problems(before.replace("\r\n", "\n"), text.replace("\r\n", "\n"))
-    if len(text.encode("utf-8", "replace")) > DOCUMENT_BYTES:
-        wrong.append(f"it is longer than {DOCUMENT_BYTES:,} bytes")
+    wrong = (*_kept(given, after), *document_problems(given, text), *_bounded(given, old, kept))
     reasons, notes = _told(answer)
     if text == before:
         reasons = ()
     elif not reasons:
         reasons = ("the model gave no reason",)
-    return Document(text, reasons, notes, log=log), tuple(wrong)
+    return Document(text, reasons, notes, log=log), tuple(dict.fromkeys(wrong))
 
 
 def is_settled(given: DocumentInput) -> bool:
@@ -519,32 +514,31 @@ def refused_document(given: DocumentInput, wrong: tuple[str, ...]) -> EngineErro
     )
 
 
-def _kept(given: DocumentInput, old: list[str], new: list[str]) -> Iterator[str]:
-    if not any(line.strip() for line in new):
+def document_problems(given: DocumentInput, text: str) -> tuple[str, ...]:
+    """Says why a text cannot stand in the document's place, which may have told a model what to write.
+
+    Raises:
+        DetectorUnavailable: credentials cannot be looked for.
+    """
+    size = len(text.encode("utf-8", "replace"))
+    if size > DOCUMENT_BYTES:
+        return (f"it has {size:,} bytes, more than the {DOCUMENT_BYTES:,} that a document may have",)
+    if text == given.text:
+        return ()
+    new = new_problems(given.text.replace("\r\n", "\n"), text.replace("\r\n", "\n"))
+    return (*_kept(given, text), *new)
+
+
+def _kept(given: DocumentInput, text: str) -> Iterator[str]:
+    own = given.text.split("\n")[: given.head]
+    if not text.strip():
         yield "the document is gone"
-        return
-    if new[0] != old[0]:
-        yield f"the first line was changed; it is: {one_line(old[0], _WIDTH)}"
-    at = _instructed(given, old)
-    if at is not None and _first_text(new) != old[at]:
-        yield f"the line in italics under the first was changed; it is: {one_line(old[at], _WIDTH)}"
-
-
-def _instructed(given: DocumentInput, lines: list[str]) -> int | None:
-    """Index of the line of instructions; None where there is none."""
-    if not given.instructions.strip():
-        return None
-    return next((at for at, line in enumerate(lines) if at and line.strip()), None)
-
-
-def _first_text(lines: list[str]) -> str:
-    return next((line for at, line in enumerate(lines) if at and line.strip()), "")
+    elif text.split("\n")[: given.head] != own:
+        yield f"its title or its instructions were changed, which are: {one_line(' '.join(own), _WIDTH)}"
 
 
 def _body(given: DocumentInput) -> list[str]:
-    lines = given.text.split("\n")
-    at = _instructed(given, lines)
-    return [line for number, line in enumerate(lines) if number and number != at]
+    return given.text.split("\n")[given.head :]
 
 
 def _concerned(given: DocumentInput, old: list[str], new: list[str]) -> tuple[list[str], tuple[str, ...]]:

@@ -82,29 +82,14 @@ class Extraction:
         log: what it tried and was refused, one line each, for a person who asks why.
         tell: statements that may last, best first, for the agent of the session to decide on; None from an
             engine that tells no agent.
+        engine: the name of the one that looked, where another one did than the one that was asked.
     """
 
     changes: tuple[Change, ...] = ()
     usage: Usage | None = None
     log: tuple[str, ...] = ()
     tell: tuple[Change, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Considered:
-    """One sentence an engine looked at, and what it made of it.
-
-    Attributes:
-        message: uuid of the message that holds the sentence.
-        sentence: the person's words.
-        verdict: `asked` (to be stored), `suggested` (to be reviewed), `known`, or `refused`.
-        reason: why, in words for a person.
-    """
-
-    message: str
-    sentence: str
-    verdict: Literal["asked", "suggested", "known", "refused"]
-    reason: str
+    engine: str = ""
 
 
 @dataclass(frozen=True)
@@ -171,19 +156,6 @@ def no_code(_path: str) -> None:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Which memories were compared with one another already, and what had to do with one another there.
-
-    Attributes:
-        changed: paths of memories that are to be compared anew with all others.
-        pairs: of claims (`<file>#<12 hex>`) of the others, with how much they share.
-    """
-
-    changed: frozenset[str] = frozenset()
-    pairs: tuple[tuple[str, str, float], ...] = ()
-
-
-@dataclass(frozen=True)
 class ConsolidateInput:
     """What an engine may know when it consolidates the memories of one scope.
 
@@ -208,7 +180,6 @@ class ConsolidateInput:
         lines: facts of daily logs that no memory holds yet, by reference (`<file>#<12 hex>`), oldest first:
             new memories are made of these alone.
         most: changes that are proposed and asked at most, the best first.
-        compared: what the last dream compared; None where nothing is known of it.
         judge: tells what the flow will refuse of some changes, while the engine can still mend it.
     """
 
@@ -229,7 +200,6 @@ class ConsolidateInput:
     taught: Mapping[str, float] = field(default_factory=dict)
     lines: Mapping[str, LogLine] = field(default_factory=dict)
     most: int = MOST
-    compared: Compared | None = None
     judge: Judge = field(default=unjudged, compare=False, repr=False)
 
     def names(self, ref: str, _text: str) -> dict[str, str]:
@@ -276,8 +246,6 @@ class Consolidation:
         log: what it tried and was refused, one line each, for a person who asks why.
         apart: keys (`account.reject_keys`) of what a model need not be asked again: claims that are two
             things.
-        compared: what the next one need not compare again; None where it must start anew, or from where
-            this one did.
     """
 
     changes: tuple[DreamChange, ...] = ()
@@ -285,7 +253,6 @@ class Consolidation:
     usage: Usage | None = None
     log: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
-    compared: Compared | None = None
 
 
 @dataclass(frozen=True)
@@ -379,6 +346,13 @@ class DocumentInput:
     worktree: Path | None = None
     now: float = 0.0
 
+    @property
+    def head(self) -> int:
+        """How many lines at the top are the person's own: the title, and to the instructions under it."""
+        lines = self.text.split("\n")
+        told = bool(self.instructions.strip())
+        return next((at + 1 for at, line in enumerate(lines) if told and at and line.strip()), 1)
+
 
 @dataclass(frozen=True)
 class Document:
@@ -420,22 +394,6 @@ class Engine(Protocol):
 
         Returns:
             the proposals; nothing is written.
-
-        Raises:
-            EngineError: the engine could not do its work.
-        """
-        ...
-
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Picks the memories that help with a query.
-
-        Args:
-            query: what the person asked.
-            headers: candidates.
-            limit: how many at most; 0 or less picks none.
-
-        Returns:
-            indices into `headers`, best first; empty where nothing fits.
 
         Raises:
             EngineError: the engine could not do its work.

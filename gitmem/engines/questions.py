@@ -16,7 +16,7 @@ from typing import Any, TypeVar, get_args
 
 from gitmem.core.change import Header, MemoryType
 from gitmem.core.facts import added, lacking
-from gitmem.core.limits import CANDIDATES, DESCRIPTION_CHARS
+from gitmem.core.limits import DESCRIPTION_CHARS
 from gitmem.core.memory import create
 from gitmem.core.names import slugify
 from gitmem.core.text import counted, one_line
@@ -24,7 +24,6 @@ from gitmem.engines import verdicts
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ConsolidateInput, ExtractInput
 from gitmem.engines.messages import ApiSettings, MessagesClient, bad_answer, brief
-from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import SaidCandidate, candidates
 from gitmem.engines.prompts import clean, fill, text
 from gitmem.engines.task import Task, TaskOutcome
@@ -163,7 +162,7 @@ def choose(
 
     Args:
         query: what the person asked.
-        headers: candidates; of more than `CANDIDATES` the best by words are shown, then the newest.
+        headers: candidates, of which a line each is shown.
         limit: how many at most, at least 1.
 
     Returns:
@@ -172,25 +171,15 @@ def choose(
     Raises:
         EngineError: no answer, or twice one that cannot be used.
     """
-    shown = shown_headers(query, headers)
     talk = _Dialogue(client, settings, "choose", CHOICE_TOKENS, _CHOICE)
-    asked = _question(query, [headers[at] for at in shown], limit)
+    asked = _question(query, headers, limit)
     try:
         numbers = talk.ask(
-            asked, lambda answer: _chosen(answer, len(shown), limit), "choose-repair", limit=str(limit)
+            asked, lambda answer: _chosen(answer, len(headers), limit), "choose-repair", limit=str(limit)
         )
-        return tuple(shown[number - 1] for number in numbers)
+        return tuple(number - 1 for number in numbers)
     except _Unusable as problem:
         raise bad_answer(settings, f"asked for a choice of memories, {problem}") from None
-
-
-def shown_headers(query: str, headers: Sequence[Header]) -> tuple[int, ...]:
-    """Returns the indices of the headers that a model is shown, in their order in `headers`."""
-    if len(headers) <= CANDIDATES:
-        return tuple(range(len(headers)))
-    best = OfflineEngine().choose(query, headers, CANDIDATES)
-    newest = sorted(set(range(len(headers))) - set(best), key=lambda at: (-headers[at].time, at))
-    return tuple(sorted([*best, *newest[: CANDIDATES - len(best)]]))
 
 
 def _chosen(answer: str, count: int, limit: int) -> tuple[int, ...]:

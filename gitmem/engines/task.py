@@ -168,7 +168,7 @@ class Unfit(EngineError):
 
 
 class ModelEngine:
-    """The jobs of an engine that asks a model; a kind of engine adds `name`, `begin`, `run` and `choose`.
+    """The jobs of an engine that asks a model; a kind of engine adds `name`, `begin` and `run`.
 
     Attributes:
         reads_history: whether it wants what was said in the session before.
@@ -197,10 +197,6 @@ class ModelEngine:
             EngineError: no whole answer came; nothing is to be taken then.
             DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
         """
-        raise NotImplementedError
-
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Picks the memories that help with a query; see `Engine.choose`."""
         raise NotImplementedError
 
     def extract(self, given: ExtractInput) -> Extraction:
@@ -235,8 +231,10 @@ class ModelEngine:
         try:
             done = self.run(task)
         except Unfit as why:
-            found = OfflineEngine().extract(given)
-            return replace(found, log=(*found.log, f"{why.message}: looked at offline"))
+            offline = OfflineEngine()
+            found = offline.extract(given)
+            log = (*found.log, f"{why.message}: looked at offline")
+            return replace(found, log=log, engine=offline.name)
         asked = asked_in(given)
         changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
         return Extraction(with_asked(changes, asked), done.usage, done.log)

@@ -16,7 +16,7 @@ from gitmem.core.names import agent_name
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
-from gitmem.flows.edit import Wanted, composed, scope_of, where_writable
+from gitmem.flows.edit import USUAL_TYPE, Wanted, composed, scope_of, where_writable
 from gitmem.flows.notices import ANY, leave
 from gitmem.flows.pause import paused
 from gitmem.flows.place import DISABLE, disabled
@@ -84,7 +84,7 @@ def remembered(
         op="update" if old else "add",
         name=old.memory.name if old else name,
         description=old.memory.description if old else description,
-        type=wanted.type,  # type: ignore[arg-type]
+        type=wanted.type or (old.memory.type if old else USUAL_TYPE),  # type: ignore[arg-type]
         body=body,
         reason=wanted.why or ASKED,
         confidence=1.0,

@@ -1,4 +1,4 @@
-"""A model's choice among memories, where the person's configuration names one (see `recalling.configured`).
+"""A model's choice among memories, where one is configured (see `prompt_recall.configured`).
 
 Only a model engine is told anything. What it is told: the question, and one line each of at most fifty
 memories, of whatever scope. It is told nothing in a pause or where gitmem is switched off, of a question
@@ -21,7 +21,8 @@ from gitmem.search.gate import LeftOut, Selection
 from gitmem.search.query import Candidate, RecallSource
 
 if TYPE_CHECKING:
-    from gitmem.engines.engine import Engine
+    from gitmem.engines.anthropic import AnthropicEngine
+    from gitmem.engines.task import UnreadyEngine
     from gitmem.transcripts.privacy import Ignore
 
 
@@ -37,7 +38,7 @@ def by_model(
     """Has a model choose.
 
     Args:
-        name: the engine, of `recalling.MODELS`.
+        name: the engine, of `prompt_recall.MODELS`.
         candidates: best first; see `told_of`.
         scopes: full ref name to scope.
         limit: how many at most.
@@ -49,7 +50,7 @@ def by_model(
         EngineError: it cannot be asked, or gave no answer that can be used.
         UsageError: `gitmem.ignore` cannot be honoured.
     """
-    from gitmem.flows.engines import engine_for
+    from gitmem.flows.engines import chooser_for
     from gitmem.flows.pause import paused
     from gitmem.flows.place import DISABLE, disabled
     from gitmem.transcripts.privacy import ignoring
@@ -59,7 +60,7 @@ def by_model(
     reason = reason or ("gitmem is paused" if paused(workspace.state, edges.now) else "")
     if reason := reason or kept_here(query, ignore, allow):
         raise EngineError(f"Nothing was sent to {name}: {reason}")
-    engine = engine_for(workspace, edges, name)
+    engine = chooser_for(workspace, edges, name)
     project = workspace.scope("project")
     allow = workspace.allowed
     tainted = read_tainted(project.state)
@@ -144,7 +145,7 @@ def kept_here(query: str, ignore: Ignore, allow: frozenset[str] = frozenset()) -
 
 
 def select_by(
-    engine: Engine,
+    engine: AnthropicEngine | UnreadyEngine,
     query: str,
     candidates: Sequence[Candidate],
     scopes: Mapping[str, str],

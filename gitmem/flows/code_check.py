@@ -7,12 +7,12 @@ definition the change plainly renamed. Each comes with the claims that name it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
 from gitmem.core.errors import UsageError
-from gitmem.core.memory import parse
+from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.names import hot_path, is_agent_folder
 from gitmem.core.references import Named, named, with_names
@@ -79,13 +79,7 @@ class CodeReport:
 class _Memory:
     scope: str
     path: str
-    data: bytes
-
-    @property
-    def text(self) -> str:
-        """Description and body."""
-        memory = parse(self.path, self.data)
-        return f"{memory.description}\n\n{memory.body}"
+    memory: Memory
 
 
 def check_code(workspace: Workspace, change: str, scope: str = "") -> CodeReport:
@@ -101,7 +95,7 @@ def check_code(workspace: Workspace, change: str, scope: str = "") -> CodeReport
     with closing(CodeFiles(workspace.git, workspace.top, SECONDS)) as files:
         base, head = _ends(workspace, files, change)
         memories = list(_memories(workspace, scope))
-        asked = [(one, named(one.text)) for one in memories]
+        asked = [(one, named(f"{one.memory.description}\n\n{one.memory.body}")) for one in memories]
         asked = [(one, names) for one, names in asked if names.paths or names.words]
         became = _became(files, base, head, [names for _, names in asked])
         affected = [found for one, names in asked if (found := _affected(one, names, became))]
@@ -132,7 +126,7 @@ def _memories(workspace: Workspace, scope: str) -> Iterator[_Memory]:
         tip = _tip(where)
         for path, data in read_files(where.repo, where.repo.commit(tip).tree).items() if tip else ():
             if kind(path) == "memory" and is_agent_folder(path.partition("/")[0]):
-                yield _Memory(where.name, hot_path(path) or path, data)
+                yield _Memory(where.name, hot_path(path) or path, parse(path, data))
 
 
 def _tip(where: Scope) -> str | None:
@@ -198,17 +192,18 @@ def _moved(path: str, before: Places, moved: Mapping[str, str]) -> str:
 
 def _affected(one: _Memory, names: Named, became: _Became) -> Affected | None:
     mine = [("file", path) for path in names.paths] + [("word", name) for name, _ in names.words]
-    untrue = tuple(
-        _untrue(one, what, name, became[what, name]) for what, name in mine if (what, name) in became
-    )
-    return Affected(one.scope, one.path, parse(one.path, one.data).name, untrue) if untrue else None
+    untrue = [_untrue(one.memory, *each, became[each]) for each in mine if each in became]
+    return Affected(one.scope, one.path, one.memory.name, tuple(untrue)) if untrue else None
 
 
-def _untrue(one: _Memory, what: str, name: str, now: str) -> Untrue:
-    memory = parse(one.path, one.data)
-    written = name.removesuffix("()")
-    texts = [memory.description, *(claim.text for claim in memory.parsed.claims)]
-    holding: Iterable[str] = (text for text in texts if written in text)
-    other = now.removesuffix("()") if written != name else now
-    pairs = ((text, with_names(text, {written: other}) if now else "") for text in holding)
-    return Untrue(name, what, now, tuple(dict.fromkeys(pairs)))
+def _untrue(memory: Memory, what: str, name: str, now: str) -> Untrue:
+    written, other = name.removesuffix("()"), now
+    if written != name:
+        other = now.removesuffix("()")
+    holding = [
+        text
+        for text in (memory.description, *(claim.text for claim in memory.parsed.claims))
+        if written in text
+    ]
+    pairs = {text: with_names(text, {written: other}) if now else "" for text in holding}
+    return Untrue(name, what, now, tuple(pairs.items()))

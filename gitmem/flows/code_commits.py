@@ -12,7 +12,6 @@ from gitmem.core.text import fence_for_model, iso, one_line
 from gitmem.git.command import peek
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.redaction import Scan, shown
-from gitmem.search.code_reader import LISTING, CodeReader
 from gitmem.search.commits import CommitIndex, CommitText, Hit, follow, messages
 from gitmem.search.recall import plain_place
 from gitmem.values import dataclass
@@ -25,9 +24,6 @@ SETTING = "recallCommits"
 
 TOLD_TO_PROMPTS = 2
 TOLD_TO_QUESTIONS = 3
-
-MOST_THEN = 200
-"""Commits, best first, of which those are kept that were there at an earlier moment."""
 
 NEAREST = 3
 NEAREST_CHARS = 60
@@ -104,7 +100,6 @@ def find_commits(
     *,
     unasked: bool,
     seen: Collection[str] = (),
-    then: str | None = None,
     seconds: float = PATIENT_SECONDS,
 ) -> tuple[ToldCommit, ...]:
     """Finds the commits that decided what a question or prompt is about.
@@ -113,8 +108,6 @@ def find_commits(
         scan: finds credentials: what is returned holds none.
         unasked: whether this is a prompt, which nobody meant as a question.
         seen: commits that this session was told of.
-        then: a commit whose ancestors alone answer, empty for none; None for all commits. What is known of
-            a commit's end is known now.
         seconds: for git.
     """
     until = time.monotonic() + seconds
@@ -122,11 +115,7 @@ def find_commits(
     if index is None:
         return ()
     with closing(index):
-        if then is None:
-            best = index.search(query)
-        else:
-            best = _known_then(workspace, index.search(query, MOST_THEN), then)
-        hits = choose(best, unasked=unasked, seen=seen)
+        hits = choose(index.search(query), unasked=unasked, seen=seen)
         if not hits:
             return ()
         said = messages(workspace.git, workspace.top, [hit.oid for hit in hits], until - time.monotonic())
@@ -140,44 +129,6 @@ def find_commits(
             text = index.excerpt(query, shown(message.body, scan), EXCERPT_CHARS)
             found.append(_told(message, text, end, scan, hit.score))
         return tuple(found)
-
-
-def commit_at(workspace: Workspace, when: str, now: float) -> str:
-    """The commit of the code that `--at` means; for a moment the default branch's of then.
-
-    Args:
-        when: as for `ledger.moments.resolve_at`.
-        now: seconds since the epoch that relative dates are counted from.
-
-    Returns:
-        Its name; empty where the code begins later.
-
-    Raises:
-        UsageError: it means nothing, in the code or in memory.
-    """
-    from gitmem.ledger.moments import code_commit, moment_of, resolve_all
-
-    word = when.strip()
-    moment = moment_of(workspace.git, word, now)
-    if moment is None and (code := code_commit(workspace, word)) is not None:
-        return code.oid
-    if moment is None:  # a revision of memory: what the code was at its time
-        known = resolve_all(workspace, workspace.scopes, word, now)
-        times = [scope.repo.commit(known[scope.ref]) for scope in workspace.scopes if scope.ref in known]
-        moment = max(commit.committer.time for commit in times)
-    tip = default_tip(workspace)
-    reader = CodeReader(workspace.git, workspace.top, PATIENT_SECONDS)
-    return reader.commits_at(tip, [moment]).get(moment, "") if tip else ""
-
-
-def _known_then(workspace: Workspace, hits: Sequence[Hit], then: str) -> list[Hit]:
-    """Those of some commits that another one has behind it."""
-    if not hits or not then:
-        return []
-    words = ["rev-list", *(hit.oid for hit in hits), f"^{then}", "--"]
-    seen = peek(workspace.git, words, cwd=workspace.top, seconds=PATIENT_SECONDS, size=LISTING)
-    later = set(seen.text.split("\n"))
-    return [hit for hit in hits if hit.oid not in later] if seen.returncode == 0 else []
 
 
 def nearest_commits(workspace: Workspace, query: str, scan: Scan) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""Which memories were taught on code that the work tree does not have, and what is told in their stead."""
+"""Which memories were taught on code that the work tree does not have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -31,42 +31,28 @@ def divide(
     workspace: Workspace,
     held: Mapping[str, RecallSource],
     selection: Selection,
-    shown: Set[str],
     seconds: float,
 ) -> tuple[Selection, dict[tuple[str, str], str]]:
     """Takes from a choice what was taught on code that HEAD does not have.
 
-    A memory that an agent changed on another branch is told as it was before, where that holds here.
-
     Args:
         held: full ref name to where it is from.
-        shown: contents that this session has seen already.
         seconds: for all looks at the code's history.
 
     Returns:
         The choice, and what is to be said of some of it, by ref and path.
     """
     codes = _codes(held, selection.chosen)
-    ancestry = _ancestry(workspace, seconds)
-    away = ancestry.elsewhere(codes.values())
+    away = _ancestry(workspace, seconds).elsewhere(codes.values())
     chosen: list[Candidate] = []
     left: list[LeftOut] = []
-    notes = _reverted(workspace, codes)
     for one in selection.chosen:
-        place = one.ref, one.path
-        code = codes.get(place, "")
-        if code not in away:
+        code = codes.get((one.ref, one.path), "")
+        if code in away:
+            left.append(LeftOut(one, "unmerged", one_line(away[code], BRANCH_CHARS)))
+        else:
             chosen.append(one)
-            continue
-        branch = one_line(away[code], BRANCH_CHARS)
-        left.append(LeftOut(one, "unmerged", branch))
-        from gitmem.flows.earlier_content import earlier_content  # nearly all was taught on what is here
-
-        earlier = earlier_content(held[one.ref], one, ancestry)
-        if earlier is not None and earlier.blob not in shown:
-            notes[place] = f"as it was before it was changed on {branch}, not merged here"
-            chosen.append(earlier)
-    return Selection(tuple(chosen), (*left, *selection.left)), notes
+    return Selection(tuple(chosen), (*left, *selection.left)), _reverted(workspace, codes)
 
 
 def unmerged(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows.place import claude_folder, data_folder
-from gitmem.git.command import GitCommand, Layout, bare_layout
-from gitmem.git.ref_files import read_ref
+from gitmem.git.command import GitCommand, bare_layout
+from gitmem.git.ref_files import GitRefs
 from gitmem.ledger.files import read_regular
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.values import dataclass
@@ -20,7 +20,7 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.git.by_command import GitRepository
     from gitmem.git.repository import Repository
-    from gitmem.ledger.workspace import MemoryCatalog
+    from gitmem.ledger.catalog import MemoryCatalog
 
 
 def _nobody(_: str) -> None:
@@ -68,6 +68,23 @@ class Edges:
         except RuntimeError:
             who = str(given).partition("/")[0]
             raise UsageError(f"{given}: nobody is called {who[1:]} here", "Give the whole path.") from None
+
+    def from_top(self, worktree: Path | None, given: str | Path) -> str:
+        """The same as a name in the tree: without `..`, and through no link of its own.
+
+        Args:
+            worktree: None in a bare repository, where it is given from the top.
+
+        Raises:
+            UsageError: it leads out of the work tree.
+        """
+        path = self.path(given)
+        if path.is_relative_to(self.cwd):  # a shell may have come there by a link
+            path = Path(os.path.realpath(self.cwd), path.relative_to(self.cwd))
+        found = os.path.relpath(path, os.path.realpath(worktree)) if worktree else os.path.normpath(given)
+        if found.partition(os.sep)[0] == os.pardir:
+            raise UsageError(f"{given} is not inside this work tree", "Name a file of this work tree.")
+        return found.replace(os.sep, "/")
 
     @property
     def data(self) -> Path:
@@ -134,24 +151,14 @@ def initialised_at(edges: Edges, *, shows: bool = True) -> Workspace:
     return workspace
 
 
-class _RefsFirst:
+class _RefsFirst(GitRefs):
     """A repository of which most prompts look at refs; for all else it is opened, by the `git` command."""
-
-    def __init__(self, git: GitCommand, where: Layout) -> None:
-        self.git = git
-        self.git_dir = where.common_dir
-        self.hex_length = where.hex_length
-        self._where = where
 
     @cached_property
     def _opened(self) -> GitRepository:
         from gitmem.git.by_command import GitRepository
 
         return GitRepository(self.git, self._where)
-
-    def ref(self, name: str) -> str | None:
-        found = read_ref(self.git_dir, name, self.hex_length)
-        return self._opened.ref(name) if found is None else found or None
 
     def close(self) -> None:
         if "_opened" in vars(self):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from gitmem.core.change import Change
 from gitmem.core.errors import CheckFailed, Declined, GitmemError, UsageError
@@ -20,13 +20,11 @@ from gitmem.flows import promotions
 from gitmem.flows.context import Edges
 from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.document_branch import WaitingDocument
-from gitmem.flows.dream_sources import lookup
+from gitmem.flows.dream_sources import evidence
 from gitmem.flows.exchange import after_merge
-from gitmem.flows.last_recalls import asked_before
 from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.promotions import OfferedPromotion
 from gitmem.flows.review import pick, queue
-from gitmem.flows.review_dream import tell_landed
 from gitmem.flows.review_items import ReviewItem
 from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot
@@ -46,12 +44,11 @@ from gitmem.ledger.land import Written
 from gitmem.ledger.push_plan import right_place
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.share import HeldBack, agree_to
+from gitmem.ledger.side_branches import forget_asked
 from gitmem.ledger.snapshot_intake import How, SnapshotState
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
-
-Shown = TypeVar("Shown", Inbox, ForeignPurge)
 
 
 @dataclass(frozen=True)
@@ -69,6 +66,15 @@ class Decided:
     commits: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
+
+    def as_value(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "done": sound(self.line),
+            "commit": self.commits[-1] if self.commits else None,
+            "notes": list(map(sound, self.notes)),
+            "undo": list(map(sound, self.undo)),
+        }
 
 
 Verdict = Literal["accept", "reject"]
@@ -94,6 +100,11 @@ class ItemChoice:
     why: str = ""
     at: str = ""
     answer: Answer | None = None
+
+    @property
+    def answers(self) -> dict[int, Answer]:
+        """Number of a question to what was said of it."""
+        return dict.fromkeys(self.numbers, self.answer) if self.answer else {}
 
 
 @dataclass(frozen=True)
@@ -121,14 +132,7 @@ class Batch:
         return {
             "done": sound(self.line),
             "decided": [
-                {
-                    "id": item.id,
-                    "verdict": choice.verdict,
-                    "done": sound(made.line),
-                    "commit": made.commits[-1] if made.commits else None,
-                    "notes": [sound(note) for note in made.notes],
-                    "undo": [sound(command) for command in made.undo],
-                }
+                {"id": item.id, "verdict": choice.verdict} | made.as_value()
                 for choice, item, made in self.done
             ],
             "failed": [
@@ -181,6 +185,10 @@ class ItemDecision:
         """Where it is decided, and with what effects."""
         return self.session.workspace, self.session.edges
 
+    def of(self, name: str) -> str:
+        """What is decided of something: its numbers, or all of it."""
+        return f"{', '.join(_runs({*self.choice.numbers}))} of {name}" if self.choice.numbers else name
+
     @property
     def author(self) -> Signature:
         """The person, at the present."""
@@ -196,7 +204,8 @@ class Kind:
     """How one kind of what waits is decided.
 
     Attributes:
-        accept, reject: None where those of a batch are decided together (`_decide_suggestions`).
+        accept, reject: None where those of a batch are decided together (`_decide_suggestions`), or never
+            so (`chosen`).
         numbered: whether a part of one can be decided, by its number.
         in_bulk: whether it may be decided without being named: a yes or no says it all, and what comes
             of it stays here. A dispute asks which claims stand, and an inbox or what is about to leave
@@ -234,14 +243,7 @@ def decide(session: DecidingSession, items: Iterable[ReviewItem], choices: Seque
     found: list[tuple[ItemChoice, ReviewItem]] = []
     for choice in dict.fromkeys(choices):
         try:
-            item = pick(items, choice.id)
-            if choice.numbers and not KINDS[item.kind].numbered:
-                raise UsageError(f"{item.id} is one thing and has no numbers")
-            if choice.answer and (item.kind != "dream" or not choice.numbers):
-                raise UsageError(f"--{choice.answer} answers questions of a dream", "Name them: ID N")
-            if choice.at and item.kind != "dream":
-                raise UsageError(f"{item.id} is no dream: --at names the commit of one that was shown")
-            found.append((choice, item))
+            found.append((choice, chosen(items, choice)))
         except UsageError as error:
             failed.append((choice.id, error))
     done = _decide_suggestions(session, found, failed, job)
@@ -269,6 +271,41 @@ def decide(session: DecidingSession, items: Iterable[ReviewItem], choices: Seque
     undos = [word for _, _, made in done for word in made.undo]
     note_decided(session.workspace.state, session.edges.now, undos)
     return Batch(_told(done), tuple(done), tuple(failed), _undo(done))
+
+
+def chosen(items: Iterable[ReviewItem], choice: ItemChoice) -> ReviewItem:
+    """The item that a choice names.
+
+    Args:
+        items: what waits now.
+
+    Raises:
+        UsageError: there is none, or it is decided otherwise.
+    """
+    item = pick(items, choice.id)
+    if choice.numbers and not KINDS[item.kind].numbered:
+        raise UsageError(f"{item.id} is one thing and has no numbers")
+    if choice.answer and (item.kind != "dream" or not choice.numbers):
+        raise UsageError(f"--{choice.answer} answers questions of a dream", "Name them: ID N")
+    if choice.at and item.kind != "dream":
+        raise UsageError(f"{item.id} is no dream: --at names the commit of one that was shown")
+    if isinstance(item.subject, WaitingDocument) and choice.verdict == "accept":
+        from gitmem.flows.document_branch import refuse_accept  # it compares texts: seldom
+
+        raise refuse_accept(item.subject)
+    whole = item.kind == "purge" or (item.kind == "inbox" and choice.verdict == "accept")
+    if whole and choice.id != item.id:
+        raise UsageError(f"Name it as it was shown: {item.id}", f"See it: git mem review show {item.id}")
+    if item.kind == "dispute" and not choice.numbers:
+        which = "claims of {} stand (all of them, if each is true)"
+        if choice.verdict == "reject":
+            which = "claim of {} is wrong"
+        numbers = f"by their numbers in: git mem review show {item.id}"
+        raise UsageError(
+            f"Say which {which.format(item.id)}",
+            f"git mem review {choice.verdict} {item.id} N..., {numbers}",
+        )
+    return item
 
 
 def _each(
@@ -389,25 +426,21 @@ def _undo(done: Sequence[tuple[ItemChoice, ReviewItem, Decided]]) -> tuple[str, 
 
 def _accept_dream(one: Dream, asked: ItemDecision) -> Decided:
     workspace, edges = asked.place
-    allow = workspace.allowed
     landed = dreams.accept(
         workspace,
         one.id,
         asked.choice.numbers or None,
         asked.author,
         edges.now,
-        allow,
-        asked_before(one.scope, allow),
-        lookup(workspace, edges, one.scope),
+        evidence(workspace, edges, one.scope),
         asked.session.ask,
         asked.job,
         copies_of(workspace, edges),
         asked.choice.at,
-        dict.fromkeys(asked.choice.numbers, asked.choice.answer) if asked.choice.answer else None,
+        asked.choice.answers,
     )
     if landed.written:
-        taken = [change for change in landed.dream.changes if change.n in landed.numbers]
-        tell_landed(workspace.state, landed.dream.id, taken)
+        withdraw_proposal(workspace.state, landed.dream.id)
     return _landed("accepted", landed)
 
 
@@ -451,17 +484,10 @@ def _reject_promotion(one: OfferedPromotion, asked: ItemDecision) -> Decided:
 
 
 def _accept_dispute(one: Dispute, asked: ItemDecision) -> Decided:
-    if not asked.choice.numbers:
-        raise UsageError(
-            f"Say which claims of {one.id} stand (all of them, if each is true)",
-            f"See them: git mem review show {one.id}",
-        )
     return _settled(one, asked.choice.numbers, asked)
 
 
 def _reject_dispute(one: Dispute, asked: ItemDecision) -> Decided:
-    if not asked.choice.numbers:
-        raise UsageError(f"Say which claim of {one.id} is wrong", f"git mem review show {one.id}")
     keep = tuple(n for n in range(1, len(one.claims) + 1) if n not in asked.choice.numbers)
     return _settled(one, keep, asked)
 
@@ -488,12 +514,6 @@ def _reject_leaving(one: HeldBack, _: ItemDecision) -> Decided:
     )
 
 
-def _accept_document(one: WaitingDocument, _: ItemDecision) -> Decided:
-    from gitmem.flows.document_branch import refuse_accept  # it compares texts: seldom
-
-    raise refuse_accept(one)
-
-
 def _reject_document(one: WaitingDocument, asked: ItemDecision) -> Decided:
     from gitmem.flows.document_branch import reject  # as above
 
@@ -503,7 +523,7 @@ def _reject_document(one: WaitingDocument, asked: ItemDecision) -> Decided:
 def _accept_purge(one: ForeignPurge, asked: ItemDecision) -> Decided:
     from gitmem.flows.purge import IN_PRIVATE, take_purge  # a purge is seldom
 
-    taken, in_private = take_purge(*asked.place, _as_shown(one, asked.choice.id))
+    taken, in_private = take_purge(*asked.place, one)
     notes = [f"{counted(taken.carried.replayed, 'commit')} of yours carried over"] if taken.carried else []
     notes += [f"not carried over, as it was purged: {path}" for path in taken.lost]
     if in_private:
@@ -517,28 +537,22 @@ def _accept_purge(one: ForeignPurge, asked: ItemDecision) -> Decided:
 def _reject_purge(one: ForeignPurge, asked: ItemDecision) -> Decided:
     from gitmem.flows.purge import turn_down_purge  # a purge is seldom
 
-    turn_down_purge(*asked.place, _as_shown(one, asked.choice.id))
+    turn_down_purge(*asked.place, one)
     return Decided(f"put the history back at {one.remote}", notes=("what is yours: git mem sync",))
-
-
-def _as_shown(one: Shown, id: str) -> Shown:
-    if id != one.id:
-        raise UsageError(f"Name it as it was shown: {one.id}", f"See it: git mem review show {one.id}")
-    return one
 
 
 def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
     (workspace, edges), numbers = asked.place, asked.choice.numbers
-    short = short_name(_as_shown(one, asked.choice.id).branch)
+    short = short_name(one.branch)
     if one.closed:
         if numbers:
             raise UsageError(f"{short} is asked for whole")
-        inbox_branches.ask_again(workspace, one)
+        forget_asked(workspace.code, one.branch)
         return Decided(f"the next git mem sync asks for {short} again")
     save_all(workspace, edges)
     remote = find_remote(workspace)
     done = accept_inbox(workspace, remote, one, numbers, asked.author, workspace.allowed)
-    what = ", ".join(map(str, sorted(set(numbers)))) + " of " if numbers else ""
+    what = asked.of(short)
     notes = [f"taken out: {claim.path}: {_first_words(claim.old.text)}" for claim in done.gone if claim.old]
     notes += [f"stays forgotten: {path}: {_first_words(text)}" for path, text in done.buried]
     notes += [f"left in the inbox: {path!a}: {why}" for path, why in sorted(done.aside.items())]
@@ -548,12 +562,11 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         save_all(workspace, edges, fresh=True)
         notes.append(f"{remote.name} protects {short_name(SHARED_REF)} ({done.refused})")
         notes.append("your own inbox asks for it: git mem sync")
-        return Decided(f"took in {what}{short} here", (), tuple(notes))
+        return Decided(f"took in {what} here", (), tuple(notes))
     if done.refused:
         notes += _ask_host(workspace, edges, one, done.refused)
-        return Decided(
-            f"accepted {what}{short}; {remote.name} lets its own reviewers decide", (), tuple(notes)
-        )
+        line = f"accepted {what}; {remote.name} lets its own reviewers decide"
+        return Decided(line, (), tuple(notes), (f"git mem undo {one.id}",))
     notes += after_merge(workspace, edges)
     if not done.commits:
         return Decided(f"{short} was merged already")
@@ -562,8 +575,8 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         notes.append(
             f"{remote.name} is out of reach: git mem sync sends it (undo: git mem undo {kept[:12]})"
         )
-        return Decided(f"accepted {what}{short}", (), tuple(notes))
-    return Decided(f"took in {what}{short}, on {short_name(SHARED_REF)} now", done.commits, tuple(notes))
+        return Decided(f"accepted {what}", (), tuple(notes))
+    return Decided(f"took in {what}, on {short_name(SHARED_REF)} now", done.commits, tuple(notes))
 
 
 def _ask_host(workspace: Workspace, edges: Edges, one: Inbox, why: str) -> list[str]:
@@ -584,17 +597,16 @@ def _accept_import(one: Import, asked: ItemDecision) -> Decided:
         workspace, one, numbers, asked.author, copies, allow, hold=hold, job=asked.job
     )
     notes = tuple(f"stays forgotten: {path}: {_first_words(text)}" for path, text in buried)
-    what = f"{', '.join(_runs(numbers))} of {one.id}" if numbers else one.id
+    what = asked.of(one.id)
     return Decided(f"accepted {what}" if written else f"known already: {what}", _named(written), notes)
 
 
 def _reject_import(one: Import, asked: ItemDecision) -> Decided:
-    rows, _ = imports.chosen(one, asked.choice.numbers)
+    rows, rest = imports.chosen(one, asked.choice.numbers)
     turned = [TurnedDown(one.id, row.name, row.agent, row.keys()) for row in rows]
     written = bury(*asked.place, one.scope, turned, asked.choice.why, asked.job, "imported memory")
-    imports.turn_down(one, asked.choice.numbers)
-    what = f"{', '.join(_runs(asked.choice.numbers))} of {one.id}" if asked.choice.numbers else one.id
-    return Decided(f"rejected {what}; no later import brings it", _named(written))
+    imports.settle(one, rest, "rejected")
+    return Decided(f"rejected {asked.of(one.id)}; no later import brings it", _named(written))
 
 
 def _first_words(text: str) -> str:
@@ -626,7 +638,7 @@ def _settled(one: Dispute, keep: tuple[int, ...], asked: ItemDecision) -> Decide
     written = settle(*asked.place, one, keep, asked.job)
     gone = [number for number in range(1, len(one.claims) + 1) if number not in keep]
     words = [
-        f"{verb} {', '.join(map(str, numbers))}"
+        f"{verb} version{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
         for verb, numbers in (("kept", keep), ("dropped", gone))
         if numbers
     ]
@@ -652,7 +664,7 @@ KINDS: Mapping[str, Kind] = {
     "dispute": Kind(_accept_dispute, _reject_dispute, numbered=True, undone_together=True),
     "inbox": Kind(_accept_inbox, _reject_inbox, numbered=True),
     "leaving": Kind(_accept_leaving, _reject_leaving),
-    "document": Kind(_accept_document, _reject_document),
+    "document": Kind(None, _reject_document),
     "purge": Kind(_accept_purge, _reject_purge),
 }
 """All that has an id in the queue."""

@@ -1,17 +1,14 @@
 """The branch `gitmem/docs`: a commit for each document that should be changed, on top of the code it is of.
 
-It can be told from the commits themselves whether all of it is gitmem's and this person's: each names the
-commit of the code that it was made on, and an id that holds for its content alone. What anybody else put
-there, or changed, is nothing that gitmem may move. In review each commit is a change that waits, for git to
-take.
+gitmem moves it only from where gitmem put it: those commits are noted. What anybody else added or changed
+is another commit, and stays. In review each change waits for git to take it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,17 +18,14 @@ from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.flows.context import Edges
-from gitmem.flows.values import sound
-from gitmem.git.command import GitCommand
-from gitmem.git.commit_signatures import signed_commit
-from gitmem.git.config import config_get, worktrees
+from gitmem.flows.values import difference, sound
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import Commit, Repository, Signature, TreeEntry, short_name
+from gitmem.git.repository import Repository, TreeEntry, short_name
 from gitmem.git.trees import changed_files, write_tree
-from gitmem.ledger.land import safe_message
+from gitmem.ledger.land import safe_message, signer
 from gitmem.ledger.remotes import SEPARATE
-from gitmem.ledger.state import Space, json_entries
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 if TYPE_CHECKING:
@@ -45,14 +39,14 @@ DOCUMENTS = "docs"
 LONGEST = 200
 """Commits of the branch that are looked at: one a document."""
 
-SIGNING_SECONDS = 60.0
 WIDTH = 200
 """Terminal cells of a line."""
 
 MOST_LINES = 200
 """Lines of a request's text."""
 
-VERSION = 1
+VERSION = 2
+MADE_KEPT = 500
 BRANCHES_KEPT = 50
 DUE_KEPT = 100
 REJECTIONS_KEPT = 300
@@ -113,94 +107,93 @@ def change_id(path: str, blob: str) -> str:
     return f"m-{hashlib.sha256(told).hexdigest()[:6]}"
 
 
-def read_branch(workspace: Workspace, tip: str, without: Sequence[str], made: str = "") -> DocumentBranch:
+def read_branch(
+    workspace: Workspace, tip: str, without: Sequence[str], made: Sequence[str]
+) -> DocumentBranch:
     """Reads the branch.
 
     Args:
         tip: where it stands.
         without: commits of the code: what is in them is taken already.
-        made: commit that gitmem moved the branch to last.
+        made: commits that gitmem moved the branch to.
 
     Raises:
         RepositoryError: it cannot be read.
     """
-    repo, git = workspace.code, workspace.git
+    repo = workspace.code
     words = ["rev-list", "--first-parent", f"--max-count={LONGEST}", tip, "--not", *without, "--"]
     found: list[DocumentChange] = []
-    base = whose = ""
-    for oid in git.run(words, git_dir=repo.git_dir).text.split():
+    base = ""
+    for oid in workspace.git.run(words, git_dir=repo.git_dir).text.split():
         if oid == base:
             break
-        commit = repo.commit(oid)
-        one = _change_of(repo, commit)
-        on = parse_trailers(commit.message).code_commit
-        if one is None or (base and on != base):
-            whose = whose or f"{oid[:12]} on it is by someone else"
-            continue
-        base = on
-        found.append(one)
-        # One that is gitmem's, and nothing but this file, is known without a look at what else it changed.
-        own = tip == made or (commit.author.email == workspace.person.email and _alone(repo, commit, one))
-        if not own:
-            whose = whose or f"{oid[:12]} on it is not by you, or was changed"
-    bottom = repo.commit(found[-1].commit).parents[0] if found else ""
-    if found and bottom != base:
-        whose = whose or f"it was moved to {bottom[:12]}"
+        if one := _change_of(repo, oid):
+            found.append(one)
+            base = base or parse_trailers(repo.commit(oid).message).code_commit
+    whose = "" if tip in made else f"{tip[:12]} on it is by someone else, or gitmem's notes of it are gone"
     return DocumentBranch(tip, base, tuple(reversed(found)), whose)
 
 
-def _change_of(repo: Repository, commit: Commit) -> DocumentChange | None:
+def _change_of(repo: Repository, oid: str) -> DocumentChange | None:
+    commit = repo.commit(oid)
     told = parse_trailers(commit.message)
-    if len(commit.parents) != 1 or told.writer != "extract" or not told.job.startswith("m-"):
-        return None
-    with suppress(RepositoryError):
+    if len(commit.parents) == 1 and told.writer == "extract":
         before = repo.commit(commit.parents[0]).tree
-        paths = changed_files(repo, before, commit.tree)
-        path = next(iter(paths), "")
-        old, new = (repo.entry(tree, path) if len(paths) == 1 else None for tree in (before, commit.tree))
-        if old is None or new is None or change_id(path, new.oid) != told.job:
-            return None
-        body = commit.message.split("\n", 1)[-1].partition("\nGitmem-Op:")[0].strip("\n")
-        return DocumentChange(path, old.oid, new.oid, new.mode, told.engine, body, commit=commit.oid)
+        for path in changed_files(repo, before, commit.tree):
+            old, new = (repo.entry(tree, path) for tree in (before, commit.tree))
+            if old and new and change_id(path, new.oid) == told.job:
+                body = commit.message.split("\n", 1)[-1].partition("\nGitmem-Op:")[0].strip("\n")
+                return DocumentChange(path, old.oid, new.oid, new.mode, told.engine, body, commit=oid)
     return None
 
 
-def _alone(repo: Repository, commit: Commit, change: DocumentChange) -> bool:
-    words = ["diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", "-z", commit.parents[0], commit.oid]
-    told = repo.git.run(words, git_dir=repo.git_dir, check=False).text
-    kind = f"{change.mode:06o}"
-    return told == f":{kind} {kind} {change.before} {change.after} M\0{change.path}\0"
+def code_branch(workspace: Workspace) -> str:
+    """The branch of the code that is checked out: a full ref name; empty where HEAD is detached."""
+    return workspace.git.run(["symbolic-ref", "--quiet", "HEAD"], cwd=workspace.top, check=False).text
 
 
-def checked_out(git: GitCommand, common: Path) -> str:
-    """Why the branch cannot be moved: a work tree has it checked out, or is rebasing it; else empty."""
-    for tree in worktrees(git, None, git_dir=common):
-        if tree.branch == DOCS_REF and not tree.bare and not tree.prunable:
-            return f"it is checked out at {tree.path}"
-    for git_dir in (common, *sorted(common.glob("worktrees/*"))):
-        for name in ("rebase-merge", "rebase-apply"):
-            with suppress(OSError), (git_dir / name / "head-name").open("rb") as file:
-                if file.read(4096).strip() == DOCS_REF.encode():
-                    return f"it is checked out at {git_dir}"
-    return ""
+def held(workspace: Workspace, standing: DocumentBranch) -> str:
+    """Why the branch cannot be moved: it is not gitmem's, or checked out; empty where it can."""
+    trees = (tree for tree in workspace.worktrees if tree.branch == DOCS_REF)
+    return standing.whose or next((f"it is checked out at {tree.path}" for tree in trees), "")
 
 
-def build(workspace: Workspace, base: str, changes: Sequence[DocumentChange], who: Signature) -> str:
-    """Makes the commits; no ref is moved, and neither index nor work tree is looked at.
+def move(
+    workspace: Workspace,
+    edges: Edges,
+    standing: DocumentBranch | None,
+    base: str,
+    changes: Sequence[DocumentChange],
+    why: str,
+) -> str:
+    """Moves the branch to some changes, or deletes it where there are none.
+
+    Neither index nor work tree is looked at.
 
     Args:
+        standing: where it was read; None where it was not there.
         base: commit of the code that they are made on.
-        who: author and committer.
+        why: for its log.
 
     Returns:
-        The last one; `base` without changes.
+        where it is; empty for nowhere.
 
     Raises:
-        RepositoryError: an object cannot be read or written, or git cannot sign.
+        RefMoved: it is elsewhere by now.
+        RepositoryError: an object cannot be read or written.
     """
-    repo = workspace.code
-    signs = config_get(workspace.git, workspace.top, "commit.gpgSign", kind="bool") == "true"
-    parent = base
+    tip = _build(workspace, edges, base, changes) if changes else ""
+    if tip:  # noted first: else it were nobody's where this process ends in between
+        change_notes(workspace.state, lambda notes: replace(notes, made=(*notes.made, tip)))
+    move_ref(
+        workspace.code, DOCS_REF, tip or None, standing.tip if standing else None, f"gitmem docs: {why}"
+    )
+    return tip
+
+
+def _build(workspace: Workspace, edges: Edges, base: str, changes: Sequence[DocumentChange]) -> str:
+    repo, who = workspace.code, workspace.author(edges.now)
+    make, parent = signer(repo) or repo.add_commit, base
     for change in changes:
         told = Provenance(
             op="update",
@@ -210,86 +203,39 @@ def build(workspace: Workspace, base: str, changes: Sequence[DocumentChange], wh
             engine=change.engine,
             usage=change.usage,
         )
-        message = safe_message(f"Keep {change.path} true", told, change.body)
         with repo.together():
             blob = repo.add_blob(change.data) if change.data is not None else change.after
             tree = write_tree(repo, repo.commit(parent).tree, {change.path: TreeEntry(change.mode, blob)})
-            if not signs:
-                parent = repo.add_commit(tree, (parent,), who, who, message)
-        if signs:
-            parent = _signed(workspace, tree, parent, who, message)
+        message = safe_message(f"Keep {change.path} true", told, change.body)
+        parent = make(tree, (parent,), who, who, message)
     return parent
-
-
-def _signed(workspace: Workspace, tree: str, parent: str, who: Signature, message: str) -> str:
-    try:
-        return signed_commit(
-            workspace.git, workspace.code.git_dir, tree, (parent,), who, who, message,
-            silent=False, seconds=SIGNING_SECONDS,
-        )  # fmt: skip
-    except RepositoryError as error:
-        raise RepositoryError(f"{NAME}: {error.message}", "Once it can: git mem docs update") from error
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """A proposal that was turned down.
-
-    Attributes:
-        path: of the document.
-        before: blob of the document then.
-        after: the blob that was proposed.
-        stale: `key_of` what did not hold; empty where nothing was found.
-    """
-
-    path: str
-    before: str
-    after: str
-    stale: str = ""
 
 
 @dataclass(frozen=True)
 class DocumentNotes:
-    """What gitmem notes of its work. Lost, a document is looked at once more, and what was turned down may
-    be proposed again.
+    """What gitmem notes of its work.
+
+    Lost, a document is looked at once more, what was rejected may be proposed again, and a branch that
+    stands is left to the person.
 
     Attributes:
-        tip: commit that gitmem moved the branch of proposals to; empty where it deleted it.
+        made: commits that gitmem moved the branch of proposals to, oldest first.
         branch: branch of the code that these are for: a full ref name.
         checked: branch of the code to its commit that was looked at last.
         due: branch of the code to documents that are to be looked at with its next commit.
-        rejected: oldest first.
-        pushed: remote to the commit that was pushed there.
+        asked: id of a proposal to the key of what it answers.
+        rejected: key of what was answered by a proposal that was rejected, to the document.
     """
 
-    tip: str = ""
+    made: tuple[str, ...] = ()
     branch: str = ""
     checked: Mapping[str, str] = field(default_factory=dict)
     due: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rejected: tuple[Rejection, ...] = ()
-    pushed: Mapping[str, str] = field(default_factory=dict)
-
-    def turned_down(self, path: str, after: str) -> bool:
-        """Whether this very proposal was."""
-        return any(one.path == path and one.after == after for one in self.rejected)
-
-    def settled(self, path: str, before: str, found: Collection[Stale]) -> bool:
-        """Whether what is found of a document led to a proposal that was turned down: nothing is new."""
-        key = key_of(found)
-        return bool(key) and any(
-            (one.path, one.before, one.stale) == (path, before, key) for one in self.rejected
-        )
+    asked: Mapping[str, str] = field(default_factory=dict)
+    rejected: Mapping[str, str] = field(default_factory=dict)
 
 
-def key_of(found: Collection[Stale]) -> str:
-    """Names what does not hold; empty where all does."""
-    if not found:
-        return ""
-    rows = sorted((one.kind, one.name, one.became) for one in found)
-    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16]
-
-
-def read_kept(state: Path) -> DocumentNotes:
+def read_notes(state: Path) -> DocumentNotes:
     """What is noted; nothing where it is missing or damaged.
 
     Args:
@@ -298,43 +244,45 @@ def read_kept(state: Path) -> DocumentNotes:
     return _parse(_DOCS.get(state, _ALL))
 
 
-def change_kept(state: Path, change: Callable[[DocumentNotes], DocumentNotes]) -> DocumentNotes:
+def change_notes(state: Path, change: Callable[[DocumentNotes], DocumentNotes]) -> None:
     """Notes something; others who do meanwhile lose nothing by it. Best effort, as all that can be lost."""
-    made: list[DocumentNotes] = []
-
-    def changed(value: Any) -> dict[str, Any]:
-        made.append(change(_parse(value)))
-        return _as_value(made[-1])
-
-    _DOCS.update(state, _ALL, changed)
-    return made[-1] if made else change(read_kept(state))
+    _DOCS.update(state, _ALL, lambda value: _as_value(change(_parse(value))))
 
 
 _ALL = "all"
-_DOCS = Space("documents", 1, ("docs.json",), lambda path: {_ALL: dict(json_entries(path))})
+_DOCS = Space("documents", 1)
 
 
 def _parse(value: Any) -> DocumentNotes:
     with suppress(KeyError, TypeError, AttributeError, ValueError):
         if value["version"] == VERSION:
-            return DocumentNotes(
-                str(value["tip"]),
-                str(value["branch"]),
-                _words(value["checked"]),
-                {str(name): tuple(map(str, paths)) for name, paths in value["due"].items()},
-                tuple(Rejection(**_words(row)) for row in value["rejected"]),
-                _words(value["pushed"]),
-            )
+            due = {str(name): tuple(map(str, paths)) for name, paths in value["due"].items()}
+            checked, asked, rejected = (_words(value[name]) for name in ("checked", "asked", "rejected"))
+            made = tuple(map(str, value["made"]))
+            return DocumentNotes(made, str(value["branch"]), checked, due, asked, rejected)
     return DocumentNotes()
 
 
-def _as_value(kept: DocumentNotes) -> dict[str, Any]:
-    value = {"version": VERSION} | asdict(kept)
-    value["checked"] = dict(list(kept.checked.items())[-BRANCHES_KEPT:])
-    due = list(kept.due.items())[-BRANCHES_KEPT:]
-    value["due"] = {name: paths[-DUE_KEPT:] for name, paths in due if paths}
-    value["rejected"] = value["rejected"][-REJECTIONS_KEPT:]
-    return value
+def _as_value(notes: DocumentNotes) -> dict[str, Any]:
+    return (
+        {"version": VERSION}
+        | asdict(notes)
+        | {
+            "made": notes.made[-MADE_KEPT:],
+            "checked": _newest(notes.checked, BRANCHES_KEPT),
+            "due": {
+                name: paths[-DUE_KEPT:]
+                for name, paths in _newest(notes.due, BRANCHES_KEPT).items()
+                if paths
+            },
+            "asked": _newest(notes.asked, REJECTIONS_KEPT),
+            "rejected": _newest(notes.rejected, REJECTIONS_KEPT),
+        }
+    )
+
+
+def _newest(rows: Mapping[str, Any], most: int) -> dict[str, Any]:
+    return dict(list(rows.items())[-most:])
 
 
 def _words(value: Any) -> dict[str, str]:
@@ -367,20 +315,17 @@ def waiting_documents(workspace: Workspace) -> tuple[WaitingDocument, ...]:
     tip = repo.ref(DOCS_REF)
     if tip is None:
         return ()
-    kept = read_kept(workspace.state)
-    branch = repo.ref(kept.branch) if kept.branch else None
+    notes = read_notes(workspace.state)
+    branch = repo.ref(notes.branch) if notes.branch else None
     heads = [oid for oid in (workspace.code_head(), branch) if oid]
-    standing = read_branch(workspace, tip, heads, kept.tip)
+    standing = read_branch(workspace, tip, heads, notes.made)
     tree = repo.commit(heads[0]).tree if heads else None
-    return tuple(
-        WaitingDocument(one, standing) for one in standing.changes if not (tree and has(repo, tree, one))
-    )
-
-
-def has(repo: Repository, tree: str, change: DocumentChange) -> bool:
-    """Whether a tree of the code has what a change makes of its document."""
-    entry = repo.entry(tree, change.path)
-    return entry is not None and entry.oid == change.after
+    taken = {
+        one.path
+        for one in standing.changes
+        if tree and (at := repo.entry(tree, one.path)) and at.oid == one.after
+    }
+    return tuple(WaitingDocument(one, standing) for one in standing.changes if one.path not in taken)
 
 
 def title(one: WaitingDocument) -> str:
@@ -409,7 +354,7 @@ def tell(workspace: Workspace, one: WaitingDocument) -> tuple[tuple[str, ...], d
     change, whose = one.change, one.standing.whose
     before, after = (workspace.code.blob(oid) for oid in (change.before, change.after))
     diff = tuple(difference(change.path, *(text.decode("utf-8", "replace") for text in (before, after))))
-    left = tuple(map(stale_line, _stale(workspace, one, change.after)))
+    left = tuple(map(stale_line, _stale(workspace, one)))
     lines = [
         f"{one_line(change.path, 400)}: a change by {one_line(change.engine, 100) or 'somebody'}, "
         f"{change.commit[:12]} on {NAME}",
@@ -432,25 +377,17 @@ def stale_line(one: Stale) -> str:
     return one_line(f"- line {one.line}: {one.kind} {named}{one.evidence}", 160)
 
 
-def difference(path: str, before: str, after: str) -> Iterator[str]:
-    """A unified difference, a line each without its end."""
-    import difflib  # a list of what waits shows none
-
-    old, new = (text.splitlines(keepends=True) for text in (before, after))
-    for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
-        yield line.removesuffix("\n")
-        if not line.endswith("\n"):
-            yield "\\ No newline at end of file"
-
-
-def _stale(workspace: Workspace, one: WaitingDocument, blob: str) -> tuple[Stale, ...]:
-    """What a version of the document says that does not hold on the code it is for."""
+def _stale(workspace: Workspace, one: WaitingDocument) -> tuple[Stale, ...]:
+    """What the document would still say that does not hold on the code it is for."""
     from gitmem.flows.document_check import check  # a list of what waits checks nothing
     from gitmem.flows.document_text import parse
+    from gitmem.search.code_files import CodeFiles
 
-    doc = parse(one.change.path, workspace.code.blob(blob))
-    found = check(workspace.git, workspace.top, one.standing.base, [doc]) if doc is not None else ()
-    return found[0].stale if found else ()
+    doc = parse(one.change.path, workspace.code.blob(one.change.after))
+    if doc is None:
+        return ()
+    with closing(CodeFiles(workspace.git, workspace.top)) as files:
+        return check(files, one.standing.base, [doc])[0].stale
 
 
 def refuse_accept(one: WaitingDocument) -> CheckFailed:
@@ -473,28 +410,19 @@ def reject(workspace: Workspace, edges: Edges, one: WaitingDocument) -> str:
         RefMoved: it was moved meanwhile.
     """
     standing, change = one.standing, one.change
-    why = standing.whose or checked_out(workspace.git, workspace.layout.common_dir)
-    if why:
+    if why := held(workspace, standing):
         raise CheckFailed(
             f"{NAME} is left alone: {why}", f"Take the commit off it, or delete it: git branch -D {NAME}"
         )
-    key = ""
-    with suppress(RepositoryError):
-        key = key_of(_stale(workspace, one, change.before))
-    told = Rejection(change.path, change.before, change.after, key)
     rest = [other for other in standing.changes if other.commit != change.commit]
-    new = build(workspace, standing.base, rest, workspace.author(edges.now)) if rest else None
+    move(workspace, edges, standing, standing.base, rest, f"rejected {one.id}")
 
-    def remember(known: DocumentNotes) -> DocumentNotes:
-        kept = tuple(row for row in known.rejected if row != told)
-        return replace(known, rejected=(*kept, told))
+    def remember(notes: DocumentNotes) -> DocumentNotes:
+        key = notes.asked.get(one.id)
+        rejected = {**notes.rejected, key: change.path} if key else notes.rejected
+        return replace(notes, branch=notes.branch if rest else "", rejected=rejected)
 
-    def note(known: DocumentNotes) -> DocumentNotes:
-        return replace(known, tip=new or "", branch=known.branch if new else "")
-
-    change_kept(workspace.state, remember)
-    move_ref(workspace.code, DOCS_REF, new, standing.tip, f"gitmem docs: rejected {one.id}")
-    change_kept(workspace.state, note)
+    change_notes(workspace.state, remember)
     return f"rejected the change to {change.path}; it comes back where another is proposed"
 
 
@@ -520,9 +448,8 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
     waits = waiting_documents(workspace)
     if not waits:
         raise CheckFailed("No change to a document waits", "See what does: git mem review")
-    kept, standing = read_kept(workspace.state), waits[0].standing
-    here = workspace.git.run(["symbolic-ref", "--quiet", "HEAD"], cwd=workspace.top, check=False).text
-    remote, base = _remote(workspace, kept.branch or here)
+    notes, standing = read_notes(workspace.state), waits[0].standing
+    remote, base = _remote(workspace, notes.branch or code_branch(workspace))
     words = ["rev-list", "--count", standing.base, "--not", f"--glob=refs/remotes/{remote.name}/*", "--"]
     count = int(workspace.git.run(words, git_dir=workspace.code.git_dir).text)
     if count:  # the push would send commits of the code that nobody sent
@@ -538,7 +465,7 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
         return made
     there = remote.listed(DOCS_REF).get(DOCS_REF)
     if there != standing.tip:
-        if there not in (None, kept.pushed.get(remote.name)) and not _holds(workspace, there, standing.tip):
+        if there and there not in notes.made:
             raise CheckFailed(
                 f"{NAME} at {remote.name} holds commits that are not in yours",
                 f"Look at them: git fetch {remote.name} {NAME}; where they are done with: "
@@ -548,11 +475,6 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
         if pushed.outcome != "pushed":
             raise RepositoryError(f"{remote.name} refused {NAME}: {pushed.words}", "Nothing was opened.")
         remote.note(workspace.code, DOCS_REF, standing.tip)
-
-        def note(known: DocumentNotes) -> DocumentNotes:
-            return replace(known, pushed={**known.pushed, remote.name: standing.tip})
-
-        change_kept(workspace.state, note)
     return opened(workspace, edges, remote, made)
 
 
@@ -571,11 +493,6 @@ def _remote(workspace: Workspace, branch: str) -> tuple[Remote, str]:
         )
     common = workspace.layout.common_dir
     return Remote(workspace.git, workspace.top, common, chosen, "", (DOCS_REF,), DOCS_REF), there
-
-
-def _holds(workspace: Workspace, there: str, tip: str) -> bool:
-    repo = workspace.code
-    return repo.resolve(there) == there and repo.is_ancestor(there, tip)
 
 
 def _body(waits: tuple[WaitingDocument, ...]) -> str:

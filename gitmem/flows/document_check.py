@@ -67,41 +67,31 @@ class Checked:
     note: str = ""
 
 
-def documents(git: GitCommand, top: Path, rev: str = "HEAD") -> tuple[Doc, ...]:
+def documents(files: CodeFiles, rev: str = "HEAD") -> tuple[Doc, ...]:
     """Finds the living documents of a commit, sorted by path.
-
-    Args:
-        top: top of the work tree, or a bare repository.
 
     Raises:
         RepositoryError: there is no such revision, or none was found and not all files are at hand.
     """
-    with closing(CodeFiles(git, top)) as files:
-        name = files.commit(rev)
-        if not name:
-            return ()
-        listed = files.places(name).files
-        paths = [
-            path
-            for path in files.having(name, texts.MARK, texts.SUFFIXES)
-            if path in listed and texts.may_be(path)
-        ]
-        if not paths and not files.complete:
-            raise RepositoryError(
-                "The files that may be living documents are not all at hand",
-                "This clone fetches files as they are needed: git checkout HEAD fetches them.",
-            )
-        found = [parse(path, files.blob(listed[path])) for path in paths]
-        return tuple(doc for doc in found if doc is not None)
+    name = files.commit(rev)
+    if not name:
+        return ()
+    listed = files.places(name).files
+    marked = files.having(name, texts.MARK, texts.SUFFIXES)
+    paths = [path for path in marked if path in listed and texts.may_be(path)]
+    if not paths and not files.complete:
+        raise RepositoryError(
+            "The files that may be living documents are not all at hand",
+            "This clone fetches files as they are needed: git checkout HEAD fetches them.",
+        )
+    found = [parse(path, files.blob(listed[path])) for path in paths]
+    return tuple(doc for doc in found if doc is not None)
 
 
-def check(
-    git: GitCommand, top: Path, rev: str, docs: Sequence[Doc], *, staged: bool = False
-) -> tuple[Checked, ...]:
+def check(files: CodeFiles, rev: str, docs: Sequence[Doc], *, staged: bool = False) -> tuple[Checked, ...]:
     """Holds documents against the code of a commit, all together: some ten git processes, however many.
 
     Args:
-        top, rev: as for `documents`.
         docs: as `documents` found them; a text may be another than the committed one (a proposal): what it
             says anew is not held against former code.
         staged: whether the revision is what is staged, and no commit of anybody's.
@@ -114,14 +104,13 @@ def check(
     """
     if not docs:
         return ()
-    with closing(CodeFiles(git, top)) as files:
-        code = _Code(files, files.commit(rev), staged=staged)
-        asked = [(doc, statement) for doc in docs for statement in doc.statements]
-        outcomes = iter(zip(asked, code.look(asked), strict=True))
-        return tuple(
-            _checked(doc, [next(outcomes) for _ in doc.statements], code.since.get(doc.path, ""), files)
-            for doc in docs
-        )
+    code = _Code(files, files.commit(rev), staged=staged)
+    asked = [(doc, statement) for doc in docs for statement in doc.statements]
+    outcomes = iter(zip(asked, code.look(asked), strict=True))
+    return tuple(
+        _checked(doc, [next(outcomes) for _ in doc.statements], code.since.get(doc.path, ""), files)
+        for doc in docs
+    )
 
 
 def _checked(
@@ -178,22 +167,22 @@ def touched(doc: Doc, changed_paths: Collection[str]) -> bool:
     if by_words and any(not is_prose(path) for path in changed_paths):
         return True
     return any(
-        changed.anywhere(linked(one, doc.path)[0] if one.kind == "link" else one.target)
+        changed.anywhere(linked(one, doc.path) if one.kind == "link" else one.target)
         or bool(changed.meant(one.target, doc.path.rpartition("/")[0]))
         for one in doc.statements
         if not one.parts
     )
 
 
-def documents_here(edges: Edges, rev: str) -> tuple[Doc, ...]:
-    """The living documents of a commit, HEAD's where none is named; in any clone.
+def code_files(edges: Edges) -> CodeFiles:
+    """Opens the code of the repository around the current folder, in any clone; to be closed.
 
     Raises:
-        RepositoryError: there is no repository, or no such revision.
+        RepositoryError: there is none.
     """
     git = GitCommand(edges.environ)
     where = layout(git, edges.cwd)
-    return documents(git, where.worktree or where.git_dir, rev or "HEAD")
+    return CodeFiles(git, where.worktree or where.git_dir)
 
 
 def checked_here(edges: Edges, rev: str, paths: Sequence[Path], *, staged: bool) -> tuple[Checked, ...]:
@@ -206,43 +195,22 @@ def checked_here(edges: Edges, rev: str, paths: Sequence[Path], *, staged: bool)
         RepositoryError: there is no repository, or no such revision.
         UsageError: a path is no living document and has none.
     """
-    git = GitCommand(edges.environ)
-    where = layout(git, edges.cwd)
-    top = where.worktree or where.git_dir
-    named = edges.environ.get("GIT_INDEX_FILE", "") if staged else ""
-    index = str(Path(edges.cwd, named)) if named else None
-    which = rev or "HEAD"
-    if staged:  # as a hook of git's it is asked about an index that git names
-        with closing(CodeFiles(git, top)) as files:
-            which = files.staged(index)
-    docs = documents(git, top, which)
-    chosen: set[str] = set()
-    for path in paths:
-        full = from_top(where.worktree, edges.cwd, path)
-        meant = {doc.path for doc in docs if full in (".", doc.path) or doc.path.startswith(f"{full}/")}
-        if not meant:
-            raise UsageError(
-                f"{path} is no living document", "Its first line has to be: # MAGIC DOC: <title>"
-            )
-        chosen |= meant
-    asked = [doc for doc in docs if not paths or doc.path in chosen]
-    return check(git, top, which, asked, staged=staged)
-
-
-def from_top(worktree: Path | None, cwd: Path, path: Path | str) -> str:
-    """A path as a person gives it, as a name in the tree: without `..`, and through no link of its own.
-
-    Args:
-        worktree: None in a bare repository, where it is given from the top.
-
-    Raises:
-        UsageError: it leads out of the work tree.
-    """
-    top, here = (os.path.realpath(worktree), os.path.realpath(cwd)) if worktree else ("/", "/")
-    found = os.path.relpath(os.path.normpath(Path(here, path)), top)
-    if found == os.pardir or found.startswith(f"{os.pardir}{os.sep}"):
-        raise UsageError(f"{path} is outside of this work tree")
-    return found.replace(os.sep, "/")
+    with closing(code_files(edges)) as files:
+        # As a hook of git's it is asked about an index that git names.
+        index = edges.environ.get("GIT_INDEX_FILE", "")
+        which = files.staged(str(Path(edges.cwd, index)) if index else None) if staged else rev
+        docs = documents(files, which)
+        chosen: set[str] = set()
+        for path in paths:
+            full = edges.from_top(files.worktree, path)
+            meant = {doc.path for doc in docs if full in (".", doc.path) or doc.path.startswith(f"{full}/")}
+            if not meant:
+                raise UsageError(
+                    f"{path} is no living document", "Its first line has to be: # MAGIC DOC: <title>"
+                )
+            chosen |= meant
+        asked = [doc for doc in docs if not paths or doc.path in chosen]
+        return check(files, which, asked, staged=staged)
 
 
 @dataclass(frozen=True)
@@ -268,25 +236,18 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class _Then:
-    """What a former commit, the base, had.
+    """What a former commit, the base, had, and whose fate the history has to say.
 
     Attributes:
         path: the file or folder that was meant; empty for words.
         rest: of a dotted name what stands behind the module.
-        anchor, anchored: of a link to a heading that is gone: its anchor, and the heading's now, if plain.
         words: identifiers or flags, or the word of a program, that are gone.
-        runs: the command that runs now what this one ran; empty where none does.
-        left: of a symbol that is elsewhere now the file that it was in.
     """
 
     base: str
     path: str = ""
     rest: str = ""
-    anchor: str = ""
-    anchored: str = ""
     words: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
-    left: str = ""
 
 
 @dataclass()
@@ -338,13 +299,17 @@ class _Code:
                 if version.commit != self.commit:
                     bases.setdefault(version.commit, []).append((n, version.path))
         then: dict[int, _Then] = {}
+        outcomes: dict[int, _Outcome] = {}
         for base in list(bases)[:MOST_BASES]:
-            wanted = [(n, path) for n, path in bases[base] if n not in then]
+            wanted = [(n, path) for n, path in bases[base] if n not in then and n not in outcomes]
             side = self._side(base, [asked[n][1] for n, _ in wanted], former=True)
             for n, path in wanted:
-                if found := self._then(side, doubts[n], *asked[n], path):
+                found = self._then(side, doubts[n], *asked[n], path)
+                if isinstance(found, _Outcome):
+                    outcomes[n] = found
+                elif found:
                     then[n] = found
-        outcomes = self._became({n: (*asked[n], old) for n, old in then.items()})
+        outcomes |= self._became({n: (*asked[n], old) for n, old in then.items()})
         known = not self._files.shallow and self._files.complete and len(bases) <= MOST_BASES
         for n, doubt in doubts.items():
             if doubt == "lacking" and not self._foreign(*asked[n]):
@@ -365,22 +330,27 @@ class _Code:
         text = self._files.text(self._now.places.files[file]) if file else ""
         return None if texts.mentions(text, one.parts[-1] if one.parts else "") else "left"
 
-    def _then(self, side: _Side, doubt: _Doubt, doc: Doc, one: Statement, path: str) -> _Then | None:
-        """What a former commit had of what is in doubt; None where it had it not.
+    def _then(
+        self, side: _Side, doubt: _Doubt, doc: Doc, one: Statement, path: str
+    ) -> _Then | _Outcome | None:
+        """What a former commit had of what is in doubt, or what became of it; None where it had it not.
 
         Args:
             path: where the document stood.
         """
         if doubt == "lacking":
-            return self._had(side, doc, one, path)
+            return self._had(side, one, path)
         if doubt == "end":
             full = side.places.exact(one.target, _folder(path))
             gone = full in side.places.files and not self._now.places.has(full)
             return _Then(side.rev, full) if gone else None
-        file = self._file_of(doc, one)
+        file, name = self._file_of(doc, one), one.parts[-1]
         text = self._files.text(side.places.files[file]) if file in side.places.files else ""
-        had = any(defines(line, one.parts[-1]) for line in text.split("\n") if one.parts[-1] in line)
-        return _Then(side.rev, left=file) if had else None
+        if not any(defines(line, name) for line in text.split("\n") if name in line):
+            return None
+        having = [path for path in self._files.defining(self.commit, name) if not is_aside(path)]
+        now = having[0] if len(having) == 1 else ""
+        return _Outcome("moved" if now else "gone", now, out_of=file)
 
     def _side(self, rev: str, wanted: Sequence[Statement], *, former: bool) -> _Side:
         """What a state of the code has; of a former one what the present lacks."""
@@ -413,10 +383,8 @@ class _Code:
         if one.kind in ("file", "folder"):
             return bool(self._now.places.meant(one.target, folder)) or self._now.places.anywhere(one.target)
         if one.kind == "link":
-            path, anchor = linked(one, doc.path)
-            if not path or not self._now.places.has(path):
-                return False
-            return not anchor or self._has_anchor(doc, path, anchor)
+            path = linked(one, doc.path)
+            return bool(path) and self._now.places.has(path)
         if one.kind == "command":
             return one.parts in self._now.commands or (
                 one.parts[:1] in self._now.commands and one.parts[1] in self._now.verbs
@@ -427,46 +395,21 @@ class _Code:
                 return bool(file)
         return set(one.parts) <= self._now.words
 
-    def _has_anchor(self, doc: Doc, path: str, anchor: str) -> bool:
-        files = self._now.places.files
-        if path.rpartition(".")[2].lower() not in ("md", "mdx", "markdown") or path not in files:
-            return True
-        text = doc.text if path == doc.path else self._files.text(files[path])
-        return anchor.lower() in map(str.lower, texts.anchors(text))
-
-    def _had(self, side: _Side, doc: Doc, one: Statement, path: str) -> _Then | None:
-        """What a former commit had of what the present lacks; None where it had it not."""
-        folder = _folder(path)
+    def _had(self, side: _Side, one: Statement, path: str) -> _Then | _Outcome | None:
+        """The same of what the present lacks."""
         if one.kind in ("file", "folder"):
-            found = side.places.meant(one.target, folder)
+            found = side.places.meant(one.target, _folder(path))
             plain = found and not any(side.places.is_closed(full) for full in found)
             return _Then(side.rev, found[0]) if plain and not self._lies_there(found) else None
         if one.kind == "link":
-            full, anchor = linked(one, path)
+            full = linked(one, path)
             if not full or not side.places.has(full):
                 return None
-            if not self._now.places.has(full):
-                return None if self._lies_there([full]) else _Then(side.rev, full)
-            if not anchor or linked(one, doc.path)[0] != full:  # the document moved, its target did not
-                return _Then(side.rev, full)
-            then = self._files.text(side.places.files.get(full, ""))
-            now = doc.text if full == doc.path else self._files.text(self._now.places.files[full])
-            if anchor.lower() not in map(str.lower, texts.anchors(then)):
-                return None
-            return _Then(side.rev, full, anchor=anchor, anchored=texts.heading_renamed(then, now, anchor))
+            # It is there now where the document moved and its target did not.
+            made = not self._now.places.has(full) and self._lies_there([full])
+            return None if made else _Then(side.rev, full)
         if one.kind == "command":
-            if one.parts in side.commands:
-                return _Then(
-                    side.rev, runs=texts.command_renamed(one.parts, side.commands, self._now.commands)
-                )
-            if one.parts[:1] not in side.commands or len(one.parts) < 2:
-                return None
-            if one.parts[:1] not in self._now.commands:
-                if one.parts[1] in side.verbs:  # the word went with its program
-                    return _Then(side.rev)
-                runs = texts.command_renamed(one.parts[:1], side.commands, self._now.commands)
-                return _Then(side.rev, runs=runs)
-            return _Then(side.rev, words=(one.parts[1],)) if one.parts[1] in side.verbs else None
+            return self._command(side, one)
         if one.kind == "flag" and one.target and (one.target,) not in side.commands:
             return None
         if one.kind == "symbol" and _DOTTED.fullmatch(one.name):
@@ -475,6 +418,21 @@ class _Code:
                 return _Then(side.rev, file, rest=rest)
         lacking = tuple(part for part in one.parts if part not in self._now.words)
         return _Then(side.rev, words=lacking) if lacking and set(lacking) <= side.words else None
+
+    def _command(self, side: _Side, one: Statement) -> _Then | _Outcome | None:
+        words = one.parts
+        if words not in side.commands:
+            words = words[:1]
+            if words not in side.commands or len(one.parts) < 2:
+                return None
+            known = one.parts[1] in side.verbs
+            if words in self._now.commands:
+                return _Then(side.rev, words=one.parts[1:2]) if known else None
+            if known:  # the word went with its program
+                return _Outcome("gone")
+        runs = texts.command_renamed(words, side.commands, self._now.commands)
+        written = texts.command_written(one, runs)
+        return _Outcome("moved", written, written) if written else _Outcome("gone")
 
     def _file_of(self, doc: Doc, one: Statement) -> str:
         """The one file of code that a document says a symbol is in; empty where it names none, or more.
@@ -496,7 +454,7 @@ class _Code:
     def _foreign(self, doc: Doc, one: Statement) -> bool:
         """Whether what the code lacks may well be no part of it: of another program, or outside of it."""
         if one.kind == "link":
-            return not linked(one, doc.path)[0]
+            return not linked(one, doc.path)
         if one.kind == "symbol":  # a dotted name may be any object's; that it is no module says nothing
             return set(one.parts) <= self._now.words
         program = one.parts[0] if one.kind == "command" else one.target if one.kind == "flag" else ""
@@ -536,22 +494,8 @@ class _Code:
         moved: Mapping[str, PathFate],
         words: Mapping[str, WordFate],
     ) -> _Outcome:
-        if then.anchor:
-            if not then.anchored:
-                return _Outcome("gone")
-            now = one.name.replace(f"#{then.anchor}", f"#{then.anchored}")
-            return _Outcome("moved", f"{then.path}#{then.anchored}", now)
-        if then.left:
-            having = [
-                path for path in self._files.defining(self.commit, one.parts[-1]) if not is_aside(path)
-            ]
-            now = having[0] if len(having) == 1 else ""
-            return _Outcome("moved" if now else "gone", now, out_of=then.left)
         if then.words:
             return self._word_outcome(one, then, words)
-        if not then.path:
-            written = texts.command_written(one, then.runs)
-            return _Outcome("moved", written, written) if written else _Outcome("gone")
         fate = PathFate("", 0, then.path, True) if self._now.places.has(then.path) else moved[then.path]
         if not fate.exists:
             return _Outcome("gone", fate.now, "", fate.commit, fate.time)

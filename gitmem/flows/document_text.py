@@ -2,7 +2,7 @@
 
 Beside the names that any text may have (`core.references`) a document has links, and commands; of a fence
 that is a shell's the commands count. What files define that only a document names (commands of make, npm
-and console scripts; headings) is read here, too.
+and console scripts) is read here, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from gitmem.core.references import (
     names_in,
     outside,
     without_comments,
-    without_fences,
 )
 from gitmem.search.code_files import CodeFiles, below
 from gitmem.search.code_history import MARK as COMMIT
@@ -52,7 +51,7 @@ _LINKS = (
     re.compile(r"\]\([ \t]{0,20}(<[^<>\n]*>|[^\s()<>]+)(?:[ \t]{1,20}[\"'(][^\n]{0,300}?)?[ \t]{0,20}\)"),
     re.compile(r"(?m)^ {0,3}\[[^\]\n^][^\]\n]*\]:[ \t]*(<[^<>\n]*>|\S+)"),
 )
-_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[?$@{%]")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[#?$@{%]")
 _FENCE = re.compile(
     r"(?P<fence>`{3,}(?!.*`)|~{3,})[ \t]*(?P<shell>(?:sh|bash|zsh|shell|console|shell-session)\b)?"
 )
@@ -67,15 +66,8 @@ _ITALIC = re.compile(r"([*_])(?![*_\s])(.+?)(?<![*_\s])\1[ \t]*")
 DEFINING = frozenset({"Makefile", "makefile", "GNUmakefile", "package.json", "pyproject.toml", "setup.cfg"})
 """Names of files that define commands."""
 
-LONGEST_HEADING = 400
-"""Characters of a heading, or of a tag with an anchor, that are read."""
-
 _TARGET = re.compile(r"(?m)^([A-Za-z0-9][\w./ -]*?)[ \t]*:(?!=)")
 _ENTRY = re.compile(r"(?m)^[ \t]+([\w.-]+)[ \t]*=[ \t]*([\w.]+:[\w.]+)[ \t\r]*$")
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t](.*)")
-_LINE = re.compile(r" {0,3}(?:=+|-+)[ \t\r]*")
-_OTHER = re.compile(r" {0,3}[#>|-]")
-_SET = re.compile(r"(?:<a\b[^<>]{0,400}?\b(?:name|id)|\bid)=[\"']?([^\"'>\s]{1,400})|\{#([^{}\s]{1,400})\}")
 
 MOST_VERSIONS = 500
 """Versions of all documents together that are looked at."""
@@ -269,13 +261,10 @@ def _prose(text: str) -> list[str]:
     return _LETTERS.findall(_NAMES.sub(" ", text).lower())
 
 
-def linked(statement: Statement, doc: str) -> tuple[str, str]:
-    """Where a link leads: a path from the top, empty where out of the tree, and the anchor."""
-    path, _, anchor = statement.target.partition("#")
-    path = unquote(path.partition("?")[0])
-    folder = doc.rpartition("/")[0]
-    full = below("", path.lstrip("/")) if path.startswith("/") else below(folder, path) if path else doc
-    return full, unquote(anchor)
+def linked(statement: Statement, doc: str) -> str:
+    """Where a link leads: a path from the top, empty where out of the tree."""
+    path = unquote(statement.target.partition("#")[0].partition("?")[0])
+    return below("", path.lstrip("/")) if path.startswith("/") else below(doc.rpartition("/")[0], path)
 
 
 def as_written(statement: Statement, then: str, now: str, doc: str) -> str:
@@ -379,47 +368,6 @@ def command_renamed(
         and runs == before[words]
     ]
     return alike[0] if len(alike) == 1 and before[words].strip() else ()
-
-
-def anchors(text: str) -> tuple[str, ...]:
-    """The anchors of a text in their order, as GitHub makes them; a second one alike ends in `-1`."""
-    found: dict[str, int] = {}
-    for title in _titles(without_fences(text)):
-        slug = name = _slug(title[:LONGEST_HEADING])
-        while name in found:
-            found[slug] += 1
-            name = f"{slug}-{found[slug]}"
-        found[name] = 0
-    return (*found, *(one or other for one, other in _SET.findall(text)))
-
-
-def _titles(plain: str) -> Iterator[str]:
-    """What stands behind `#`, or above a line of `=` or `-`. Line by line, so that no text takes long."""
-    above = ""
-    for line in plain.split("\n"):
-        if heading := _HEADING.match(line):
-            title = heading[1].strip()
-            if title := title.rstrip("#").rstrip() or title:
-                yield title
-        elif above.strip() and _LINE.fullmatch(line) and not _OTHER.match(above):
-            yield above.strip()
-        above = line
-
-
-def heading_renamed(before: str, now: str, anchor: str) -> str:
-    """What a heading is called now that is gone: the only new one, at the same place; else empty."""
-    then, new = anchors(before), anchors(now)
-    gone, come = set(then) - set(new), set(new) - set(then)
-    if gone != {anchor} or len(come) != 1 or len(then) != len(new):
-        return ""
-    found = come.pop()
-    return found if then.index(anchor) == new.index(found) else ""
-
-
-def _slug(title: str) -> str:
-    plain = re.sub(r"!?\[([^\[\]]*)\]\([^()]*\)", r"\1", title)
-    plain = re.sub(r"[^\w\- ]", "", plain.strip().lower())
-    return plain.replace(" ", "-")
 
 
 @dataclass(frozen=True)

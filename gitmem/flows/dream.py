@@ -13,7 +13,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.dream.gather import Sources
 from gitmem.dream.review import Refreshed, find_dream, refresh
-from gitmem.dream.run import DreamPlan, carry_out, keep_apart, note_compared, note_nothing, plan_dream
+from gitmem.dream.run import DreamPlan, carry_out, keep_apart, note_nothing, plan_dream
 from gitmem.dream.schedule import (
     SESSIONS,
     Gate,
@@ -25,9 +25,8 @@ from gitmem.dream.schedule import (
 )
 from gitmem.engines.engine import DreamProgress, Engine, Tell, untold
 from gitmem.flows.context import Edges
-from gitmem.flows.dream_process import DreamNote, Running, Stop, Stopped, running
-from gitmem.flows.dream_sources import dream_sources, lookup
-from gitmem.flows.last_recalls import asked_before
+from gitmem.flows.dream_process import Running, Stop, Stopped, running
+from gitmem.flows.dream_sources import dream_sources, evidence
 from gitmem.flows.notices import leave_proposal
 from gitmem.flows.save import save_all
 from gitmem.flows.sessions import count_sessions
@@ -36,6 +35,7 @@ from gitmem.git.repository import short_name
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.files import log
+from gitmem.ledger.live_directories import live_directories
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:
@@ -194,33 +194,26 @@ def _dream(
     from gitmem.flows.save import save_all
 
     who = workspace.author(edges.now)
-    record = DreamNote(place, engine.name)
 
     def told(step: DreamProgress) -> None:
         # What a handler raised may have been lost in a callback.
         stop.check()
-        record.tell(step)
         tell(step)
 
     with _interrupted(stop):
         save_all(workspace, edges)
         try:
             with _noted(place, edges.now), consolidation_lock(place, edges.now) as held:
-                try:
-                    with stop.work():
-                        plan = plan_dream(place, engine, sources, told)
-                    notes = plan.notes
-                    plan = _with_promotions(workspace, edges, plan, sources, False)
-                    # From here on it is too late for a signal: in a moment the dream is there.
-                    id = carry_out(plan, held, who) if plan.changes else ""
-                    keep_apart(place, engine.name, plan.apart)
-                finally:
-                    record.remove()
+                with stop.work():
+                    plan = plan_dream(place, engine, sources, told)
+                notes = plan.notes
+                plan = _with_promotions(workspace, edges, plan, sources, False)
+                # From here on it is too late for a signal: in a moment the dream is there.
+                id = carry_out(plan, held, who) if plan.changes else ""
+                keep_apart(place, engine.name, plan.apart)
         except Locked as error:
             return DreamOutcome(place.name, Gate("lock", error.message))
     failures.worked(place.state, "dream", place.ref)
-    if plan.compared:
-        note_compared(place, plan.tip.tree, plan.compared)
     if plan.looked_at and not plan.changes:
         note_nothing(place, plan.looked_at, edges.now, notes)
     return DreamOutcome(place.name, None, plan, id)
@@ -305,7 +298,7 @@ def _folders(workspace: Workspace, place: Scope) -> tuple[Path, ...]:
     """The scope's live directories in all work trees."""
     found: dict[Path, None] = {}
     for tree in workspace.worktrees:
-        for live in workspace.live_directories(tree.path):
+        for live in live_directories(workspace, tree.path):
             if live.scope.name == place.name:
                 found[live.path] = None
     return tuple(found)
@@ -328,8 +321,5 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
                 f"{tree.path} has {short_name(dream.ref)} checked out", "Merge the memory branch there."
             )
     save_all(workspace, edges)
-    who, allow = workspace.author(edges.now), workspace.allowed
-    asked = asked_before(dream.scope, allow)
-    return refresh(
-        workspace.scope(dream.scope.name), dream, who, allow, asked, lookup(workspace, edges, dream.scope)
-    )
+    scope, who = workspace.scope(dream.scope.name), workspace.author(edges.now)
+    return refresh(scope, dream, who, evidence(workspace, edges, scope))

@@ -1,4 +1,4 @@
-"""How far the dream of a scope has come, noted while it goes on; and its end by a signal, or from outside.
+"""The dream of a scope that goes on, and its end by a signal, or from outside.
 
 Its process is asked, waited for, and killed in the end. Python raises what a signal handler raises between
 any two steps of the program: outside of `Stop.work` a signal is therefore only noted, and the next
@@ -18,21 +18,13 @@ from types import FrameType
 from typing import Any, Literal
 
 from gitmem.core.errors import RepositoryError
-from gitmem.core.text import counted, one_line
+from gitmem.core.text import one_line
 from gitmem.dream.schedule import give_back, last_dream, taker
-from gitmem.engines.engine import DreamProgress
 from gitmem.flows.context import Edges
-from gitmem.git.locks import ProcessIdentity, is_alive, process_identity
+from gitmem.git.locks import ProcessIdentity, is_alive
 from gitmem.ledger import failures
 from gitmem.ledger.proposals import dream_branches
-from gitmem.ledger.state import Space, of_folder
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
-
-_RUNNING = Space("dream running", 100, ("dream/*/progress.json",), of_folder)
-"""By memory ref, how far the process is that dreams of it."""
-
-FILES_NAMED = 50
-_WIDTH = 300
 
 
 @dataclass(frozen=True)
@@ -41,97 +33,17 @@ class Running:
 
     Attributes:
         since: when it took the lock, epoch seconds.
-        engine: who thinks; empty where that is not known yet.
-        phase: `orient`, `gather`, `consolidate`, `prune` or `check`; empty before the first.
-        turn: request to a model, from 1; 0 where none was asked.
-        turns: the most that there may be.
-        changed: how many files were changed so far.
-        files: their paths, the first of them.
     """
 
     scope: ScopeName
     process: ProcessIdentity
     since: float
-    engine: str = ""
-    phase: str = ""
-    turn: int = 0
-    turns: int = 0
-    changed: int = 0
-    files: tuple[str, ...] = ()
-
-    @property
-    def told(self) -> str:
-        """Phase, turn and files in words."""
-        return words(self.phase or "beginning", self.turn, self.turns, self.changed)
-
-
-class DreamNote:
-    """Keeps the note of this process's own dream. Best effort: it only serves to be shown."""
-
-    def __init__(self, scope: Scope, engine: str) -> None:
-        self._scope = scope
-        self._fixed = {"process": str(process_identity()), "engine": engine}
-
-    def tell(self, step: DreamProgress) -> None:
-        """Notes how far it is."""
-        fields = {
-            **self._fixed,
-            "phase": step.phase,
-            "turn": step.turn,
-            "turns": step.turns,
-            "changed": len(step.files),
-            "files": [one_line(path, _WIDTH) for path in step.files[:FILES_NAMED]],
-        }
-        _RUNNING.put(self._scope.state, self._scope.ref, fields)
-
-    def remove(self) -> None:
-        """Takes the note away: the dream is over."""
-        clear(self._scope)
 
 
 def running(scope: Scope) -> Running | None:
     """The dream of a scope that goes on; what one that died left behind is none."""
     process = taker(scope)
-    if process is None:
-        return None
-    since = last_dream(scope)
-    value = _RUNNING.get(scope.state, scope.ref)
-    if not isinstance(value, dict) or ProcessIdentity.parse(str(value.get("process"))) != process:
-        return Running(scope.name, process, since)
-    return Running(
-        scope.name,
-        process,
-        since,
-        one_line(str(value.get("engine", "")), _WIDTH),
-        one_line(str(value.get("phase", "")), _WIDTH),
-        _number(value.get("turn")),
-        _number(value.get("turns")),
-        _number(value.get("changed")),
-        tuple(one_line(str(path), _WIDTH) for path in _list(value.get("files"))),
-    )
-
-
-def clear(scope: Scope) -> None:
-    """Takes away what a process that is gone left."""
-    _RUNNING.delete(scope.state, scope.ref)
-
-
-def words(phase: str, turn: int, turns: int, changed: int) -> str:
-    """A step as people read it: `consolidate, turn 2 of 5, 3 files changed`."""
-    parts = [phase]
-    if turn:
-        parts.append(f"turn {turn} of {turns}" if turns else f"turn {turn}")
-    if changed:
-        parts.append(f"{counted(changed, 'file')} changed")
-    return ", ".join(parts)
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
-
-
-def _list(value: Any) -> list[Any]:
-    return value[:FILES_NAMED] if isinstance(value, list) else []
+    return Running(scope.name, process, last_dream(scope)) if process else None
 
 
 PATIENCE_SECONDS = 15.0
@@ -152,7 +64,7 @@ class Killed:
     """What became of a dream that was to be ended.
 
     Attributes:
-        was: how far it had come.
+        was: the dream.
         how: `ended` when asked; `killed`, with the process and all that it had started, as it did not end;
             `made`: it was too late, and the dream waits for review.
         ids: the dreams that it made after all.
@@ -192,7 +104,6 @@ def _kill(place: Scope, was: Running, now: float, patience: float) -> Killed:
         _put_down(was.process)
     # A process that died of the signal, as one that had not yet taken signals over, left its lock.
     if give_back(place, was.process):
-        clear(place)
         why = "it was ended by `git mem dream kill`"
         failures.failed(place.state, "dream", place.ref, now, why=why)
     ids = tuple(sorted(_dreams(place) - before))

@@ -15,6 +15,7 @@ from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.references import Named, NameFate, day, named, plain_path, statement, warnings
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.gather import CodeFacts, Sources, nothing_known
+from gitmem.dream.proof import ProofEvidence
 from gitmem.dream.schedule import lock_folder, prior_of
 from gitmem.engines.engine import Observation
 from gitmem.flows.context import Edges
@@ -51,6 +52,12 @@ def lookup(workspace: Workspace, edges: Edges, place: Scope) -> Lookup:
         return dict(pair for one in found for pair in one.names)
 
     return Lookup(SaidSince(workspace, edges, 0.0).get, code_file(workspace), names)
+
+
+def evidence(workspace: Workspace, edges: Edges, place: Scope) -> ProofEvidence:
+    """What the proof of a dream of this scope may use besides the trees."""
+    allow = workspace.allowed
+    return ProofEvidence(allow, asked_before(place, allow), lookup(workspace, edges, place))
 
 
 def code_file(workspace: Workspace) -> Callable[[str], str | None]:
@@ -279,9 +286,7 @@ class SaidSince(Mapping[str, str]):
 
     def _text(self, file: SessionFile) -> str:
         try:
-            session = discover.read(
-                file.path, keep=False, ignore=ignoring(self._workspace.settings.all("ignore"))
-            )
+            session = discover.read(file.path, ignore=ignoring(self._workspace.settings.all("ignore")))
         except RepositoryError:
             return ""
         return said(session, left_out(self._workspace, session, self._edges.now, strict=True), self._since)

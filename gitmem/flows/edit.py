@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +12,20 @@ from typing import TYPE_CHECKING
 from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.change import TYPES
-from gitmem.core.claim import Claim
+from gitmem.core.claim import Claim, repeated
 from gitmem.core.dates import annotate
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.core.memory import Memory, create, description_claim, parse, says
-from gitmem.core.names import agent_name, archive_path, file_name, hot_file, is_memory_file, slugify
+from gitmem.core.names import (
+    agent_name,
+    archive_path,
+    file_name,
+    hot_file,
+    is_memory_file,
+    numbered,
+    slugify,
+)
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Fate, Op, Provenance, one_line
 from gitmem.flows.context import Edges
@@ -25,8 +34,9 @@ from gitmem.git.repository import Repository
 from gitmem.git.trees import Edits
 from gitmem.ledger.blame import blame_memory, carried
 from gitmem.ledger.indexes import with_indexes
-from gitmem.ledger.land import Copies, Tip, Write, Written, land, together
+from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip, together
 from gitmem.ledger.layout import Unwritable
+from gitmem.ledger.live_directories import live_directory
 from gitmem.ledger.paging import archived, standing
 from gitmem.ledger.save_plan import agent_files
 from gitmem.ledger.workspace import MAIN, Scope, Workspace, home
@@ -40,19 +50,24 @@ if TYPE_CHECKING:
     from gitmem.ledger.lookup import FoundMemory
 
 
+USUAL_TYPE = "feedback"
+"""Of what is remembered and names none."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What `remember` was told.
 
     Attributes:
         text: the fact.
+        type: empty leaves that of the memory it updates; a new one is of the usual type.
         name, description, why, how: empty where not given.
         scope: empty takes the scope for its type.
         allowed: whether a person said that what may be a secret may go into the project scope.
     """
 
     text: str
-    type: str = "feedback"
+    type: str = ""
     name: str = ""
     description: str = ""
     why: str = ""
@@ -67,7 +82,9 @@ class EditOutcome:
     """What an edit did.
 
     Attributes:
+        scope, memory: where it stands; of what memory says already, the memory that does.
         unwritten: why the agent's folder does not show it; empty where it does.
+        updated: whether a memory of that name was there.
     """
 
     scope: Scope
@@ -76,6 +93,7 @@ class EditOutcome:
     written: Written | None
     warnings: tuple[Finding, ...] = ()
     unwritten: str = ""
+    updated: bool = False
 
 
 def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
@@ -84,12 +102,13 @@ def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
     Raises:
         UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
     """
-    if wanted.type not in TYPES:
-        raise UsageError(f"There is no type {wanted.type!r}", f"Types are: {', '.join(TYPES)}.")
+    type = wanted.type or USUAL_TYPE
+    if type not in TYPES:
+        raise UsageError(f"There is no type {type!r}", f"Types are: {', '.join(TYPES)}.")
     if not wanted.text.strip():
         raise UsageError("There is nothing to remember", "Give the text: git mem remember TEXT")
-    scope = workspace.scope(wanted.scope or home(wanted.type, workspace.sharing))
-    _may_enter(scope, wanted.type)
+    scope = workspace.scope(wanted.scope or home(type, workspace.sharing))
+    _may_enter(scope, type)
     return scope
 
 
@@ -116,33 +135,47 @@ def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, st
     told = (wanted.text, wanted.name, wanted.description, wanted.why, wanted.how)
     text, named, described, *_ = nameable(told, allow)
     text = text.strip() or UNNAMED
-    name = (named if named == wanted.name else slugify(named)).strip() or slugify(_first_words(text))
+    words = " ".join(_first_sentence(text).split()[:7])
+    name = (named if named == wanted.name else slugify(named)).strip() or slugify(words)
     return name, one_line(described) or _first_sentence(text), body
 
 
 def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
-    """Stores one memory; the same name again updates it.
+    """Stores one memory; the same name again updates it, where it was given.
+
+    What the agent's memory says already is not stored again: in any scope, or in the one that was named.
 
     Raises:
         UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
         CheckFailed: it holds a secret.
     """
-    scope = scope_of(workspace, wanted)
-    agent = agent_name(wanted.agent)
-    allow = workspace.allowed
-    hold = scope.name == "project" and not wanted.allowed
-    name, description, body = composed(wanted, edges.now, allow)
-    made: list[Memory] = []
+    scope, agent = scope_of(workspace, wanted), agent_name(wanted.agent)
+    allow, hold = workspace.allowed, scope.name == "project" and not wanted.allowed
+    first, description, body = composed(wanted, edges.now, allow)
+    claims = create(first, wanted.description, wanted.type or USUAL_TYPE, body, "").claims
+    made: list[EditOutcome] = []
     seen: list[Finding] = []
 
-    def plan(tip: Tip) -> Write:
+    def plan(tip: Tip) -> Write | None:
         known = agent_files(scope.repo, agent, tip)
-        paged = _paged_out(scope, agent, tip, name)
-        old = _named(known, name) or _named(paged, name)
-        memory = _updated(old, name, description, wanted.type, body) if old else None
+        if not wanted.name or _named(known, first) is None:
+            for one in (scope,) if wanted.scope else workspace.scopes:
+                with suppress(RepositoryError):  # what is damaged elsewhere stops nothing here
+                    there = tip if one.name == scope.name else read_tip(one.repo, one.ref)
+                    if (same := _saying(agent_files(one.repo, agent, there), claims)) is not None:
+                        made[:] = [EditOutcome(one, agent, same, None)]
+                        return None
+        for name in numbered(first):
+            paged = _paged_out(scope, agent, tip, name)
+            old = _named(known, name) or _named(paged, name)
+            # Two sentences may begin alike: only who names a memory means to change it.
+            if old is None or wanted.name or _says_all(old, claims):
+                break
+        type = wanted.type or (old.type if old else USUAL_TYPE)
+        memory = _updated(old, name, description, type, body) if old else None
         if memory is None:
             file = _free_file(known, name, lambda file: bool(_in_archive(scope, agent, tip, [file])))
-            memory = create(name, description, wanted.type, body, file)
+            memory = create(name, description, type, body, file)
         if len(memory.render()) > MEMORY_BYTES:
             raise UsageError(f"{name} would be larger than {MEMORY_BYTES:,} bytes", "Split it.")
         edits = _with_index(scope.repo, tip, agent, memory.path, memory)
@@ -150,17 +183,30 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
             edits[f"{agent}/{archive_path(memory.path)}"] = None
         _lift(edits, agent, known, memory)
         seen[:] = _refuse_secrets(edits, agent, paged | known, allow, hold)
-        made[:] = [memory]
-        op: Op = "update" if old else "add"
-        return Write(
-            edits, f"{'Update' if old else 'Remember'} {name}: {description}", _human(workspace, op)
-        )
+        made[:] = [EditOutcome(scope, agent, memory, None, updated=old is not None)]
+        said = f"{'Update' if old else 'Remember'} {name}: {description}"
+        return Write(edits, said, _human(workspace, "update" if old else "add"))
 
     unwritten: list[str] = []
     copies = where_writable(copies_of(workspace, edges), unwritten)
     written = land(scope, plan, workspace.author(edges.now), copies, agent)
     doubts = tuple(seen) if written else ()
-    return EditOutcome(scope, agent, made[0], written, doubts, unwritten[-1] if unwritten else "")
+    return replace(made[0], written=written, warnings=doubts, unwritten=unwritten[-1] if unwritten else "")
+
+
+def _says_all(memory: Memory, claims: Sequence[Claim]) -> bool:
+    said = {repeated(claim.key) for claim in memory.claims}
+    return all(repeated(claim.key) in said for claim in claims)
+
+
+def _saying(known: Mapping[str, bytes], claims: Sequence[Claim]) -> Memory | None:
+    """The first memory among an agent's files that says all of it, by whatever name."""
+    # What lacks the longest word of it is not cut into claims.
+    word = max((word for claim in claims for word in claim.key.casefold().split()), key=len, default="")
+    for file in sorted(filter(is_memory_file, known)):
+        if word in decode(known[file]).casefold() and _says_all(memory := parse(file, known[file]), claims):
+            return memory
+    return None
 
 
 def _as_shown(scope: Scope, tip: Tip, found: FoundMemory) -> tuple[str, bytes]:
@@ -259,7 +305,7 @@ def left_behind(workspace: Workspace, what: FoundMemory | Holding) -> tuple[Path
     Such a file was edited to something that may not be saved, so nothing but it holds that.
     """
     scope = workspace.scope(what.scope).name
-    trees = [workspace.live_directory(scope, what.agent, one.path) for one in workspace.worktrees]
+    trees = [live_directory(workspace, scope, what.agent, one.path) for one in workspace.worktrees]
     files = [live.path / hot_file(what.file) for live in trees if live is not None]
     return tuple(path for path in dict.fromkeys(files) if path.is_file())
 
@@ -282,7 +328,6 @@ def move(
     _may_enter(target, found.memory.type)
     source = workspace.scope(found.scope)
     both = f"{MOVE_JOB}{found.blob[:8]}-{int(edges.now)}"
-
     file = hot_file(found.file)
     taught = carried(blame_memory(source.repo, found.commit, found.path), f"{found.agent}/{file}")
     seen: list[Finding] = []
@@ -330,11 +375,10 @@ def _may_enter(scope: Scope, type: str) -> None:
 
 
 def _named(known: dict[str, bytes], name: str) -> Memory | None:
-    for file in sorted(known):
-        if is_memory_file(file):
-            memory = parse(file, known[file])
-            if memory.name == name or file == f"{name}.md":
-                return memory
+    for file in sorted(filter(is_memory_file, known)):
+        memory = parse(file, known[file])
+        if memory.name == name or file == f"{name}.md":
+            return memory
     return None
 
 
@@ -356,12 +400,8 @@ def _in_archive(scope: Scope, agent: str, tip: Tip, files: list[str]) -> dict[st
 
 
 def _free_file(known: dict[str, bytes], name: str, taken: Callable[[str], bool]) -> str:
-    file = file_name(name)
-    number = 2
-    while file in known or taken(file):
-        file = file_name(f"{slugify(name)}-{number}")
-        number += 1
-    return file
+    files = map(file_name, numbered(name))
+    return next(file for file in files if file not in known and not taken(file))
 
 
 def _with_index(
@@ -388,10 +428,6 @@ def _refuse_secrets(
 ) -> tuple[Finding, ...]:
     before = {f"{agent}/{file}": data for file, data in known.items()}
     return refuse_secrets(before, edits, allow, hold=hold)
-
-
-def _first_words(text: str) -> str:
-    return " ".join(_first_sentence(text).split()[:7])
 
 
 def _first_sentence(text: str) -> str:

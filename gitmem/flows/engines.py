@@ -22,7 +22,7 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.engines.anthropic import AnthropicEngine
     from gitmem.engines.messages import ApiSettings
-    from gitmem.engines.task import ModelEngine
+    from gitmem.engines.task import ModelEngine, UnreadyEngine
 
 _CLIENT_BYTES = 16 * 1024 * 1024
 
@@ -65,6 +65,20 @@ def engine_for(workspace: Workspace, edges: Edges, name: str = "") -> Engine:
         return OfflineEngine()
     if not chosen.missing:
         return _made(workspace, edges, chosen, meter_for(workspace, edges))
+    from gitmem.engines.task import UnreadyEngine
+
+    return UnreadyEngine(chosen)
+
+
+def chooser_for(workspace: Workspace, edges: Edges, name: str) -> AnthropicEngine | UnreadyEngine:
+    """The engine that chooses memories; where it cannot run, one that raises `EngineError` when asked.
+
+    Args:
+        name: of `prompt_recall.MODELS`.
+    """
+    chosen = choice_for(workspace, edges, name)
+    if not chosen.missing:
+        return api_engine(chosen, meter_for(workspace, edges))
     from gitmem.engines.task import UnreadyEngine
 
     return UnreadyEngine(chosen)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import GitmemError, UsageError
+from gitmem.core.text import counted
 from gitmem.flows.context import Edges
 from gitmem.flows.save import save_all
 from gitmem.git.remote import PushPatience, checked_address, without_credentials
@@ -180,7 +181,8 @@ def start_from_backup(workspace: Workspace, edges: Edges, url: str, identity: Pa
         raise
     except GitmemError as error:
         return f"started without the backup: {error.message} (later: git mem backup {place})"
-    return f"started from the backup {place}: {len(done.steps)} refs, {done.fetched} memories"
+    what = f"{counted(len(done.steps), 'ref')}, {counted(done.fetched, 'memory')}"
+    return f"started from the backup {place}: {what}"
 
 
 def _settle(

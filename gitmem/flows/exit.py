@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from gitmem.rules.redaction import Hole
+    from gitmem.rules.secrets import Secret
 
 NOTE = "judged-harmless"
 """In the folder of the private repository: the detector's stamp, then a line for each text."""
@@ -36,6 +37,7 @@ class _Process:
         allowed: gives the fingerprints that the person accepts.
         folder: where the note stands; None for none.
         harmless: hashes of what was judged; None before they were read.
+        found: by hash, what was found in others.
         stamp: the detector's, by which they were.
         in_key: whether the last line was one of a private key that goes on.
     """
@@ -44,6 +46,7 @@ class _Process:
         self.allowed: Callable[[], frozenset[str]] = frozenset
         self.folder: Path | None = None
         self.harmless: set[str] | None = None
+        self.found: dict[str, list[Secret]] = {}
         self.stamp = ""
         self.in_key = False
 
@@ -119,15 +122,18 @@ def credentials(text: str) -> Sequence[Hole]:
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     if name in _harmless():
         return ()
-    from gitmem.rules.secrets import DetectorUnavailable, find_secrets  # 30 MB, 0.1 s
+    if (found := _process.found.get(name)) is None:
+        from gitmem.rules.secrets import DetectorUnavailable, find_secrets  # 30 MB, 0.1 s
 
-    try:
-        found = [one for one in find_secrets(text) if one.severity == "block"]
-    except DetectorUnavailable:
-        return redaction.suspects(text)
-    if not found:
-        _note(name)
-        return ()
+        try:
+            found = [one for one in find_secrets(text) if one.severity == "block"]
+        except DetectorUnavailable:
+            return redaction.suspects(text)
+        if not found:
+            _note(name)
+            return ()
+        if len(_process.found) < NOTED:
+            _process.found[name] = found
     allowed = _process.allowed()
     return [(*span, one.rule) for one in found if one.fingerprint not in allowed for span in one.spans]
 

@@ -111,7 +111,9 @@ def export(
     where = workspace.scope(scope)
     commit = resolve_at(workspace, where, at, edges.now) if at else where.repo.ref(where.ref)
     if commit is None:
-        raise UsageError(f"{scope} memory is empty", "See what there is: git mem list")
+        full = next((one.name for one in workspace.scopes if one.repo.ref(one.ref)), "")
+        hint = f"{full.capitalize()} memory is not: git mem export --scope {full}" if full else ""
+        raise UsageError(f"{scope} memory is empty", hint or "See what there is: git mem list")
     tree = where.repo.commit(commit).tree
     files = read_files(where.repo, tree, agent)
     blobs = list_files(where.repo, tree, agent)

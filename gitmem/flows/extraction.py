@@ -88,7 +88,7 @@ def withholds(workspace: Workspace, path: Path, now: float) -> bool:
     Raises:
         RepositoryError: it cannot be read.
     """
-    session = discover.read(path, keep=False)
+    session = discover.read(path)
     ignore = ignoring(workspace.settings.all("ignore"))
     return any(map(ignore.hides, session.messages)) or bool(left_out(workspace, session, now))
 

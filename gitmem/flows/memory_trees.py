@@ -8,7 +8,6 @@ is therefore noted, and a commit that builds on something older than its parent 
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,23 +20,19 @@ from gitmem.core.merge import merge_trees
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
-from gitmem.git.command import GitCommand
 from gitmem.git.config import worktrees
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.objects import parse_reflog
 from gitmem.git.repository import ReflogEntry, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths
-from gitmem.ledger.files import read_regular, write_atomically
+from gitmem.ledger.files import read_regular
 from gitmem.ledger.land import Tip, Write, land
 from gitmem.ledger.merge import landing
+from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import DOCS_REF, Scope, Workspace
 from gitmem.values import dataclass
 
-FILE = "checked-out.json"
 MEMORY = "refs/heads/gitmem/"
-REFTABLE = "refs/heads/.invalid"
-"""What `HEAD` names in a repository that keeps its refs, HEAD too, in another format (reftable)."""
-
 LARGEST_LOG = 16 * 1024 * 1024
 UNDER_WAY = (
     "index.lock",
@@ -49,6 +44,9 @@ UNDER_WAY = (
     "rebase-apply",
 )
 """Files of a git directory that show a command under way there."""
+
+_NOTED = Space("work trees", 500)
+"""By memory branch, what was noted about each work tree on it."""
 
 
 @dataclass(frozen=True)
@@ -98,22 +96,22 @@ class StaleTree:
 def keep_up(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     """Brings work trees on memory branches up to date, and back what stale ones took out.
 
-    Costs a look at a few files, and no process, where there are none.
+    Costs a look at a few files, and no process, where the code has one work tree.
 
     Returns:
         What a person should know, a line each; `edges.say` is told the same.
     """
     lines: list[str] = []
-    for state, trees in _by_state(workspace).items():
-        if not trees:
-            (state / FILE).unlink(missing_ok=True)
+    for scope, trees in _on_branches(workspace):
+        if not trees and not _noted(scope):
             continue
         # Another process that is at it sees to it.
-        with suppress(Locked), writer_lock(state, "checked-out"):
-            known = _read(state)
+        with suppress(Locked), writer_lock(scope.state, "work-trees"):
+            known = _noted(scope)
             fresh = dict(_settled(workspace, edges, trees, known, lines))
             if fresh != known:
-                _write(state, fresh)
+                rows = {key: asdict(one) for key, one in fresh.items()}
+                _NOTED.put(scope.state, scope.ref, rows or None)
     for line in lines:
         edges.say(line)
     return tuple(lines)
@@ -139,14 +137,14 @@ def _settled(
 
 
 def stale_trees(workspace: Workspace) -> tuple[StaleTree, ...]:
-    """Work trees that were left behind, as last noted; nothing is written and no process started."""
+    """Work trees that were left behind, as last noted; nothing is written."""
     found = []
-    for state, trees in _by_state(workspace).items():
-        known = _read(state) if trees else {}
+    for scope, trees in _on_branches(workspace):
+        known = _noted(scope) if trees else {}
         for tree in trees:
             noted = known.get(str(tree.git_dir))
             # Of a tip that moved since, nothing is known yet: a commit made there moves it, too.
-            if noted and noted.base != noted.tip == tree.scope.repo.ref(tree.scope.ref):
+            if noted and noted.base != noted.tip == scope.repo.ref(scope.ref):
                 found.append(StaleTree(tree, noted.base))
     return tuple(found)
 
@@ -158,37 +156,19 @@ def is_memory_tree(top: Path) -> bool:
     return head.startswith(MEMORY) and head != DOCS_REF
 
 
-def _by_state(workspace: Workspace) -> Mapping[Path, list[MemoryTree]]:
-    """Work trees in which the branch of a scope is checked out, by the scope's state folder."""
-    found: dict[Path, list[MemoryTree]] = {}
+def _on_branches(workspace: Workspace) -> Iterator[tuple[Scope, list[MemoryTree]]]:
+    """Each scope, with the work trees in which its branch is checked out."""
+    private = workspace.private_path
+    linked = (private / "worktrees").is_dir()
+    listed = worktrees(workspace.git, None, git_dir=private) if linked else ()
     for scope in workspace.scopes:
-        code = scope.name == "project"
-        common = workspace.layout.common_dir if code else workspace.private_path
-        trees = found.setdefault(scope.state, [])
-        if scope.ref.startswith("refs/heads/"):
-            for path, git_dir, branch in _heads(workspace.git, common, bare=not code):
-                if branch == scope.ref:
-                    trees.append(MemoryTree(path, git_dir, scope))
-    return found
-
-
-def _heads(git: GitCommand, common: Path, bare: bool) -> Iterator[tuple[Path, Path, str]]:
-    """Each work tree of a repository: its folder, its git directory, and the ref that its HEAD names."""
-    rows = [] if bare or common.name != ".git" else [(common.parent, common)]
-    try:
-        linked = [Path(entry.path) for entry in os.scandir(common / "worktrees")]
-    except OSError:
-        linked = []
-    for git_dir in sorted(linked):
-        named = _line(git_dir / "gitdir")
-        path = Path(os.path.normpath(git_dir / named)).parent if named else None
-        if path is not None and _git_dir(path) == git_dir.resolve():
-            rows.append((path, git_dir))
-    heads = [(path, git_dir, _head(git_dir)) for path, git_dir in rows]
-    if any(head == REFTABLE for _, _, head in heads):
-        branches = {tree.path.resolve(): tree.branch or "" for tree in worktrees(git, None, git_dir=common)}
-        heads = [(path, git_dir, branches.get(path.resolve(), "")) for path, git_dir, _ in heads]
-    yield from heads
+        found = []
+        for tree in workspace.worktrees if scope.name == "project" else listed:
+            git_dir = _git_dir(tree.path) if tree.branch == scope.ref else None
+            # Another repository may stand where a work tree was.
+            if git_dir and git_dir.is_relative_to(scope.repo.git_dir.resolve()):
+                found.append(MemoryTree(tree.path, git_dir, scope))
+        yield scope, found
 
 
 def _git_dir(top: Path) -> Path | None:
@@ -366,17 +346,8 @@ def _log(git_dir: Path) -> list[str]:
     return os.fsdecode(found[0]).splitlines() if found else []
 
 
-def _read(state: Path) -> dict[str, WorkTreeNote]:
-    try:
-        data = json.loads((state / FILE).read_bytes())
-        return {
-            str(key): WorkTreeNote(str(row["base"]), str(row["mark"]), str(row["tip"]))
-            for key, row in data.items()
-        }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
-
-
-def _write(state: Path, known: Mapping[str, WorkTreeNote]) -> None:
-    rows = {key: asdict(one) for key, one in sorted(known.items())}
-    write_atomically(state / FILE, (json.dumps(rows, indent=1) + "\n").encode())
+def _noted(scope: Scope) -> dict[str, WorkTreeNote]:
+    rows = _NOTED.get(scope.state, scope.ref) or {}
+    with suppress(TypeError, AttributeError):
+        return {key: WorkTreeNote(**row) for key, row in rows.items()}
+    return {}  # another version wrote it

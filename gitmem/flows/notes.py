@@ -18,11 +18,11 @@ from typing import Any
 from gitmem.core.errors import EngineError, GitmemError, RepositoryError, UsageError
 from gitmem.core.session_notes import CHARS_A_TOKEN, TEMPLATE, Section, conform, fit, parse, render
 from gitmem.core.trailers import Provenance
-from gitmem.engines.engine import Engine, NotesInput
+from gitmem.engines.engine import Engine, Notes, NotesInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.context import Edges, own_text
 from gitmem.flows.extraction import left_out, rule_texts
-from gitmem.flows.resume import Resume, resume_of
+from gitmem.flows.resume import Resume, filled
 from gitmem.flows.sessions import meant_id, sessions_here, without_secrets
 from gitmem.ledger import failures
 from gitmem.ledger.files import log
@@ -62,7 +62,7 @@ TEMPLATE_SECTIONS = 30
 
 TITLE = "Session Title"
 
-_NOTED = Space("noted", 500, ("noted.json",))
+_NOTED = Space("noted", 500)
 """By session, what the last look found."""
 
 
@@ -284,24 +284,10 @@ class _Taker:
     def _take(
         self, engine: Engine, file: SessionFile, session: Session, kept: SessionNotes | None, noted: int
     ) -> None:
-        """Has an engine write notes on, holds them to headings, secrets and limits, and keeps them."""
+        """Has an engine write notes on, and keeps them."""
         workspace, edges = self.workspace, self.edges
-        before = standing(_template(workspace, edges), kept.text if kept else "")
-        given = NotesInput(
-            file.id,
-            _without_secrets(workspace, session.messages),
-            noted,
-            render(before),
-            transcript=file.path,
-            worktree=workspace.layout.worktree,
-            now=edges.now,
-        )
-        if engine.reads_history:
-            known = known_before(workspace, MAIN, session.messages[0].time)
-            given = replace(given, rules=tuple(rule_texts(workspace, edges)), known_before=tuple(known))
-        made = engine.sum_up(given)
-        clean = _cleaner(workspace)(render(conform(before, made.text)))
-        text = render(fit(conform(before, clean)))
+        made = _written_on(workspace, edges, engine, file, session.messages, kept, noted)
+        text = made.text
         fresh = session.messages[noted:]
         own = engine is self.engine
         told = Provenance(
@@ -346,10 +332,48 @@ def said_in(workspace: Workspace, path: Path, now: float) -> Session:
         RepositoryError: it cannot be read.
         UsageError: a pattern of `gitmem.ignore` cannot be honoured.
     """
-    session = discover.read(path, keep=False)
+    session = discover.read(path)
     ignore = ignoring(workspace.settings.all("ignore"))
     out = left_out(workspace, session, now, strict=True)
     return replace(session, messages=withholding(session.messages, out, ignore))
+
+
+def _written_on(
+    workspace: Workspace,
+    edges: Edges,
+    engine: Engine,
+    file: SessionFile,
+    said: Sequence[Message],
+    kept: SessionNotes | None,
+    noted: int,
+) -> Notes:
+    """Has an engine write a session's notes on, and holds them to headings, secrets and limits.
+
+    Args:
+        said: as `said_in` gives it.
+        kept: the notes as they stand; None where there are none.
+        noted: how many messages they tell of.
+
+    Raises:
+        EngineError: the engine failed.
+        DetectorUnavailable: secrets cannot be looked for.
+    """
+    before = standing(_template(workspace, edges), kept.text if kept else "")
+    given = NotesInput(
+        file.id,
+        _without_secrets(workspace, said),
+        noted,
+        render(before),
+        transcript=file.path,
+        worktree=workspace.layout.worktree,
+        now=edges.now,
+    )
+    if engine.reads_history:
+        known = known_before(workspace, MAIN, said[0].time)
+        given = replace(given, rules=tuple(rule_texts(workspace, edges)), known_before=tuple(known))
+    made = engine.sum_up(given)
+    clean = _cleaner(workspace)(render(conform(before, made.text)))
+    return replace(made, text=render(fit(conform(before, clean))))
 
 
 def _without_secrets(workspace: Workspace, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -443,7 +467,9 @@ def shown_notes(workspace: Workspace, edges: Edges, id: str | None, at: str | No
 
 
 def resume(workspace: Workspace, edges: Edges, id: str) -> Resume:
-    """What a new session needs to go on from another one; without notes, what its recording tells.
+    """What a new session needs to go on from another one: its notes, brought up to date by rules.
+
+    They are not kept so, and without a recording told as they were taken.
 
     Raises:
         UsageError: there is no such session, or there are several.
@@ -454,21 +480,23 @@ def resume(workspace: Workspace, edges: Edges, id: str) -> Resume:
     session = _meant(workspace, edges, id, known)
     kept = notes_of(workspace.private, tip, session) if session in known else None
     file = _recording(workspace, edges, session)
-    found = resume_of(
+    said = said_in(workspace, file.path, edges.now).messages if file else ()
+    if file and said:
+        text = _written_on(workspace, edges, OfflineEngine(), file, said, kept, 0).text
+    else:
+        text = _cleaner(workspace)(kept.text) if kept else ""
+    times = [message.time for message in said if message.time]
+    branches = [message.branch for message in said if message.branch]
+    commits = [message.commit for message in said if message.commit]
+    commits += [kept.told.code_commit] if kept and kept.told.code_commit else []
+    return Resume(
         session,
         file.client if file else "",
-        said_in(workspace, file.path, edges.now).messages if file else (),
-        notes=kept.text if kept else "",
-        noted=kept.time if kept else 0.0,
-        commit=kept.told.code_commit if kept else "",
-    )
-    clean = _cleaner(workspace)
-    return replace(
-        found,
-        request=clean(found.request),
-        todos=tuple(map(clean, found.todos)),
-        files=tuple(map(clean, found.files)),
-        notes=tuple(replace(one, body=clean(one.body)) for one in found.notes),
+        branches[-1] if branches else "",
+        commits[-1] if commits else "",
+        times[-1].timestamp() if times else 0.0,
+        kept.time if kept else 0.0,
+        filled(text),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a person is told once: memories that were saved or improved, finds and dreams that wait for them.
+"""What a person is told once: memories that were saved, finds and dreams that wait for them.
 
 The worker leaves a note, `<common git dir>/gitmem/say/<session id>.<job>.json`; the session's next hook
 takes it, or the next start of a session in this repository. What is about no session, as a dream, the next
@@ -11,21 +11,17 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from gitmem.flows.place import SAID
-from gitmem.ledger.files import read_json, read_regular, replace_file
+from gitmem.ledger.files import read_regular, replace_file
 
 ANY = "any-session"
 """Stands for the session where a note is for whoever comes next."""
 
-TOLD = "told-dreams.json"
-"""Which changes of which dreams were said to have landed."""
-
-TOLD_KEPT = 200
 KEPT = 50
 NAMES_SHOWN = 5
 NAME_CHARS = 60
@@ -46,7 +42,8 @@ def leave(state: Path, session: str, job: str, saved: Sequence[str], waiting: in
     """
     if not saved and not waiting:
         return
-    _leave(state, session, job, {"saved": _short(saved), "count": len(saved), "waiting": waiting})
+    short = [name[:NAME_CHARS] for name in saved[: NAMES_SHOWN + 1]]
+    _leave(state, session, job, {"saved": short, "count": len(saved), "waiting": waiting})
 
 
 def leave_proposal(state: Path, dream: str, changes: int) -> None:
@@ -63,29 +60,6 @@ def withdraw_proposal(state: Path, dream: str) -> None:
     """Takes that note back, where nobody was told yet: the dream is decided."""
     with suppress(OSError):
         (state / SAID / f"{ANY}.{_proposal(dream)}.json").unlink(missing_ok=True)
-
-
-def leave_improved(state: Path, dream: str, changes: Mapping[int, Iterable[str]]) -> None:
-    """Leaves a note that changes of a dream landed; a change of which that was said before says nothing.
-
-    Args:
-        dream: its id.
-        changes: number of a change to the names of the memories that it is about, fit to be shown.
-    """
-    path = state / TOLD
-    known = read_json(path, _BYTES)
-    told: dict[str, Any] = known if isinstance(known, dict) else {}
-    before = set(told.pop(dream, None) or ()) if isinstance(told.get(dream, []), list) else set()
-    fresh = sorted(set(changes) - before)
-    names = list(dict.fromkeys(name for number in fresh for name in changes[number]))
-    if not names:
-        return
-    told[dream] = sorted({*fresh, *(one for one in before if isinstance(one, int))})
-    kept = dict(list(told.items())[-TOLD_KEPT:])
-    with suppress(OSError):
-        replace_file(path, json.dumps(kept).encode(), 0o600)
-        job = f"improved-{dream}-{'-'.join(map(str, fresh[:KEPT]))}"
-        _leave(state, ANY, job, {"improved": _short(names), "number": len(names)})
 
 
 def take(state: Path, session: str, *, all_sessions: bool = False) -> str:
@@ -114,18 +88,14 @@ class _Said:
 
     def __init__(self) -> None:
         self.saved: list[str] = []
-        self.improved: list[str] = []
         self.dreams: list[str] = []
-        self.count = self.number = self.waiting = 0
+        self.count = self.waiting = 0
 
     def hear(self, value: Mapping[str, Any]) -> None:
         if "dream" in value:
             changes = int(value["changes"])
             what = f"{changes} {'change' if changes == 1 else 'changes'}"
             self.dreams.append(f"A dream proposes {what}: git mem review show {_plain(value['dream'])}")
-        elif "improved" in value:
-            self.improved += [str(name) for name in value["improved"]]
-            self.number += int(value["number"])
         else:
             self.saved += [str(name) for name in value["saved"]]
             self.count += int(value["count"])
@@ -137,24 +107,16 @@ class _Said:
         if self.waiting:
             what = "find waits" if self.waiting == 1 else "finds wait"
             open_ends.insert(0, f"{self.waiting} {what}: git mem review")
-        did = [
-            _memories("Saved", self.saved, self.count),
-            _memories("Improved", self.improved, self.number),
-        ]
-        return " ".join(filter(None, [*did, " · ".join(open_ends)]))
+        return " ".join(filter(None, [_memories(self.saved, self.count), " · ".join(open_ends)]))
 
 
-def _memories(verb: str, names: Sequence[str], count: int) -> str:
+def _memories(names: Sequence[str], count: int) -> str:
     if not count:
         return ""
     more = f" and {count - NAMES_SHOWN} more" if count > NAMES_SHOWN else ""
     return (
-        f"{verb} {count} {'memory' if count == 1 else 'memories'}: {', '.join(names[:NAMES_SHOWN])}{more}."
+        f"Saved {count} {'memory' if count == 1 else 'memories'}: {', '.join(names[:NAMES_SHOWN])}{more}."
     )
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    return [name[:NAME_CHARS] for name in names[: NAMES_SHOWN + 1]]
 
 
 def _proposal(dream: str) -> str:

@@ -7,16 +7,15 @@ it; once HEAD has it no more, the memory comes back, in every clone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from gitmem.core.account import reference
-from gitmem.core.claim import Claim
 from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.memory import parse as parse_memory
-from gitmem.core.names import archived_path, is_agent_folder
+from gitmem.core.names import archived_path, is_agent_folder, is_archived
 from gitmem.core.pointer import is_promoted, pointers, rule_file, with_pointer, without_pointer
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate, Provenance
@@ -27,18 +26,16 @@ from gitmem.flows.rule_files import EVERYWHERE, MemoryPlace, place_at, place_of,
 from gitmem.flows.rule_text import FileRule, OddMarks
 from gitmem.flows.save import copies_of
 from gitmem.git.command import peek
-from gitmem.git.repository import TREE, Repository
+from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
 from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
-from gitmem.ledger.rule_record import RECORD, HeadRule, RuleState, UncommittedRule, changing, read_state
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.rewrites import read_rewrites
+from gitmem.ledger.rule_record import HeadRule, RuleState, UncommittedRule, changing, read_state
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.screen import refused_claims
-
-Rules = Mapping[str, tuple[str, FileRule]]
-"""Address to the file that has the rule, and the rule."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ def plan(workspace: Workspace, edges: Edges, found: FoundMemory | MemoryPlace, t
     """Works out what promoting a memory would write; nothing is written.
 
     Raises:
-        UsageError: the file cannot hold it, it is disputed, or a rule already.
+        UsageError: the file cannot hold it, it is disputed, a rule elsewhere, or one that a person worded.
     """
     at, memory = MemoryPlace(found.scope, found.agent, found.file, found.memory), found.memory
     if any(claim.dispute for claim in memory.claims):
@@ -119,11 +116,16 @@ def plan(workspace: Workspace, edges: Edges, found: FoundMemory | MemoryPlace, t
     except UnicodeEncodeError:
         raise UsageError(f"{memory.name} is not UTF-8", "Mend the memory's file first.") from None
     stands = _rule_of(before, at, file) if other == file else None
+    same = stands is not None and text.says_the_same(memory, stands.text)
     if stands is not None:
-        # What a person worded anew in the file is theirs; what the memory was taught since comes to it.
-        address, rule = stands.address, text.with_more(stands.text, _fresh(state, at, stands))
+        if not same and not text.is_part(stands.text, rule):
+            raise UsageError(
+                f"{file} says {memory.name} in other words",
+                f"Edit it there, or take it out first: git mem demote {at.address}",
+            )
+        address, rule = stands.address, stands.text if same else rule
     try:
-        after = before if stands is not None and rule == stands.text else text.insert(before, address, rule)
+        after = before if same else text.insert(before, address, rule)
     except OddMarks as error:
         raise OddMarks(f"{file}: {error.message}", error.hint) from error
     files.as_text(after.encode("utf-8"), file)
@@ -146,8 +148,7 @@ def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Promotion
         files.write_here(workspace, file, planned.before, planned.after)
     with changing(workspace) as state:
         top = str(files.top_of(workspace))
-        state.pending[planned.address] = UncommittedRule(file, top, text.claim_ids(at.memory))
-        state.leaving.pop(planned.address, None)
+        state.pending[planned.address] = UncommittedRule(file, top)
         if not at.is_settled(file):
             state.standing.pop(planned.address, None)
     moved = settle(workspace, edges) if _in_head(workspace, at, file) else ()
@@ -186,7 +187,6 @@ def demote(
             # Until the person commits, the worker finds it in HEAD and must leave the memory where it is.
             old = state.standing.get(address)
             state.standing[address] = HeadRule(file, old.commit if old else "", at.path, here=False)
-            state.leaving[address] = UncommittedRule(file, str(files.top_of(workspace)))
     written = _take_back(workspace, edges, at, workspace.code_head(), f"the rule was taken out of {file}")
     with changing(workspace) as state:
         path, command = propose(workspace, edges, state)
@@ -209,29 +209,15 @@ def _file_of(state: RuleState, at: MemoryPlace) -> str:
     return rule_file(at.memory) or (waiting.file if waiting else "")
 
 
-def _fresh(state: RuleState, at: MemoryPlace, rule: FileRule) -> tuple[Claim, ...]:
-    """What a memory was taught after it became a rule."""
-    known = state.pending.get(rule.address) or state.standing.get(rule.address)
-    return text.unsaid(at.memory, (known.claims if known else ()) or text.taken_over(at.memory, rule.text))
-
-
 def _rule_of(said: str, at: MemoryPlace, file: str) -> FileRule | None:
-    """The rule of a memory: by its name, else the one that says what the memory says."""
     try:
-        rules = text.parse(said).rules
+        return text.find_rule(text.parse(said).rules, at.address, at.memory)
     except OddMarks as error:
         raise OddMarks(f"{file}: {error.message}", error.hint) from error
-    named = [rule for rule in rules if rule.address == at.address]
-    alike = [rule for rule in rules if text.says_the_same(at.memory, rule.text)]
-    return next(iter(named or (alike if len(alike) == 1 else [])), None)
 
 
 def _in_head(workspace: Workspace, at: MemoryPlace, file: str) -> bool:
-    try:
-        said = files.as_text(files.blob_at(workspace, "HEAD", file), file)
-        return _rule_of(said, at, file) is not None
-    except UsageError:
-        return False
+    return files.HeadRules(workspace, files.SECONDS).rule(at.address, at.memory, file) is not None
 
 
 def to_rule(repo: Repository, tip: Tip, at: MemoryPlace, rules_in: str, code_commit: str) -> Write | None:
@@ -287,24 +273,25 @@ def _take_back(
     """Brings a memory back from the archive, and into working copies; None where it points nowhere."""
     if place_of(workspace, at.path) is None:
         return None
+    return _land(workspace, edges, at, lambda repo, tip: _to_memory(repo, tip, at, code_commit, why))
+
+
+def _land(
+    workspace: Workspace,
+    edges: Edges,
+    at: MemoryPlace,
+    change: Callable[[Repository, Tip], Write | None],
+) -> Written | None:
     scope = workspace.scope(at.scope)
-    return land(
-        scope,
-        lambda tip: _to_memory(scope.repo, tip, at, code_commit, why),
-        workspace.author(edges.now),
-        copies_of(workspace, edges),
-        at.agent,
-    )
+    who, copies = workspace.author(edges.now), copies_of(workspace, edges)
+    return land(scope, lambda tip: change(scope.repo, tip), who, copies, at.agent)
 
 
-def follow_rules(
-    edges: Edges, places: Sequence[Path], rewritten: Sequence[tuple[str, str]] = ()
-) -> tuple[str, ...]:
+def follow_rules(edges: Edges, places: Sequence[Path]) -> tuple[str, ...]:
     """Settles each work tree after a commit, a merge or a rewrite; what fails is done with the next commit.
 
     Args:
         places: folders of work trees of the repository, those told of first.
-        rewritten: old and new names of code commits that were just rewritten.
 
     Returns:
         What was done and what could not be, a line each.
@@ -313,130 +300,78 @@ def follow_rules(
     for place in dict.fromkeys(places):
         here = replace(edges, cwd=place)
         try:
-            said += settle(workspace_at(here), here, rewritten)
+            said += settle(workspace_at(here), here)
         except (GitmemError, OSError) as error:
             said.append(f"rules: {error}")
     return tuple(said)
 
 
-def settle(
-    workspace: Workspace, edges: Edges, rewritten: Sequence[tuple[str, str]] = ()
-) -> tuple[str, ...]:
+def settle(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     """Brings memories in line with the rules that HEAD of the present work tree has.
-
-    Args:
-        rewritten: old and new names of code commits that were just rewritten.
 
     Returns:
         What was done and what could not be, a line each.
     """
-    top, head = files.top_of(workspace), workspace.code_head()
+    head = workspace.code_head()
     if not head:
         return ()
-    state = read_state(workspace.state)
-    new = not (workspace.state / RECORD).exists()
-    seen = state.seen.get(str(top), "")
-    # All files are searched only where a Markdown file changed.
-    search = seen != head and (not seen or files.markdown_changed(workspace, seen, head))
-    if not search and not new and not state.standing and not state.pending:
-        return ()
     with changing(workspace) as state:
-        return tuple(_Settling(workspace, edges, state, top, head, rewritten).run(search=search, new=new))
+        look = _Look(workspace, edges, state, head)
+        look.run()
+        return tuple(look.log)
 
 
-class _Settling:
+@dataclass
+class _Look:
     """One look at one HEAD."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        edges: Edges,
-        state: RuleState,
-        top: Path,
-        head: str,
-        rewritten: Sequence[tuple[str, str]],
-    ) -> None:
-        self.workspace, self.edges, self.state = workspace, edges, state
-        self.top, self.head = top, head
-        self._rewritten: dict[str, str] = {}
-        for old, now in reversed(rewritten):  # however often
-            self._rewritten[old] = self._rewritten.get(now, now)
-        self._reachable: dict[str, bool] = {}
-        self.strange: list[str] = []
-        self.log: list[str] = []
+    workspace: Workspace
+    edges: Edges
+    state: RuleState
+    head: str
+    log: list[str] = field(default_factory=list)
 
-    def run(self, *, search: bool, new: bool) -> list[str]:
-        if new:
-            self._recall_pointers()
+    def run(self) -> None:
         state = self.state
-        texts, unread = files.texts_at(self.workspace, self.head, state.files, search=search)
-        rules, odd = self._rules(texts)
-        for address, (file, rule) in rules.items():
+        if not state.known:
+            self._recall_pointers()
+        found, unread = files.rules_at(self.workspace, self.head, state.files)
+        self.log += [
+            f"the rules of {one_line(file, 80)} are left alone: {why}" for file, why in unread.items()
+        ]
+        for address, (file, rule) in found.items():
             self._stands(address, file, rule)
-        for address in [one for one in state.standing if one not in rules]:
-            if state.standing[address].file not in odd | unread:
+        for address in [one for one in state.standing if one not in found]:
+            if state.standing[address].file not in unread:
                 self._gone(address)
-        for address in [one for one in state.leaving if one not in rules]:
-            del state.leaving[address]
-        self._drop_given_up(rules)
-        if self.strange:
-            more = f", and {len(self.strange) - 1} more" if len(self.strange) > 1 else ""
-            self.log.append(f"rules that name no memory here: {self.strange[0]}{more}")
-        state.unknown.intersection_update(rules)
-        for gone in [top for top in state.seen if not Path(top).is_dir()]:
-            del state.seen[gone]
-        state.seen[str(self.top)] = self.head
+        for address in [one for one in state.pending if one not in found]:
+            if self._is_dropped(address, state.pending[address]):
+                del state.pending[address]
         propose(self.workspace, self.edges, state)
-        return self.log
-
-    def _rules(self, texts: Mapping[str, str]) -> tuple[dict[str, tuple[str, FileRule]], set[str]]:
-        """The rules of some files, and the files of which nobody can tell."""
-        found: dict[str, tuple[str, FileRule]] = {}
-        odd: set[str] = set()
-        for file, said in sorted(texts.items()):
-            try:
-                rules = text.parse(said).rules
-            except OddMarks as error:
-                odd.add(file)
-                self.log.append(f"the rules of {one_line(file, 80)} are left alone: {error.message}")
-                continue
-            for rule in rules:
-                known = self.state.standing.get(rule.address) or self.state.pending.get(rule.address)
-                if rule.address not in found or (known and known.file == file):
-                    found[rule.address] = (file, rule)
-        return found, odd
 
     def _stands(self, address: str, file: str, rule: FileRule) -> None:
         known, pending = self.state.standing.get(address), self.state.pending.get(address)
         at = self._locate(address, rule)
         if at is None:
-            if address not in self.state.unknown:
-                self.state.unknown.add(address)
-                self.strange.append(f"{one_line(address, 80)} of {one_line(file, 80)}")
             return
-        self.state.unknown.discard(address)
-        claims = known.claims if known is not None and known.file == file else ()
-        if not at.is_settled(file):
-            if known is not None and pending is None and not rule_file(at.memory):
-                # Somebody brought it back on purpose: an undo, or a demotion that waits to be committed.
-                self.state.standing[address] = HeadRule(file, known.commit, at.path, False, claims)
-                return
-            brought = self._brought(address, file) or self.head
-            self._point(at, file, brought)
-        elif known is not None and known.file == file:
-            brought = self._rewritten.get(known.commit, known.commit) or self.head
+        here = known is not None and known.file == file
+        if not at.is_settled(file) and known is not None and pending is None and not rule_file(at.memory):
+            # Somebody brought it back on purpose: an undo, or a demotion that waits to be committed.
+            self.state.standing[address] = HeadRule(file, known.commit, at.path, False)
+            return
+        if known is not None and here and at.is_settled(file):
+            brought = read_rewrites(self.workspace.state).now(known.commit) or self.head
         else:
-            brought = self._brought(address, file) or self.head
+            brought = files.newest_change(self.workspace, address, file, self.head) or self.head
+            if not at.is_settled(file):
+                self._point(at, file, brought)
         if pending is not None and self._is_committed(pending, rule):
             del self.state.pending[address]
-            claims = pending.claims
-        elif not claims:
-            claims = text.taken_over(at.memory, rule.text)
-        self.state.standing[address] = HeadRule(file, brought, at.path, True, claims)
+        self.state.standing[address] = HeadRule(file, brought, at.path, True)
 
     def _is_committed(self, pending: UncommittedRule, rule: FileRule) -> bool:
         """Whether HEAD says what the work tree's file says, so that nothing of it waits any more."""
-        if pending.worktree != str(self.top):
+        if pending.worktree != str(files.top_of(self.workspace)):
             return True
         try:
             here = text.parse(files.read_here(self.workspace, pending.file)).rules
@@ -445,19 +380,22 @@ class _Settling:
         said = [one.text for one in here if one.address == rule.address]
         return not said or text.meaning(said[0]) == text.meaning(rule.text)
 
+    def _is_dropped(self, address: str, pending: UncommittedRule) -> bool:
+        """Whether what waits for a commit stands in no work tree any more."""
+        if pending.worktree != str(files.top_of(self.workspace)):
+            return not Path(pending.worktree).is_dir()
+        try:
+            return text.mark(address) not in files.read_here(self.workspace, pending.file)
+        except GitmemError:  # whatever it is now, it is not known to be gone
+            return False
+
     def _point(self, at: MemoryPlace, file: str, brought: str) -> None:
-        scope = self.workspace.scope(at.scope)
-        written = land(
-            scope,
-            lambda tip: to_rule(scope.repo, tip, at, file, brought),
-            self.workspace.author(self.edges.now),
-            copies_of(self.workspace, self.edges),
-            at.agent,
+        written = _land(
+            self.workspace, self.edges, at, lambda repo, tip: to_rule(repo, tip, at, file, brought)
         )
         if written is not None:
-            self.log.append(
-                f"{one_line(at.address, 80)} is a rule of {one_line(file, 80)} now: {written.commit[:12]}"
-            )
+            what = f"{one_line(at.address, 80)} is a rule of {one_line(file, 80)} now"
+            self.log.append(f"{what}: {written.commit[:12]}")
 
     def _gone(self, address: str) -> None:
         """A rule that HEAD has no more: taken out, given up with its commit, or never on this branch."""
@@ -466,7 +404,7 @@ class _Settling:
         if at is None or not rule_file(at.memory):
             del self.state.standing[address]
             return
-        brought = self._brought(address, known.file)
+        brought = files.newest_change(self.workspace, address, known.file, self.head)
         if not brought and not self._is_given_up(known.commit):
             self.state.standing[address] = replace(known, memory=at.path, here=False)
             return
@@ -480,66 +418,33 @@ class _Settling:
         """Whether no branch has the commit that brought a rule: it was reset, amended or dropped."""
         if not commit:
             return False
-        if commit not in self._reachable:
-            words = ["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"]
-            seen = peek(self.workspace.git, words, cwd=self.top, seconds=files.SECONDS, size=1)
-            self._reachable[commit] = seen.returncode != 0 or bool(seen.stdout)
-        return not self._reachable[commit]
-
-    def _brought(self, address: str, file: str) -> str:
-        return files.newest_change(self.workspace, address, file, self.head)
-
-    def _drop_given_up(self, rules: Rules) -> None:
-        """Forgets what waits for a commit and stands in no work tree any more."""
-        for address, one in list(self.state.pending.items()):
-            if address in rules:
-                continue
-            if not Path(one.worktree).is_dir():
-                del self.state.pending[address]
-            if one.worktree != str(self.top):
-                continue
-            try:
-                here = files.read_here(self.workspace, one.file)
-            except GitmemError:
-                # Whatever it is now, it is not known to be gone.
-                continue
-            if text.mark(address) not in here:
-                del self.state.pending[address]
+        words = ["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"]
+        top = files.top_of(self.workspace)
+        seen = peek(self.workspace.git, words, cwd=top, seconds=files.SECONDS, size=1)
+        return seen.returncode == 0 and not seen.stdout
 
     def _locate(self, address: str, rule: FileRule) -> MemoryPlace | None:
         """The memory that a rule was: by its name; after a rename the one that says the same.
 
         Whoever can push code can write any mark. Where this clone knows of no promotion, a name alone finds
-        nothing: a private memory must say the same (a teammate's may have its name), a shared one must be
-        quoted, or point to a rule already.
+        nothing: the memory must say the same (a teammate's private one may have its name), or, if it is
+        shared, point to a rule already.
         """
         known = self.state.standing.get(address)
         at = (place_of(self.workspace, known.memory) if known else None) or place_of(
             self.workspace, f"{address}.md"
         )
-        trusted = known is not None or address in self.state.pending
-        if at is not None and (trusted or self._fits(at, rule)):
+        if at is not None and (known or address in self.state.pending or _fits(at, rule)):
             return at
-        if address in self.state.unknown:
-            return None
         alike = self._hot.get(text.meaning(rule.text), [])
         return alike[0] if len(alike) == 1 else None
-
-    def _fits(self, at: MemoryPlace, rule: FileRule) -> bool:
-        if at.scope != "project":
-            return text.says_the_same(at.memory, rule.text)
-        return bool(rule_file(at.memory)) or text.quotes(at.memory, rule.text)
 
     @cached_property
     def _hot(self) -> dict[tuple[str, ...], list[MemoryPlace]]:
         """The hot memories of all scopes by what their rules would say."""
         found: dict[tuple[str, ...], list[MemoryPlace]] = {}
-        for scope in self.workspace.scopes:
-            tip = memory_commit(scope.repo, scope.ref)
-            tree = scope.repo.commit(tip).tree if tip else None
-            for agent, entry in (scope.repo.tree(tree) if tree else {}).items():
-                if not tree or entry.mode != TREE or not is_agent_folder(agent):
-                    continue
+        for scope, tree in self._trees():
+            for agent in filter(is_agent_folder, scope.repo.tree(tree)):
                 for path, oid in hot_memories(scope.repo, tree, agent).items():
                     file = path.partition("/")[2]
                     at = MemoryPlace(scope.name, agent, file, parse_memory(file, scope.repo.blob(oid)))
@@ -547,13 +452,22 @@ class _Settling:
         return found
 
     def _recall_pointers(self) -> None:
-        """Without a record: what points to a rule was one, wherever it stands now."""
-        for scope in self.workspace.scopes:
-            tip = memory_commit(scope.repo, scope.ref)
-            for path, oid in (list_files(scope.repo, scope.repo.commit(tip).tree) if tip else {}).items():
+        """Where nothing is known: what points to a rule was one, wherever it stands now."""
+        for scope, tree in self._trees():
+            for path, oid in list_files(scope.repo, tree).items():
                 agent, _, file = path.partition("/")
-                if not file.startswith("archive/") or not is_promoted(path, data := scope.repo.blob(oid)):
-                    continue
-                at = MemoryPlace(scope.name, agent, file, parse_memory(file, data))
-                standing = HeadRule(rule_file(at.memory), "", at.path, here=False)
-                self.state.standing.setdefault(at.address, standing)
+                if is_archived(file) and is_promoted(path, data := scope.repo.blob(oid)):
+                    at = MemoryPlace(scope.name, agent, file, parse_memory(file, data))
+                    standing = HeadRule(rule_file(at.memory), "", at.path, here=False)
+                    self.state.standing.setdefault(at.address, standing)
+
+    def _trees(self) -> Iterator[tuple[Scope, str]]:
+        """Each scope that holds memory, and its tree."""
+        for scope in self.workspace.scopes:
+            if tip := memory_commit(scope.repo, scope.ref):
+                yield scope, scope.repo.commit(tip).tree
+
+
+def _fits(at: MemoryPlace, rule: FileRule) -> bool:
+    points = at.scope == "project" and bool(rule_file(at.memory))
+    return points or text.says_the_same(at.memory, rule.text)

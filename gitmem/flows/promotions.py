@@ -16,11 +16,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core import tombstone
+from gitmem.core.claim import DISPUTED
 from gitmem.core.errors import CheckFailed, GitmemError, MissingObject
 from gitmem.core.names import INDEX, archived_path, hot_path, is_agent_folder, is_memory_file
 from gitmem.core.pointer import rule_file
@@ -57,8 +58,6 @@ RECALLED_OFTEN = 5
 
 TYPES = frozenset({"feedback", "project"})
 
-_DISPUTED = "*(disputed "
-
 
 @dataclass(frozen=True)
 class PromotionProposal:
@@ -90,15 +89,7 @@ class PromotionProposal:
 
     def to_bytes(self) -> bytes:
         """Its record: JSON with keys in a fixed order."""
-        data = {
-            "version": VERSION,
-            "id": self.id,
-            "scope": self.scope,
-            "agent": self.agent,
-            "file": self.file,
-            "recalls": self.recalls,
-            "created": self.created,
-        }
+        data = {"version": VERSION, "id": self.id, **asdict(self)}
         return (json.dumps(data, indent=1) + "\n").encode("ascii")
 
 
@@ -213,18 +204,18 @@ def reject(
 
 def from_bytes(data: bytes) -> PromotionProposal | None:
     """Reads a record, which nobody vouches for; None where it is not of the form."""
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError, RecursionError, LookupError, TypeError, AttributeError):
         value: Any = json.loads(data)
-        if not isinstance(value, dict) or value.get("version") != VERSION:
-            return None
-        words = [value.get(key) for key in ("scope", "agent", "file", "created")]
-        recalls = value.get("recalls")
-        if isinstance(recalls, int) and all(isinstance(word, str) and len(word) < 1_024 for word in words):
-            scope, agent, file, created = map(str, words)
-            datetime.fromisoformat(created)
-            one = PromotionProposal(scope, agent, file, recalls, created)
-            formed = scope in SCOPES and is_agent_folder(agent) and is_memory_file(file)
-            return one if formed and value.get("id") == one.id else None
+        one = PromotionProposal(*(value[part.name] for part in fields(PromotionProposal)))
+        datetime.fromisoformat(one.created)
+        formed = one.scope in SCOPES and is_agent_folder(one.agent) and is_memory_file(one.file)
+        if (
+            formed
+            and isinstance(one.recalls, int)
+            and value["version"] == VERSION
+            and value["id"] == one.id
+        ):
+            return one
     return None
 
 
@@ -286,7 +277,7 @@ def _was_disputed(workspace: Workspace, scope: Scope, at: MemoryPlace) -> bool:
     """Whether a version of a memory ever held a dispute mark; where nobody can tell, it counts as one."""
     hot = f"{at.agent}/{at.home}"
     paths = [hot, *([away] if (away := archived_path(hot)) else [])]
-    words = ["log", "-1", "--format=%H", "-m", "--no-patch", f"-S{_DISPUTED}", scope.ref, "--"]
+    words = ["log", "-1", "--format=%H", "-m", "--no-patch", f"-S{DISPUTED}", scope.ref, "--"]
     words += [f":(top,literal){path}" for path in paths]
     try:
         done = workspace.git.run(words, git_dir=scope.repo.git_dir, cwd=scope.repo.git_dir, check=False)

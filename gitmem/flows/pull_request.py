@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -34,14 +34,14 @@ from gitmem.dream.cards import (
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.exit import line, shown
-from gitmem.git.refs import move_ref
+from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Remote
-from gitmem.git.repository import RefMoved, Repository, short_name
+from gitmem.git.repository import Repository, short_name
 from gitmem.git.trees import changed_files
 from gitmem.ledger.blame import origins_of
-from gitmem.ledger.decide import for_others, leave_off, local_branch
 from gitmem.ledger.departure import prepare
-from gitmem.ledger.inbox import Inbox, closed_at_host, inboxes, left, writer_branch
+from gitmem.ledger.dream_branch import for_others, leave_off, local_branch
+from gitmem.ledger.inbox import Inbox, inboxes, writer_branch
 from gitmem.ledger.land import read_tip
 from gitmem.ledger.push_plan import (
     Leaving,
@@ -52,7 +52,15 @@ from gitmem.ledger.push_plan import (
 )
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.share import agree, agreed
-from gitmem.ledger.side_branches import asked_for, forget_asked, note_asked, records_under, with_base
+from gitmem.ledger.side_branches import (
+    asked_for,
+    closed_at_host,
+    forget_asked,
+    left,
+    note_asked,
+    records_under,
+    with_base,
+)
 from gitmem.ledger.workspace import DREAMS, SHARED_REF, Workspace
 from gitmem.rules.screen import doubt_told
 
@@ -143,11 +151,7 @@ def open_request(
 def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> PullRequest:
     """Opens a request for a teammate's inbox as it stands at the remote, or updates the open one."""
     remote = find_remote(workspace)
-    cards = inbox_cards(workspace.code, one.base, one.tip, one.proposals)
-    short = short_name(one.branch)
-    what = f"{counted(len(one.proposals), 'claim')} in {counted(len(one.memories), 'memory')}"
-    intro = f"Asks to merge {what}, which a teammate has accepted."
-    made = _request(remote, one.id, one.branch, f"{short}: {what}", cards, intro)
+    made = _for_inbox(workspace, remote, one, ", which a teammate has accepted")
     return opened(workspace, edges, remote, made)
 
 
@@ -199,14 +203,14 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> PullReques
             f"Nothing of yours waits at {remote.name} for a decision",
             "What you learn for the team gets there with: git mem sync",
         )
-    cards = inbox_cards(repo, left(repo, published, tip), tip, wanted)
-    memories = len({one.path for one in wanted})
-    short = short_name(branch)
-    what = f"{counted(len(wanted), 'claim')} in {counted(memories, 'memory')}"
-    id = Inbox(remote.name, branch, tip, published, wanted).id
-    return replace(
-        _request(remote, id, branch, f"{short}: {what}", cards, f"Asks to merge {what}."), id=INBOX
-    )
+    one = Inbox(remote.name, branch, tip, left(repo, published, tip), wanted)
+    return replace(_for_inbox(workspace, remote, one), id=INBOX)
+
+
+def _for_inbox(workspace: Workspace, remote: Remote, one: Inbox, accepted: str = "") -> PullRequest:
+    what = f"{counted(len(one.proposals), 'claim')} in {counted(len(one.memories), 'memory')}"
+    title, intro = f"{short_name(one.branch)}: {what}", f"Asks to merge {what}{accepted}."
+    return _request(remote, one.id, one.branch, title, inbox_cards(workspace.code, one), intro)
 
 
 def _of_dream(
@@ -289,10 +293,7 @@ def _bring_up(workspace: Workspace, dream: dreams.Dream, asking: str, tip: str) 
     repo = workspace.code
     here = repo.ref(dream.ref)
     if here is not None and here != tip and repo.is_ancestor(here, asking):
-        try:
-            move_ref(repo, dream.ref, tip, here, "gitmem review: as pushed")
-        except RefMoved:
-            return
+        try_move_ref(repo, dream.ref, tip, here, "gitmem review: as pushed")
 
 
 def _refuse_unpublished(changed: set[str], dream: dreams.Dream) -> None:
@@ -386,19 +387,14 @@ def markdown(card: Card) -> str:
     return "\n".join([*lines, f"{fence}diff", *block, fence, ""])
 
 
-def inbox_cards(repo: Repository, base: str, tip: str, wanted: Iterable[BranchChange]) -> tuple[Card, ...]:
-    """What an inbox branch asks for, a card a memory, numbered as they are accepted.
-
-    Args:
-        base: commit of the memory branch that it is compared with.
-        tip: the branch's commit.
-    """
-    asked = tuple(wanted)
-    came = _taught(repo, tip, {one: (one.path, one.new.id) for one in asked if one.new})
+def inbox_cards(repo: Repository, inbox: Inbox) -> tuple[Card, ...]:
+    """What an inbox branch asks for, a card a memory, numbered as they are accepted."""
+    asked = inbox.proposals
+    came = _taught(repo, inbox.tip, {one: (one.path, one.new.id) for one in asked if one.new})
     gone = {one: (one.source or one.path, one.old.id) for one in asked if one.old and not one.new}
-    said = came | _taught(repo, base, gone)
+    said = came | _taught(repo, inbox.base, gone)
     cards = []
-    for n, path in enumerate(dict.fromkeys(one.path for one in asked), start=1):
+    for n, path in enumerate(inbox.memories, start=1):
         sides = [
             side
             for one in asked

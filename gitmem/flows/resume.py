@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gitmem.core.errors import RepositoryError
-from gitmem.core.session_notes import CHARS_A_TOKEN, SECTION_TOKENS, Section, fit, parse, render
-from gitmem.core.text import decode, fence_for_model, one_line, printable
+from gitmem.core.session_notes import CHARS_A_TOKEN, Section, fit, parse, render
+from gitmem.core.text import decode, fence_for_model, one_line
 from gitmem.git.command import peek
 from gitmem.ledger.session_notes import is_plain, path_of, ref_of
 from gitmem.ledger.workspace import Workspace
-from gitmem.transcripts.model import Message, files_changed, last_request, open_todos
 
 SECONDS = 1.0
 """How long a look for a session's notes may take at its start; it needs some five milliseconds."""
 
 BYTES = 256 * 1024
-
-REQUEST_CHARS = 4_000
-"""Characters of the last request that are told; a log that was pasted into it can be looked up."""
-
-LISTED = 50
-"""Files, and to-dos, that are named."""
 
 _WIDTH = 300
 
@@ -37,10 +30,8 @@ class Resume:
         session, client: its id, and who recorded it; the client is empty where the recording is gone.
         branch, commit: of the code; empty where unknown.
         said: when something was last said in it, epoch seconds; 0 where unknown.
-        request: what a person asked for last; empty where nothing that may be told.
-        todos, files: what is open of the agent's list; what it wrote, the last one first.
-        notes: those sections of its notes that hold something.
-        noted: when they were taken, epoch seconds; 0 where there are none.
+        noted: when notes were last taken of it, epoch seconds; 0 where none were.
+        notes: those sections of its notes, as they would be now, that hold something.
     """
 
     session: str
@@ -48,11 +39,8 @@ class Resume:
     branch: str = ""
     commit: str = ""
     said: float = 0.0
-    request: str = ""
-    todos: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    notes: tuple[Section, ...] = ()
     noted: float = 0.0
+    notes: tuple[Section, ...] = ()
 
 
 def notes_at_start(workspace: Workspace, payload: Mapping[str, Any], room: int) -> str:
@@ -87,55 +75,20 @@ def notes_at_start(workspace: Workspace, payload: Mapping[str, Any], room: int) 
 def notes_within(text: str, room: int, *, source: str) -> str:
     """The notes as a model may be shown them, within a number of characters; empty where there is no room.
 
-    The least important of them gives way first.
-
     Args:
         text: all of them.
         source: what they are called.
     """
-    sections = _filled(text)
+    sections = filled(text)
     share = room - len(fence_for_model("", source=source)) - 8
     while sections and share > 200:
-        kept = tuple(one for one in fit(sections, SECTION_TOKENS, share // CHARS_A_TOKEN) if one.body)
+        kept = tuple(one for one in fit(sections, share // CHARS_A_TOKEN) if one.body)
         block = fence_for_model(render(kept), source=source)
         if kept and len(block) <= room:
             return block
         # What a person could not see is written out, and takes more room.
         share = share // 2
     return ""
-
-
-def resume_of(
-    session: str,
-    client: str,
-    messages: Sequence[Message],
-    *,
-    notes: str = "",
-    noted: float = 0.0,
-    commit: str = "",
-) -> Resume:
-    """Reads off a session what is needed to go on.
-
-    Args:
-        messages: all that was said; what may not be told stands in it without its words.
-        commit: of the code when the notes were taken; for a client that records none.
-    """
-    asked = last_request(messages)
-    times = [message.time for message in messages if message.time]
-    branches = [message.branch for message in messages if message.branch]
-    commits = [message.commit for message in messages if message.commit]
-    return Resume(
-        session,
-        client,
-        branches[-1] if branches else "",
-        commit or (commits[-1] if commits else ""),
-        times[-1].timestamp() if times else 0.0,
-        asked.marked(REQUEST_CHARS // 2) if asked else "",
-        open_todos(messages),
-        files_changed(messages),
-        _filled(notes),
-        noted,
-    )
 
 
 def resume_text(found: Resume) -> str:
@@ -146,34 +99,15 @@ def resume_text(found: Resume) -> str:
     code += [f"commit {one_line(found.commit, 64)}"] if found.commit else []
     facts = [f"Code: {', '.join(code)}"] if code else []
     facts += [f"Last said: {_moment(found.said)}"] if found.said else []
+    facts += [f"Last noted: {_moment(found.noted)}"] if found.noted else []
     parts += ["\n".join(facts) + "\n"] if facts else []
-    if found.request:
-        cut = "…" if len(found.request) > REQUEST_CHARS else ""
-        lines = printable(found.request[:REQUEST_CHARS] + cut).split("\n")
-        parts.append(_part("Last request of the person", [f"> {line}".rstrip() for line in lines]))
-    if found.todos:
-        parts.append(_part("Open to-dos", _list(found.todos)))
-    if found.files:
-        parts.append(_part("Files that were written, the last one first", _list(found.files)))
-    if found.notes:
-        parts.append(
-            fence_for_model(render(found.notes), source=f"its notes, taken {_moment(found.noted)}")
-        )
+    parts += [fence_for_model(render(found.notes), source="its notes")] if found.notes else []
     return "\n".join(parts)
 
 
-def _filled(text: str) -> tuple[Section, ...]:
+def filled(text: str) -> tuple[Section, ...]:
     """The sections of notes that hold something, without their guidance."""
     return tuple(replace(section, guide="") for section in parse(text) if section.body.strip())
-
-
-def _part(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"## {title}", *lines]) + "\n"
-
-
-def _list(names: Sequence[str]) -> list[str]:
-    more = [f"- … and {len(names) - LISTED} more"] if len(names) > LISTED else []
-    return [*(f"- {one_line(name, _WIDTH)}" for name in names[:LISTED]), *more]
 
 
 def _moment(time: float) -> str:

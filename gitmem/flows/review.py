@@ -151,17 +151,12 @@ def _may_dream(workspace: Workspace) -> bool:
     return False
 
 
-def find_item(workspace: Workspace, edges: Edges, id: str) -> ReviewItem:
-    """The item of an id, or of the beginning of one.
+def pick(queued: Iterable[ReviewItem], id: str) -> ReviewItem:
+    """The item of an id, or of the beginning of one, of those that wait.
 
     Raises:
         UsageError: none or several begin so.
     """
-    return pick(queue(workspace, edges), id)
-
-
-def pick(queued: Iterable[ReviewItem], id: str) -> ReviewItem:
-    """The item of an id, or of the beginning of one, of those that wait; errors as for `find_item`."""
     items = [item for item in queued if item.id]
     matches = [item for item in items if item.id == id] or [i for i in items if i.id.startswith(id)]
     if len(matches) == 1:
@@ -205,7 +200,7 @@ def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = Fals
             item = ITEMS["dream"](rejected.dream)
             told = tell_rejected(rejected, whole=whole)
             return DreamText(told.lines, item.as_value() | told.value)
-    item = find_item(workspace, edges, id)
+    item = pick(queue(workspace, edges), id)
     if isinstance(item.subject, WaitingDocument):
         from gitmem.flows.document_branch import tell as tell_document
 

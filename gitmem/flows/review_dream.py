@@ -1,19 +1,13 @@
-"""One dream whole, for whoever decides on it: claim by claim, who taught each, and what it proves.
-
-When changes of a dream land, here or at a host, a person is told once which memories they improved.
-"""
+"""One dream whole, for whoever decides on it: claim by claim, who taught each, and what it proves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
 from typing import Any
 
-from gitmem.core.account import is_memory, path_of
 from gitmem.core.errors import UsageError
-from gitmem.core.memory import parse
-from gitmem.core.text import iso, one_line
+from gitmem.core.text import iso
+from gitmem.core.trailers import body_of
 from gitmem.dream.cards import (
     Card,
     Origins,
@@ -30,13 +24,12 @@ from gitmem.dream.proof import by_hand, failures_of
 from gitmem.dream.review import outdated
 from gitmem.flows.blame import line_value
 from gitmem.flows.context import Edges
-from gitmem.flows.dream_sources import lookup
-from gitmem.flows.last_recalls import asked_before
-from gitmem.flows.notices import NAME_CHARS, leave_improved, withdraw_proposal
+from gitmem.flows.dream_sources import evidence
+from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.values import sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.blame import ClaimOrigin
-from gitmem.ledger.decide import Rejected, close_landed, rejected_dreams
+from gitmem.ledger.dream_branch import Rejected, close_landed, rejected_dreams
 from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.ledger.inbox import remember
 from gitmem.ledger.sync import Synced
@@ -79,10 +72,8 @@ def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card,
 
 
 def _failures(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Finding, ...]:
-    allow = workspace.allowed
-    asked = asked_before(dream.scope, allow)
-    found = failures_of(dream, edges.now, allow, asked, lookup=lookup(workspace, edges, dream.scope))
-    return (*found, *outdated(dream, allow))
+    found = failures_of(dream, edges.now, evidence(workspace, edges, dream.scope))
+    return (*found, *outdated(dream, workspace.allowed))
 
 
 def find_rejected(workspace: Workspace, id: str) -> Rejected | None:
@@ -102,12 +93,14 @@ def find_rejected(workspace: Workspace, id: str) -> Rejected | None:
 def tell_rejected(one: Rejected, *, whole: bool = False) -> DreamText:
     """Tells a dream that was turned down: what it would have done, and why it did not."""
     origins = claim_origins(one.dream)
-    said = f"rejected by {one.by} on {_day(one.time)}" if one.by else "rejected"
-    if not one.by and any(change.decided == "accepted" for change in one.dream.changes):
-        said = "decided"
-    why = f"{said}: {one.why}" if one.why else said
+    by, time, reason = "", 0, ""
+    said = "decided" if any(one.decided == "accepted" for one in one.dream.changes) else "rejected"
+    if one.decision is not None:
+        by, time = one.decision.author.name, one.decision.author.time
+        reason, said = body_of(one.decision.message), f"rejected by {by} on {_day(time)}"
+    why = f"{said}: {reason}" if reason else said
     lines = (*show(one.dream, origins, whole=whole, rejected=True), "", *why.splitlines())
-    value = {"by": sound(one.by), "time": iso(one.time) if one.time else None, "why": sound(one.why)}
+    value = {"by": sound(by), "time": iso(time) if time else None, "why": sound(reason)}
     return DreamText(lines, _value(one.dream, origins) | {"proof": None, "rejected": value})
 
 
@@ -211,35 +204,12 @@ def _day(time: int) -> str:
     return datetime.fromtimestamp(time, UTC).date().isoformat()
 
 
-def tell_landed(state: Path, dream: str, changes: Iterable[DreamCommit]) -> None:
-    """Leaves the note that a person's next hook takes.
-
-    Args:
-        state: `<common git dir>/gitmem`.
-        dream: its id.
-        changes: those that landed; of which this was said before, nothing is said again.
-    """
-    withdraw_proposal(state, dream)
-    leave_improved(state, dream, {change.n: _names(change) for change in changes})
-
-
-def _names(change: DreamCommit) -> list[str]:
-    """Names of the memories that a change leaves better; where it only deletes, of what says it now."""
-    pairs = {path: pair for path, pair in change.files.items() if is_memory(path)}
-    left = {path: new for path, (_, new) in pairs.items() if new is not None}
-    gone = {path: old for path, (old, _) in pairs.items() if old is not None}
-    into = [path_of(fate.target) for fate in change.fates if fate.target]
-    if not left and into:
-        return [one_line(PurePosixPath(path).stem, NAME_CHARS) for path in dict.fromkeys(into)]
-    return [one_line(parse(path, data).name, NAME_CHARS) for path, data in (left or gone).items()]
-
-
 def settle_landed(workspace: Workspace, edges: Edges, done: Synced) -> None:
     """Closes what a sync found decided at the host, remembers what was not taken, and says both."""
     who = workspace.author(edges.now)
     for dream in close_landed(workspace, dict(done.landed), who, edges.now):
         edges.say(f"dream {dream.id} was merged at {done.remote}")
-        tell_landed(workspace.state, dream.id, dream.taken)
+        withdraw_proposal(workspace.state, dream.id)
         for change in dream.left_out:
             edges.say(f"  not taken, and not proposed again: {change.subject}")
     for branch, landing in done.landed:

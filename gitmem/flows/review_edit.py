@@ -19,18 +19,15 @@ from gitmem.core.names import file_name
 from gitmem.dream.proof import failures_of
 from gitmem.dream.review import find_dream
 from gitmem.flows.context import Edges
-from gitmem.flows.dream_sources import lookup
-from gitmem.flows.last_recalls import asked_before
+from gitmem.flows.dream_sources import evidence
 from gitmem.git.command import SAFE_VARIABLES
 from gitmem.git.repository import short_name
-from gitmem.ledger.decide import ByHand, LostClaim, edit, laid_out, lost
+from gitmem.ledger.dream_branch import HandEdit, LostClaim, edit, laid_out, lost
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.files import read_regular
-from gitmem.ledger.proposals import dreams_in
 from gitmem.ledger.restore import write_out
 from gitmem.ledger.suggestions import Suggestion, as_worded, created
 from gitmem.ledger.workspace import Workspace
-from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
 
 MOST_FILES = 500
@@ -38,21 +35,6 @@ MOST_FILES = 500
 
 AskWhy = Callable[[tuple[LostClaim, ...]], str]
 """Asks the person why claims go; empty where there is no answer, or nobody to ask."""
-
-
-@dataclass(frozen=True)
-class HandEdit:
-    """What an edit did.
-
-    Attributes:
-        ref: the dream's branch here.
-        failures: what the dream cannot prove as it is now.
-    """
-
-    dream: Dream
-    ref: str
-    done: ByHand
-    failures: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,8 +67,7 @@ def edit_dream(
         CheckFailed: a secret, or an editor that fails; what was written stays in the folder that is named.
         RepositoryError: git knows no editor or no identity.
     """
-    ref = dreams_in(dream.scope).waiting + dream.id
-    _refuse_checked_out(workspace, ref)
+    _refuse_checked_out(workspace, dream.here)
     # Who has no identity learns so before they write.
     workspace.author(edges.now)
     laid = laid_out(dream, number)
@@ -213,21 +194,14 @@ def _commit(
     why: str,
     ask_why: AskWhy,
 ) -> HandEdit:
-    allow = workspace.allowed
     gone = () if why.strip() else lost(laid, edited)
     reason = ask_why(gone) if gone else why
-    done = edit(dream, laid, edited, reason, workspace.author(edges.now), allow)
-    ref = dreams_in(dream.scope).waiting + dream.id
+    done = edit(dream, laid, edited, reason, workspace.author(edges.now), workspace.allowed)
     if done.written is None:
-        return HandEdit(dream, ref, done)
+        return done
     now = find_dream(workspace, dream.id)
-    asked = asked_before(dream.scope, allow)
-    return HandEdit(
-        now,
-        ref,
-        done,
-        failures_of(now, edges.now, allow, asked, lookup=lookup(workspace, edges, dream.scope)),
-    )
+    proof = failures_of(now, edges.now, evidence(workspace, edges, dream.scope))
+    return replace(done, dream=now, failures=proof)
 
 
 def _read(folder: Path) -> dict[str, bytes]:

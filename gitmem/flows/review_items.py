@@ -139,7 +139,6 @@ def suggestion_item(one: Suggestion) -> ReviewItem:
 
 def told_lines(item: ReviewItem) -> tuple[str, ...]:
     """An item as claims that go (`   - `) and come (`   + `), where it is a suggestion; else as it is."""
-    from gitmem.ledger.edits import said_anew, taken_out
     from gitmem.ledger.imports import Import
     from gitmem.ledger.suggestions import Suggestion
 
@@ -147,17 +146,20 @@ def told_lines(item: ReviewItem) -> tuple[str, ...]:
         return import_told(item.subject)[0]
     if not isinstance(item.subject, Suggestion):
         return item.lines
+    about, described, *_, why, said = suggestion_item(item.subject).lines
+    claims = suggested_claims(item.subject.change)
+    lines = [f"   {mark} {line}" for mark, text in claims for line in text.splitlines()]
+    return about, described, *lines, why, said
 
-    change = item.subject.change
-    about, described, *_ = suggestion_item(item.subject).lines
+
+def suggested_claims(change: Change) -> list[tuple[str, str]]:
+    """The claims that go (`-`) and that come (`+`) with a suggestion, each with its mark."""
+    from gitmem.ledger.edits import said_anew, taken_out
+
     gone = [claim.text for claim in taken_out(change)]
     come = [claim.text for claim in said_anew(change) if claim.text != change.description]
-    if change.op == "delete":
-        gone, come = [*gone, *come], []
-    lines = [about, described]
-    for mark, texts in (("-", gone), ("+", come)):
-        lines += [f"   {mark} {line}" for text in texts for line in text.splitlines()]
-    return (*lines, *suggestion_item(item.subject).lines[-2:])
+    mark = "-" if change.op == "delete" else "+"
+    return [*(("-", text) for text in gone), *((mark, text) for text in come)]
 
 
 def _taken_out(change: Change) -> tuple[Claim, ...]:
@@ -205,8 +207,9 @@ def dream_item(one: Dream) -> ReviewItem:
 
 def purge_item(one: ForeignPurge) -> ReviewItem:
     """Somebody else's purge, by what it would take from here; what was purged is not shown."""
-    gone, changed = counted(len(one.gone), "memory"), counted(len(one.changed), "memory")
-    title = f"somebody purged memory at {one.remote}: {gone} would go from here, {changed} change"
+    what = [f"{counted(len(one.gone), 'memory')} would go from here"] if one.gone else []
+    what += [f"{counted(len(one.changed), 'memory')} would change"] if one.changed else []
+    title = f"somebody purged memory at {one.remote}: {', '.join(what) or 'no memory here would change'}"
     lines = [title, f"last commit there by {one.who}, epoch {one.epoch}", ""]
     lines += [f"goes: {one_line(path, FIELD)}" for path in one.gone]
     lines += [f"changes: {one_line(path, FIELD)}" for path in one.changed]

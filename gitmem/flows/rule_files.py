@@ -16,30 +16,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.core.claim import Claim
-from gitmem.core.errors import RepositoryError, UsageError
+from gitmem.core.errors import GitmemError, RepositoryError, UsageError
 from gitmem.core.memory import Memory
 from gitmem.core.memory import parse as parse_memory
 from gitmem.core.names import hot_path, is_agent_folder
 from gitmem.core.pointer import rule_file
-from gitmem.core.text import counted
 from gitmem.core.trailers import Provenance, one_line, subject_line
 from gitmem.flows.context import Edges
 from gitmem.flows.rule_text import (
     CLOSE,
     FileRule,
     OddMarks,
-    is_worded_anew,
+    find_rule,
     mark,
     parse,
     says_the_same,
-    unsaid,
 )
 from gitmem.git.command import peek
 from gitmem.git.repository import Repository
-from gitmem.ledger.files import linked, read_regular, read_theirs, replace_file
-from gitmem.ledger.rule_record import RuleState, read_state
-from gitmem.ledger.workspace import LIVE_FOLDERS, SCOPES, Workspace
+from gitmem.ledger.files import linked, read_theirs, replace_file
+from gitmem.ledger.live_directories import LIVE_FOLDERS
+from gitmem.ledger.rule_record import HeadRule, RuleState, read_state
+from gitmem.ledger.workspace import SCOPES, Workspace
 
 LARGEST = 262_144
 """Bytes of an instruction file: agents read a fraction of that."""
@@ -131,15 +129,13 @@ class PromotedMemory:
         file: the file that it points to.
         commit: the code commit that brought the rule; empty where that is not known.
         rule: its lines in HEAD's file; None where HEAD does not have it.
-        edited: whether the file says it in other words than the memory would.
-        more: claims that the memory was taught since, and the rule does not say.
+        edited: whether the file says something else than the memory would.
     """
 
     file: str
     commit: str
     rule: str | None
     edited: bool
-    more: int
 
     @property
     def said(self) -> str:
@@ -147,17 +143,15 @@ class PromotedMemory:
         when = f" in {self.commit[:12]}" if self.commit else ""
         if self.rule is None:
             return f"promoted to {self.file}{when}; HEAD does not have the rule"
-        since = f"; {counted(self.more, 'claim')} came since: promote it again" if self.more else ""
-        return f"promoted to {self.file}{when}{since}"
+        return f"promoted to {self.file}{when}{'; it says something else there' if self.edited else ''}"
 
 
-class InHead:
+class HeadRules:
     """The rules of HEAD's files, each file read once."""
 
     def __init__(self, workspace: Workspace, seconds: float = PROMPT_SECONDS) -> None:
         self._workspace, self._seconds = workspace, seconds
         self._rules: dict[str, tuple[FileRule, ...]] = {}
-        self._taken: dict[str, tuple[str, ...]] | None = None
 
     def stands(self, path: str, memory: Memory, scope: str) -> str:
         """The file of HEAD that says what a memory says; empty where none does.
@@ -166,31 +160,20 @@ class InHead:
             path: where the memory stands in its tree.
         """
         address = f"{scope}/{(hot_path(path) or path).removesuffix('.md')}"
-        if self.rule(address, memory) is None or self.unsaid(address, memory):
-            return ""
-        return rule_file(memory)
+        rule = self.rule(address, memory)
+        return rule_file(memory) if rule is not None and says_the_same(memory, rule.text) else ""
 
-    def unsaid(self, address: str, memory: Memory) -> tuple[Claim, ...]:
-        """What a memory was taught since it became a rule, which only it says."""
-        if self._taken is None:
-            rows = read_state(self._workspace.state).standing.values()
-            self._taken = {one.memory.removesuffix(".md"): one.claims for one in rows}
-        return unsaid(memory, self._taken.get(address, ()))
-
-    def rule(self, address: str, memory: Memory) -> FileRule | None:
-        """The rule that a memory points to; None where it points nowhere, or HEAD's file has it not.
+    def rule(self, address: str, memory: Memory, file: str = "") -> FileRule | None:
+        """The rule that a memory became; None where HEAD's file has it not.
 
         Args:
             address: `scope/agent/file stem`, where it is hot.
+            file: that may have it; the one that the memory points to unless given.
         """
-        file = rule_file(memory)
-        if not file:
-            return None
-        if file not in self._rules:
+        file = file or rule_file(memory)
+        if file and file not in self._rules:
             self._rules[file] = self._read(file)
-        rules = self._rules[file]
-        named = [rule for rule in rules if rule.address == address]
-        return next(iter(named or [rule for rule in rules if says_the_same(memory, rule.text)]), None)
+        return find_rule(self._rules[file], address, memory) if file else None
 
     def _read(self, file: str) -> tuple[FileRule, ...]:
         try:
@@ -208,15 +191,14 @@ def became(workspace: Workspace, address: str, memory: Memory) -> PromotedMemory
     file = rule_file(memory)
     if not file:
         return None
-    head = InHead(workspace, PATIENT_SECONDS)
+    head = HeadRules(workspace, PATIENT_SECONDS)
     rule = head.rule(address, memory)
     known = read_state(workspace.state).by_memory.get(address)
     commit = known.commit if known is not None and known.file == file else ""
     if not commit and rule is not None:
         commit = newest_change(workspace, rule.address, file, "HEAD")
-    more = head.unsaid(address, memory) if rule is not None else ()
-    edited = rule is not None and is_worded_anew(memory, rule.text, more)
-    return PromotedMemory(file, commit, rule.text if rule else None, edited, len(more))
+    edited = rule is not None and not says_the_same(memory, rule.text)
+    return PromotedMemory(file, commit, rule.text if rule else None, edited)
 
 
 def blob_at(workspace: Workspace, commit: str, file: str, seconds: float = SECONDS) -> bytes:
@@ -226,41 +208,36 @@ def blob_at(workspace: Workspace, commit: str, file: str, seconds: float = SECON
     return seen.stdout if seen.returncode == 0 else b""
 
 
-def texts_at(
-    workspace: Workspace, commit: str, files: Iterable[str], *, search: bool
-) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Texts of files as a commit of the code has them.
+def rules_at(
+    workspace: Workspace, commit: str, files: Iterable[str]
+) -> tuple[Mapping[str, tuple[str, FileRule]], Mapping[str, str]]:
+    """The rules that a commit of the code has: of some files, and of Markdown files that hold a mark.
 
     Args:
         files: from the top of the tree.
-        search: the Markdown files, too, that hold a rule's mark.
 
     Returns:
-        Also the files of which nobody can tell: too large, not UTF-8, or not at hand.
+        Address to the file and the rule; and of files of which nobody can tell, why.
     """
     from gitmem.search.code_files import CodeFiles
 
-    found: dict[str, str] = {}
-    odd: set[str] = set()
+    found: dict[str, tuple[str, FileRule]] = {}
+    unread: dict[str, str] = {}
     with closing(CodeFiles(workspace.git, top_of(workspace))) as code:
         there = code.places(commit).files
-        marked = code.having(commit, CLOSE, SUFFIXES)[:MOST_FILES] if search else ()
+        marked = code.having(commit, CLOSE, SUFFIXES)[:MOST_FILES]
         for file in sorted(there.keys() & {*files, *marked}):
             data = code.blob(there[file])
             try:
-                found[file] = as_text(data, file)
-            except UsageError:
-                odd.add(file)
+                rules = parse(as_text(data, file)).rules
+            except UsageError as error:
+                unread[file] = error.message
+                continue
             if not data and not code.complete:
-                odd.add(file)
-    return found, frozenset(odd)
-
-
-def markdown_changed(workspace: Workspace, old: str, new: str) -> bool:
-    """Whether a Markdown file differs between two commits, or nobody can tell."""
-    words = ["diff-tree", "-r", "-z", "--name-only", old, new, "--", *(f"*.{end}" for end in SUFFIXES)]
-    seen = peek(workspace.git, words, cwd=top_of(workspace), seconds=SECONDS, size=1)
-    return bool(seen.stdout) or seen.returncode != 0
+                unread[file] = "it is not at hand"
+            for rule in rules:
+                found.setdefault(rule.address, (file, rule))
+    return found, unread
 
 
 def newest_change(workspace: Workspace, address: str, file: str, head: str) -> str:
@@ -304,15 +281,11 @@ def chosen_file(workspace: Workspace, edges: Edges, to: str | None) -> str:
     """
     top = top_of(workspace)
     if to is not None:
-        path = Path(os.path.normpath(edges.path(to)))
-        try:
-            file = path.relative_to(top).as_posix()
-        except ValueError:
-            raise UsageError(f"{to} is not inside {top}", "Name a file of this work tree.") from None
+        file = edges.from_top(top, to)
     else:
         first, second = DEFAULTS
         has_first, has_second = ((top / name).is_file() for name in DEFAULTS)
-        imports = has_first and _beginning(top / first).strip() == f"@{second}"
+        imports = (read_theirs(top / first, 64) or b"").strip() == f"@{second}".encode()
         means_second = not has_first or imports or (top / first).is_symlink()
         file = second if has_second and means_second else first
     check_file(workspace, file)
@@ -372,14 +345,6 @@ def _unfit(workspace: Workspace, top: Path, path: Path, parts: list[str]) -> str
     return "" if stat.S_ISREG(mode) else "it is no regular file"
 
 
-def _beginning(path: Path) -> str:
-    try:
-        found = read_regular(path, 64)
-    except OSError:
-        return ""
-    return found[0].decode("utf-8", "replace") if found else ""
-
-
 def read_here(workspace: Workspace, file: str) -> str:
     """The file's text in the work tree; empty where it is not there.
 
@@ -418,16 +383,10 @@ def write_here(workspace: Workspace, file: str, before: str, after: str) -> None
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = stat.S_IMODE(path.lstat().st_mode) if path.exists() else 0o666 & ~_umask()
-        replace_file(path, after.encode("utf-8"), mode)
+        path.touch()  # a new one gets the mode that the person's own would have
+        replace_file(path, after.encode("utf-8"), stat.S_IMODE(path.lstat().st_mode))
     except OSError as error:
         raise RepositoryError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def title_of(verb: str, memory: Memory) -> str:
@@ -470,11 +429,11 @@ def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path 
         The message's file and the command that commits it; None and empty where nothing waits.
     """
     top = str(top_of(workspace))
-    waits = [
-        (verb, address, one.file)
-        for verb, rows in (("Add", state.pending), ("Take out", state.leaving))
-        for address, one in sorted(rows.items())
-        if one.worktree == top
+    waits = [("Add", name, one.file) for name, one in sorted(state.pending.items()) if one.worktree == top]
+    waits += [
+        ("Take out", name, one.file)
+        for name, one in sorted(state.standing.items())
+        if _leaves(workspace, name, one)
     ]
     path = workspace.state / MESSAGE
     if not waits:
@@ -482,6 +441,17 @@ def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path 
         return None, ""
     replace_file(path, message(workspace, waits).encode("utf-8", "replace"), 0o600)
     return path, _command(workspace, edges, sorted({file for _, _, file in waits}), path)
+
+
+def _leaves(workspace: Workspace, address: str, one: HeadRule) -> bool:
+    """Whether HEAD has a rule that was taken out of the work tree's file, its memory brought back."""
+    opening = mark(address)
+    if one.here or opening.encode() not in blob_at(workspace, "HEAD", one.file):
+        return False
+    try:
+        return opening not in read_here(workspace, one.file)
+    except GitmemError:  # whatever it is now, it is not known to be gone
+        return False
 
 
 def message(workspace: Workspace, waits: Sequence[tuple[str, str, str]]) -> str:

@@ -30,11 +30,12 @@ from gitmem.git.trees import list_files
 from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
 from gitmem.ledger.layout import LayoutRecord, blob_name, read_record, records
+from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory, live_directories, live_directory
 from gitmem.ledger.paging import known_ages, page
 from gitmem.ledger.save_plan import Plan, SaveRequest, Split, WriterPart
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.working_copy import Saved, follow_move, in_history, look, save, scan
-from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, LiveDirectory, Scope, Workspace
+from gitmem.ledger.workspace import MAIN, Scope, Workspace
 from gitmem.transcripts.model import EDITORS, strings_in
 
 if TYPE_CHECKING:
@@ -211,12 +212,12 @@ def copies_of(workspace: Workspace, edges: Edges) -> Copies:
         trees = [tree.path for tree in workspace.worktrees if not is_memory_tree(tree.path)]
         tops = [*dict.fromkeys([top, *trees] if top else trees)]
         if not agents:
-            found = (live for tree in tops for live in workspace.live_directories(tree))
+            found = (live for tree in tops for live in live_directories(workspace, tree))
             agents = sorted({live.agent for live in found if live.scope.name == scope.name})
         writers = cache(lambda: Writers(workspace, edges))
 
         def save_each(agent: str) -> bool:
-            shown = [workspace.live_directory(scope.name, agent, tree) for tree in tops]
+            shown = [live_directory(workspace, scope.name, agent, tree) for tree in tops]
             lives = {one.path: one for one in shown if one is not None}
             here = shown[0] if lay_out and top else None
             wrote = False
@@ -245,19 +246,26 @@ def copies_of(workspace: Workspace, edges: Edges) -> Copies:
 
 
 def look_all(
-    workspace: Workspace, edges: Edges, *, asked: bool = False, allowed: bool = False
+    workspace: Workspace,
+    edges: Edges,
+    *,
+    delete: bool = False,
+    asked: bool = False,
+    allowed: bool = False,
 ) -> tuple[Saved, ...]:
     """What `save_all` would do in the present work tree, without writing; arguments as there."""
     nobody = Signature("", "", int(edges.now))
     return tuple(
-        _look(workspace, live, edges, nobody, _holds(live, asked, allowed))
+        _look(workspace, live, edges, nobody, delete, _holds(live, asked, allowed))
         for live in directories(workspace)
     )
 
 
-def _look(workspace: Workspace, live: LiveDirectory, edges: Edges, who: Signature, hold: bool) -> Saved:
+def _look(
+    workspace: Workspace, live: LiveDirectory, edges: Edges, who: Signature, delete: bool, hold: bool
+) -> Saved:
     try:
-        return look(request_for(workspace, live, edges, hold=hold, who=who))
+        return look(request_for(workspace, live, edges, delete=delete, hold=hold, who=who))
     except RepositoryError as error:
         return Saved(live, Plan({}, {}, {}, {}), problems={live.path.name: error.message})
 
@@ -271,7 +279,7 @@ def directories(
     tops = [tree for tree in trees if not is_memory_tree(tree)]
     found: dict[Path, LiveDirectory] = {}
     for top in tops:
-        for live in workspace.live_directories(top):
+        for live in live_directories(workspace, top):
             found.setdefault(live.path, live)
         for live in _remembered(workspace, top):
             record = read_record(live.scope.state, live.key)
@@ -411,7 +419,7 @@ def _remembered(workspace: Workspace, top: Path) -> Iterator[LiveDirectory]:
     """Where the agents that the refs hold would be laid out in a work tree."""
     for scope in workspace.scopes:
         for name in _folders(scope):
-            live = workspace.live_directory(scope.name, name, top)
+            live = live_directory(workspace, scope.name, name, top)
             if live is not None:
                 yield live
 

@@ -81,7 +81,7 @@ def sessions_here(workspace: Workspace, edges: Edges) -> tuple[SessionFile, ...]
 
 def whole(workspace: Workspace, path: Path) -> Session:
     """All of a session of `main`, without what is to be ignored: to be shown."""
-    return discover.read(path, keep=False, ignore=ignoring(workspace.settings.all("ignore")))
+    return discover.read(path, ignore=ignoring(workspace.settings.all("ignore")))
 
 
 def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[ListedSession, ...], int]:

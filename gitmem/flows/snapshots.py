@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
+from gitmem.core.text import counted
 from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of, save_all
 from gitmem.ledger.files import SNAPSHOTS, write_atomically
@@ -38,8 +39,8 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
     if any(one.state == "initialize" and one.trusted for one in found):
         taken = take_trusted(workspace, workspace.author(edges.now), allow, copies_of(workspace, edges))
     for one in taken:
-        count = len(one.snapshot.files) if one.snapshot else 0
-        lines.append(f"memory of {one.agent} starts from its snapshot ({count} files, {one.source})")
+        files = counted(len(one.snapshot.files) if one.snapshot else 0, "file")
+        lines.append(f"memory of {one.agent} starts from its snapshot ({files}, {one.source})")
     _note(workspace, found)
     for one in found:
         lines += [f"snapshot of {one.agent}: left out {r.path}: {r.message}" for r in one.refused]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import count, groupby
+from itertools import groupby
 
 from gitmem.core.change import Change
 from gitmem.core.errors import GitmemError, UsageError
@@ -19,9 +19,9 @@ from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import as_logged, claim_keys, moment
-from gitmem.ledger.forget import spade
+from gitmem.ledger.forget import remember_rejected
 from gitmem.ledger.knowledge import known_at
-from gitmem.ledger.land import Copies, Tip, Write, Written, land, together
+from gitmem.ledger.land import Copies, Written, together
 from gitmem.ledger.suggestions import AGENT, Suggestion, settle, to_land
 from gitmem.ledger.workspace import Workspace
 from gitmem.values import dataclass
@@ -61,27 +61,16 @@ def accept_suggestions(
         What became of each. One that holds a secret, or may hold one and goes to the project scope, failed.
     """
     done: list[SettledSuggestion] = []
-    numbers = count(1)
     with together(copies_of(workspace, edges)) as copies:
         try:
-            for (name, agent), group in groupby(sorted(many, key=_folder), _folder):
-                scope, waiting = workspace.scope(name), list(group)
+            for number, one in enumerate(sorted(many, key=lambda one: (one.scope, one.change.agent)), 1):
+                told = replace(_provenance(one), job=f"{job}.{number}" if job else "")
+                change = (edited or {}).get(one.id)
                 try:
-                    copies(scope, [agent], False)
-                except GitmemError as error:
-                    done += [SettledSuggestion(one, error=error) for one in waiting]
-                    continue
-                base = scope.repo.ref(scope.ref) or ""
-                for one in waiting:
-                    told = replace(_provenance(one), job=f"{job}.{next(numbers)}" if job else "")
-                    change = (edited or {}).get(one.id)
-                    try:
-                        written = _store(workspace, edges, one, change, told, base, copies, allowed=allowed)
-                    except GitmemError as error:
-                        done.append(SettledSuggestion(one, error=error))
-                        continue
+                    written = _store(workspace, edges, one, change, told, copies, allowed=allowed)
                     done.append(SettledSuggestion(one, written))
-                    base = written.commit if written else base
+                except GitmemError as error:
+                    done.append(SettledSuggestion(one, error=error))
         finally:
             # Who interrupts a batch finds what was stored by then off the queue.
             _take_off(workspace, "accepted", done)
@@ -145,7 +134,6 @@ def bury(
         The commit, whose undo lets it wait again.
     """
     scope = workspace.scope(name)
-    with_what = spade(workspace, scope, edges.now)
     keys: dict[str, list[str]] = {}
     for one in some:
         keys.setdefault(one.agent, []).extend(one.keys)
@@ -153,16 +141,8 @@ def bury(
     if len(some) > 1:
         subject = f"Reject {counted(len(some), what)}"
         body = "\n".join([*([why, ""] if why else []), *(f"- {each.name}" for each in some)])
-    told = Provenance(op="update", writer="human", job=job, reviewed=" ".join(one.id for one in some))
-
-    def plan(tip: Tip) -> Write:
-        return Write(with_what.edits(scope.repo, tip.tree, keys, "rejected"), subject, told, body)
-
-    return land(scope, plan, workspace.author(edges.now))
-
-
-def _folder(one: Suggestion) -> tuple[str, str]:
-    return one.scope, one.change.agent
+    who, ids = workspace.author(edges.now), " ".join(one.id for one in some)
+    return remember_rejected(workspace, scope, keys, who, subject, body, reviewed=ids, job=job)
 
 
 def _provenance(one: Suggestion) -> Provenance:
@@ -183,7 +163,6 @@ def _store(
     one: Suggestion,
     edited: Change | None,
     told: Provenance,
-    base: str,
     copies: Copies,
     *,
     allowed: bool,
@@ -198,7 +177,7 @@ def _store(
         Placed(scope.name, change),
         workspace.author(edges.now),
         told,
-        base=base,
+        base=scope.repo.ref(scope.ref) or "",
         lift=True,
         allow=workspace.allowed,
         hold=scope.name == "project" and not allowed,

@@ -7,11 +7,11 @@ elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.names import kind
@@ -23,7 +23,6 @@ from gitmem.flows.values import sound
 from gitmem.git.repository import Commit
 from gitmem.git.trees import read_files
 from gitmem.ledger.epochs import FORMER_DAYS
-from gitmem.ledger.files import read_json
 from gitmem.ledger.holdings import chosen_agent
 from gitmem.ledger.land import Copies, read_tip, together
 from gitmem.ledger.log import last_known
@@ -46,7 +45,7 @@ from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.ledger.decide import Beside
+    from gitmem.ledger.dream_branch import Beside
 
 
 _UNDO = "git mem undo "
@@ -134,7 +133,7 @@ def undo(
 
 
 def _beside(workspace: Workspace, commit: str) -> Beside | None:
-    from gitmem.ledger.decide import beside  # what waits is seldom named
+    from gitmem.ledger.dream_branch import beside  # what waits is seldom named
 
     return beside(workspace, commit)
 
@@ -161,18 +160,13 @@ def _waits_again(workspace: Workspace, changes: Sequence[tuple[Scope, Commit]]) 
     decided = [(where, target) for where, target in changes if _decision(where, target)[0]]
     if not decided:
         return lines
-    from gitmem.ledger.decide import reopen  # most changes decided nothing
+    from gitmem.ledger.dream_branch import reopen  # most changes decided nothing
     from gitmem.ledger.suggestions import reopen as reopen_suggestions
     from gitmem.ledger.suggestions import settle
 
     for where, target in decided:
-        reopened = reopen(where, target) if parse(target.message).reviewed else None
-        if reopened is not None and reopened.how == "open":
-            lines.append(f"{reopened.id} waits again: git mem review show {reopened.id}")
-        elif reopened is not None:
-            lines.append(
-                f"{reopened.id} itself does not come back; git mem dream --force proposes what still fits"
-            )
+        if line := reopen(where, target):
+            lines.append(line)
         words, is_redone = _decision(where, target)
         ids = [word for word in words if word.startswith(("s-", "p-", "im-"))]
         if is_redone:
@@ -268,14 +262,7 @@ def _nothing_left(found: Undoing) -> CheckFailed:
     return CheckFailed(f"Nothing of {found.target.oid[:12]} is left to undo: later changes took its place")
 
 
-def _former(path: Path) -> Mapping[str, Any]:
-    """`[[1763942400, "git mem undo i-1a2b3c-4d5e6f"], …]`, the oldest first."""
-    rows = read_json(path, 64 * 1024)
-    pairs = [row for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
-    return {str(row[1]): row[0] for row in pairs if len(row) == 2}
-
-
-_DECIDED = Space("decided", 20, ("decided.json",), _former)
+_DECIDED = Space("decided", 20)
 """In a clone's state: commands, and when what they take back was decided, in epoch seconds."""
 
 

@@ -1,7 +1,8 @@
-"""How answers to programs say where and what: text that JSON can hold."""
+"""How answers to programs say where, what, and what changed: text that JSON can hold."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,3 +61,14 @@ def entry_value(scope: str, entry: LogEntry, signed: SignatureVerdict | None = N
 def sound(text: str) -> str:
     """Text that UTF-8 can carry: what was no text in a file is replaced."""
     return text.encode("utf-8", "replace").decode()
+
+
+def difference(path: str, before: str, after: str) -> Iterator[str]:
+    """What changed in a file, as `git diff` has it: a line each, without its end."""
+    import difflib  # few answers show one
+
+    old, new = (text.splitlines(keepends=True) for text in (before, after))
+    for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
+        yield line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield "\\ No newline at end of file"

@@ -6,24 +6,28 @@ There are two (`git/object_store.py`, and libgit2 in `git/by_pygit2.py`); nothin
 from __future__ import annotations
 
 import re
+import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.command import GitCommand, GitResult, Layout, failure
-from gitmem.git.objects import Kinds
-from gitmem.git.ref_files import check_ref_name, read_ref, symbolic
+from gitmem.git.ref_files import GitRefs, check_ref_name
 from gitmem.git.repository import Commit, CommitDiff, RawStep, ReflogEntry, Signature, Touch, TreeEntry
 
 # A prompt's hook looks at refs alone, and loads nothing that reads objects or walks history.
 if TYPE_CHECKING:
     from gitmem.git.history import Walks
-    from gitmem.git.object_store import ObjectStore
+    from gitmem.git.object_store import ObjectStore, ObjectWriter
+
+_PARENTS = re.compile(rb"tree [0-9a-f]+\n((?:parent [0-9a-f]+\n)*)author ")
+
+LOOSE_STEPS = 32
+"""Commits that are gone through without a process of git, which costs as much as to read some forty."""
 
 KEPT_BYTES = 16 * 1024**2
 """Bytes of commits and trees that a repository holds on to."""
@@ -35,22 +39,19 @@ class _Unwritten(threading.local):
     objects: dict[str, tuple[str, bytes]] | None = None
 
 
-class GitRepository:
+class GitRepository(GitRefs):
     """Objects and refs of one repository (see `repository.Repository`).
 
     Args:
         git: the command, with the environment whose configuration counts.
         where: the repository's folders and object format.
-        store: what reads and writes its objects; None for processes of git.
+        store: what reads its objects; None for processes of git.
     """
 
     def __init__(self, git: GitCommand, where: Layout, store: ObjectStore | None = None) -> None:
-        self._git = git
-        self._where = where
-        self._hex_length = where.hex_length
+        super().__init__(git, where)
         if store is not None:
             self.store = store
-        self._kinds = Kinds(self._read)
         self._unwritten = _Unwritten()
         # What was asked of git and never changes. Of ten commits and trees that a merge reads, it has read
         # nine before; blobs may hold what a purge takes out, and are not kept.
@@ -61,56 +62,27 @@ class GitRepository:
 
     @cached_property
     def store(self) -> ObjectStore:
-        """What reads and writes its objects."""
+        """What reads its objects."""
         from gitmem.git.object_store import CommandObjects
 
-        return CommandObjects(self._git, self._where.common_dir, self._hex_length)
+        return CommandObjects(self.git, self.git_dir, self.hex_length)
 
     @cached_property
     def _walks(self) -> Walks:
         from gitmem.git.history import Walks
 
-        return Walks(self._git, self._where.git_dir, self._hex_length)
-
-    @property
-    def git_dir(self) -> Path:
-        return self._where.common_dir
-
-    @property
-    def git(self) -> GitCommand:
-        return self._git
-
-    @property
-    def hex_length(self) -> int:
-        return self._hex_length
+        return Walks(self.git, self._where.git_dir, self.hex_length)
 
     def _run(self, *words: str, input: bytes | None = None, check: bool = True) -> GitResult:
-        return self._git.run(words, git_dir=self._where.git_dir, input=input, check=check)
-
-    def ref(self, name: str) -> str | None:
-        if (found := read_ref(self.git_dir, name, self._hex_length)) is not None:
-            return found or None
-        oid, link = self._each_ref(name).get(name, ("", ""))
-        if link:
-            raise symbolic(name, link)
-        return oid or None
+        return self.git.run(words, git_dir=self._where.git_dir, input=input, check=check)
 
     def refs(self, prefix: str) -> dict[str, str]:
         from gitmem.git.ref_folders import Unusual, refs_below
 
         try:
-            return refs_below(self.git_dir, prefix, self._hex_length)
+            return refs_below(self.git_dir, prefix, self.hex_length)
         except Unusual:
             return {name: oid for name, (oid, link) in self._each_ref(prefix).items() if not link}
-
-    def _each_ref(self, pattern: str) -> dict[str, tuple[str, str]]:
-        """Full ref name to object name, and the ref that a symbolic one names."""
-        # Not rev-parse: for a ref that is missing it would take a branch named `refs/…` instead.
-        result = self._run("for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", pattern)
-        if "broken ref" in result.stderr:
-            raise failure(result, self.git_dir)
-        rows = (line.split("\0") for line in result.text.split("\n") if line)
-        return {name: (oid, link) for name, oid, link in rows}
 
     def resolve(self, revision: str) -> str | None:
         # `^rev` and `a..b` are ranges, which `--verify` lets through in part; NUL cannot be an argument.
@@ -118,7 +90,7 @@ class GitRepository:
             return None
         from gitmem.git.object_store import read_loose
 
-        if re.fullmatch(f"[0-9a-f]{{{self._hex_length}}}", revision):
+        if re.fullmatch(f"[0-9a-f]{{{self.hex_length}}}", revision):
             # A full name is that object, whatever refs are called.
             loose = read_loose(f"{self.git_dir}/objects", revision)
             if loose is not None and loose[0] == "commit":
@@ -131,35 +103,48 @@ class GitRepository:
     def _verify(self, revision: str) -> str | None:
         result = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", revision, check=False)
         oid = result.text if result.returncode == 0 else ""
-        return oid if len(oid) == self._hex_length and re.fullmatch("[0-9a-f]+", oid) else None
+        return oid if len(oid) == self.hex_length and re.fullmatch("[0-9a-f]+", oid) else None
 
     def commit(self, oid: str) -> Commit:
         return objects.parse_commit(self._read(oid, "commit"), oid)
 
     def tree(self, oid: str) -> dict[str, TreeEntry]:
-        entries = objects.parse_tree(self._read(oid, "tree"), self._hex_length, oid)
-        self._kinds.saw_tree(entries)
-        return entries
+        return objects.parse_tree(self._read(oid, "tree"), self.hex_length, oid)
 
     def entry(self, tree: str, path: str) -> TreeEntry | None:
-        return objects.entry_at(lambda oid: self._read(oid, "tree"), tree, path, self._hex_length)
+        return objects.entry_at(lambda oid: self._read(oid, "tree"), tree, path, self.hex_length)
 
     def files(self, tree: str) -> dict[str, str]:
-        objects.check_oid(tree, self._hex_length)
+        objects.check_oid(tree, self.hex_length)
+        if (loose := self._loose_files(tree)) is not None:
+            return loose
         result = self._run("ls-tree", "-r", "-z", "--full-tree", tree, check=False)
         if result.returncode:
             raise MissingObject(failure(result).message, objects.MISSING_HINT)
         # `<mode> blob <name>\t<path>`: links and submodules have other modes.
         start = len("100644 blob ")
-        end = start + self._hex_length
+        end = start + self.hex_length
         return {row[end + 1 :]: row[start:end] for row in result.text.split("\0") if row.startswith("100")}
+
+    def _loose_files(self, tree: str) -> dict[str, str] | None:
+        """The same from loose objects; None where git has to say."""
+        found, todo = dict[str, str](), [("", tree)]
+        for prefix, oid in todo:
+            if len(todo) > LOOSE_STEPS or self._loose(oid, "tree") is None:
+                return None
+            for name, entry in self.tree(oid).items():
+                if stat.S_ISDIR(entry.mode):
+                    todo.append((f"{prefix}{name}/", entry.oid))
+                elif stat.S_ISREG(entry.mode):
+                    found[prefix + name] = entry.oid
+        return dict(sorted(found.items(), key=lambda one: one[0].encode("utf-8", "surrogateescape")))
 
     def sizes(self, oids: Sequence[str]) -> dict[str, int]:
         from gitmem.git.object_store import loose_size
 
         known, folder = self._sizes, f"{self.git_dir}/objects"
         for oid in oids:
-            objects.check_oid(oid, self._hex_length)
+            objects.check_oid(oid, self.hex_length)
             if oid not in known and (size := loose_size(folder, oid)) is not None:
                 known[oid] = size
         unknown = [oid for oid in oids if oid not in known]
@@ -188,7 +173,6 @@ class GitRepository:
             for oid in some:
                 found = unwritten.get(oid) or read.get(oid)
                 if found and found[0] == "blob":
-                    self._kinds.saw(oid, "blob")
                     yield oid, found[1]
 
     def _read(self, oid: str, wanted: str) -> bytes:
@@ -196,7 +180,6 @@ class GitRepository:
         kind, data = found or self.store.read(oid)
         if kind != wanted:
             raise objects.unfit(oid, kind, wanted)
-        self._kinds.saw(oid, kind)
         if found is None and kind != "blob":
             self._keep(oid, kind, data)
         return data
@@ -217,38 +200,45 @@ class GitRepository:
         try:
             yield
             if self._unwritten.objects:
-                self.store.write(self._unwritten.objects.values())
+                self._writer.write(self._unwritten.objects.values())
         finally:
             self._unwritten.objects = None
 
+    @cached_property
+    def _writer(self) -> ObjectWriter:
+        from gitmem.git.object_store import ObjectWriter
+
+        return ObjectWriter(self.git, self.git_dir, self.hex_length)
+
     def _add(self, kind: str, data: bytes) -> str:
-        oid = objects.object_name(kind, data, self._hex_length)
+        oid = objects.object_name(kind, data, self.hex_length)
         if self._unwritten.objects is None:
-            self.store.write([(kind, data)])
+            self._writer.write([(kind, data)])
         else:
             self._unwritten.objects[oid] = (kind, data)
-        self._kinds.saw(oid, kind)
         return oid
 
     def add_blob(self, data: bytes) -> str:
         return self._add("blob", data)
 
     def add_tree(self, entries: Mapping[str, TreeEntry]) -> str:
-        data = objects.encode_tree(entries, self._hex_length)
-        self._kinds.expect_entries(entries)
-        return self._add("tree", data)
+        return self._add("tree", objects.encode_tree(entries, self.hex_length))
 
     def add_commit(
         self, tree: str, parents: tuple[str, ...], author: Signature, committer: Signature, message: str
     ) -> str:
-        self._kinds.expect(tree, "tree")
-        for parent in parents:
-            self._kinds.expect(parent, "commit")
         return self._add("commit", objects.encode_commit(tree, parents, author, committer, message))
 
     def history(self, tip: str, until: int | None = None) -> Iterator[Commit]:
         self._read(tip, "commit")
-        return map(self.commit, self._walks.history(tip, until))
+        found = {oid: self.commit(oid) for oid in (until is None and self._ancestors(tip)) or ()}
+        # A date that no calendar has is read as 0, and git orders by it; memory's first commit has that.
+        odd = (oid for oid, one in found.items() if not one.committer.time)
+        if not found or any(b"> 0 +0000\n" not in self._read(oid, "commit") for oid in odd):
+            return map(self.commit, self._walks.history(tip, until))
+        from gitmem.git.history import in_order
+
+        return in_order(found, tip)
 
     def touching(self, tip: str, paths: Sequence[str] = ()) -> Iterator[Touch]:
         return self._walks.touching(tip, paths)
@@ -268,18 +258,58 @@ class GitRepository:
     def lineage(self, tip: str, paths: Sequence[str]) -> dict[str, tuple[str, ...]]:
         return self._walks.lineage(tip, paths)
 
+    def _ancestors(self, oid: str, until: str = "") -> dict[str, tuple[str, ...]] | None:
+        """A commit and those before it with their parents, as far as `until`; None where git has to say:
+        history is long, cut short, odd or not in loose objects.
+        """
+        if any((self.git_dir / name).exists() for name in ("shallow", "info/grafts")):
+            return None
+        found: dict[str, tuple[str, ...]] = {}
+        todo = [objects.check_oid(oid, self.hex_length)]
+        for here in todo:
+            if here in found:
+                continue
+            data = self._loose(here, "commit")
+            head = _PARENTS.match(data) if data is not None else None
+            if head is None or len(found) == LOOSE_STEPS:
+                return None
+            found[here] = tuple(head[1].decode().split()[1::2])
+            if here == until:
+                break
+            todo += found[here]
+        return found
+
+    def _loose(self, oid: str, wanted: str) -> bytes | None:
+        """Content of a commit or a tree that is known or loose; None where git has to say."""
+        from gitmem.git.object_store import read_loose
+
+        known = self._kept.get(oid)
+        read = known or read_loose(f"{self.git_dir}/objects", oid)
+        if read is None or read[0] != wanted:
+            return None
+        if known is None:
+            self._keep(oid, *read)
+        return read[1]
+
     def merge_bases(self, one: str, other: str) -> tuple[str, ...]:
+        sides = self._ancestors(one), self._ancestors(other)
+        if sides[0] is not None and sides[1] is not None:
+            common = sides[0].keys() & sides[1].keys()
+            return tuple(sorted(common.difference(*(sides[0][oid] for oid in common))))
         return tuple(sorted(self._related("--all", one, other).text.split()))
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         if ancestor == descendant:
-            self._kinds.expect(ancestor, "commit")
+            self._read(ancestor, "commit")
             return True
+        before = self._ancestors(descendant, ancestor)
+        if before is not None and (ancestor in before or self._ancestors(ancestor, ancestor)):
+            return ancestor in before
         return self._related("--is-ancestor", ancestor, descendant).returncode == 0
 
     def _related(self, question: str, one: str, other: str) -> GitResult:
         for oid in (one, other):
-            objects.check_oid(oid, self._hex_length)
+            objects.check_oid(oid, self.hex_length)
         asked = (question, one, other)
         if (known := self._relations.get(asked)) is not None:
             return known

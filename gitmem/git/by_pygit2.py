@@ -1,11 +1,11 @@
-"""Objects through libgit2: no process for reading one, nor for writing; worth its start-up for long work.
+"""Objects through libgit2: no process for reading one that is packed; worth its start-up for long work.
 
 What libgit2 cannot do, or not safely, is git's own: refs, revision syntax, and all that walks a history.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
@@ -13,12 +13,10 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ObjectType
 
-from gitmem.core.errors import MissingObject, RepositoryError
+from gitmem.core.errors import MissingObject
 from gitmem.git import objects
-from gitmem.git.errors import explain
 
-_KINDS = {"commit": ObjectType.COMMIT, "tree": ObjectType.TREE, "blob": ObjectType.BLOB}
-_NAMES = {int(kind): name for name, kind in _KINDS.items()}
+_NAMES = {ObjectType.COMMIT: "commit", ObjectType.TREE: "tree", ObjectType.BLOB: "blob"}
 
 
 class Pygit2Objects:
@@ -30,7 +28,6 @@ class Pygit2Objects:
     """
 
     def __init__(self, common_dir: Path, handle: pygit2.Repository) -> None:
-        self._common_dir = common_dir
         self._objects = common_dir / "objects"
         self._repo = handle
 
@@ -46,15 +43,6 @@ class Pygit2Objects:
             with suppress(MissingObject):
                 found[oid] = self.read(oid)
         return found
-
-    def write(self, contents: Iterable[tuple[str, bytes]]) -> None:
-        """Stores objects. Raises RepositoryError where that fails."""
-        for kind, data in contents:
-            try:
-                self._repo.write(_KINDS[kind], data)
-            except (pygit2.GitError, OSError, ValueError, KeyError) as error:
-                message, hint = explain(str(error), self._common_dir)
-                raise RepositoryError(f"{self._common_dir}: {message}", hint) from error
 
     def close(self) -> None:
         """Frees the handle."""
@@ -79,4 +67,4 @@ class Pygit2Objects:
             raise objects.missing(oid) from None
         except (pygit2.GitError, ValueError, OSError):
             raise objects.damaged(oid) from None
-        return _NAMES.get(int(kind), "tag"), data
+        return _NAMES.get(ObjectType(kind), "tag"), data

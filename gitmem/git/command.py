@@ -9,7 +9,9 @@ import os
 import re
 import select
 import signal
+import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -221,11 +223,13 @@ class Configuration:
 def read_configuration(
     git: GitCommand, cwd: Path | None = None, *, git_dir: Path | None = None
 ) -> Configuration:
-    """Reads the whole configuration that counts in a place.
+    """Reads the whole configuration that counts in a place: its files tell, or else git.
 
     Raises:
         RepositoryError: it cannot be read.
     """
+    if (plain := plain_configuration(git, cwd, git_dir)) is not None:
+        return plain
     words = ["config", "--includes", "--show-scope", "-z", "--list"]
     result = git.run(words, cwd=cwd, git_dir=git_dir, check=False)
     if result.returncode:
@@ -233,6 +237,52 @@ def read_configuration(
     fields = result.text.split("\0")
     pairs = zip(fields[0::2], (pair.partition("\n") for pair in fields[1::2]), strict=False)
     return Configuration(tuple((scope, key, value) for scope, (key, _, value) in pairs))
+
+
+_SECTION = re.compile(r'\[(?!(?i:include))([A-Za-z0-9-]+)(?: "([^"\\\x00-\x1f]+)")?\]')
+_SETTING = re.compile(
+    r'([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*(?:([^"\\#;\x00-\x1f]*)|"((?:[^"\\\x00-\x1f]|\\["\\])*)")'
+)
+
+
+def plain_configuration(git: GitCommand, cwd: Path | None, git_dir: Path | None) -> Configuration | None:
+    """What `read_configuration` gives, without a process; None where a file is odd or unknown."""
+    top = git_dir.parent if git_dir is not None and git_dir.name == ".git" else None
+    around = _as_made(git_dir, top) if git_dir else _around(git, cwd) if cwd else None
+    environ, home = git.environ, git.environ.get("HOME")
+    if around is None or home is None or git.executable != "git" or "GIT_CONFIG_GLOBAL" in environ:
+        return None
+    xdg = environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    files = [("global", f"{xdg}/git/config"), ("global", f"{home}/.gitconfig")]
+    if environ.get("GIT_CONFIG_NOSYSTEM") != "1":
+        # The git of a Linux system has it there; others were built to look elsewhere.
+        folders = environ.get("PATH", "").split(":")
+        program = next((folder for folder in folders if os.access(f"{folder}/git", os.X_OK)), "")
+        told = environ.keys() & {"GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"}
+        if told or (program, sys.platform) != ("/usr/bin", "linux"):
+            return None
+        files.insert(0, ("system", "/etc/gitconfig"))
+    rows = [("command", "core.fsmonitor", "false")]
+    plain = all(_read(rows, *file) for file in (*files, ("local", f"{around.git_dir}/config")))
+    return Configuration((*rows[1:], rows[0])) if plain else None
+
+
+def _read(rows: list[tuple[str, str, str]], scope: str, path: str) -> bool:
+    """Adds what a file says; False where a line does not say it all, and git has to read it."""
+    section = ""
+    try:
+        text = Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        return isinstance(error, FileNotFoundError)
+    for line in (line.strip(" \t") for line in text.split("\n")):
+        if found := _SECTION.fullmatch(line):
+            section = found[1].lower() + (f".{found[2]}" if found[2] else "")
+        elif section and (found := _SETTING.fullmatch(line)):
+            value = found[2] if found[3] is None else re.sub(r"\\(.)", r"\1", found[3])
+            rows.append((scope, f"{section}.{found[1].lower()}", value))
+        elif line and line[0] not in "#;":
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -265,6 +315,8 @@ def layout(git: GitCommand, cwd: Path, *, git_dir: Path | None = None) -> Layout
     Raises:
         RepositoryError: there is none, it belongs to someone else, or its path has a line break.
     """
+    if git_dir is None and (plain := _around(git, cwd)) is not None:
+        return plain
     asked = ["--is-bare-repository", "--show-object-format", "--absolute-git-dir", "--git-common-dir"]
     result = git.run(
         ["rev-parse", "--path-format=absolute", *asked, "--show-toplevel"],
@@ -281,38 +333,10 @@ def layout(git: GitCommand, cwd: Path, *, git_dir: Path | None = None) -> Layout
             f"The path of this repository has a line break: {cwd!s}", "Move or rename it."
         )
     worktree = Path(lines[4]) if len(lines) > len(asked) and not result.returncode else None
-    _refuse_foreign(git, Path(lines[2]))
+    from gitmem.git.owners import refuse_foreign  # hardly ever is git asked
+
+    refuse_foreign(Path(lines[2]), git.environ, lambda: git.run(["version"], check=False).text)
     return Layout(worktree, Path(lines[2]), Path(lines[3]), lines[0] == "true", lines[1])
-
-
-OWNERS = (2, 35, 2)
-"""The first git that refuses a repository of somebody else's, whose configuration may name programs."""
-
-
-def git_version(git: GitCommand) -> tuple[int, ...]:
-    """The version of git, as far as it is made of numbers."""
-    found = re.search(r"\d+(?:\.\d+)*", git.run(["version"], check=False).text)
-    return tuple(map(int, found[0].split("."))) if found else ()
-
-
-def _refuse_foreign(git: GitCommand, git_dir: Path) -> None:
-    """Raises where a repository is another user's and git is too old to refuse it itself.
-
-    Who is root for a person (sudo) may use that person's.
-    """
-    try:
-        owner = git_dir.stat().st_uid
-    except OSError:
-        return
-    mine = {os.geteuid()}
-    if os.geteuid() == 0 and (behind := git.environ.get("SUDO_UID", "")).isdigit():
-        mine.add(int(behind))
-    if owner in mine or (version := git_version(git)) >= OWNERS:
-        return
-    raise RepositoryError(
-        f"{git_dir} is another user's, and git {'.'.join(map(str, version)) or '?'} would run what it says",
-        f"Install git {'.'.join(map(str, OWNERS))} or later, which asks, or make the repository yours.",
-    )
 
 
 @dataclass(frozen=True)
@@ -421,19 +445,44 @@ def bare_layout(path: Path, git: GitCommand) -> Layout:
     return _as_made(path) or layout(git, path, git_dir=path)
 
 
-def _as_made(path: Path) -> Layout | None:
-    """The parts of a repository that is as `create_bare` leaves it; None where git has to say.
+def _around(git: GitCommand, cwd: Path) -> Layout | None:
+    """The repository that a folder is in; None where git has to say: where anything is another user's, a
+    link or on another disk, and where the search may not leave a folder."""
+    if "GIT_CEILING_DIRECTORIES" in git.environ:
+        return None
+    try:
+        start = cwd.resolve(strict=True)
+        disk = start.stat().st_dev
+        for folder in (start, *start.parents):
+            here = folder.stat()
+            if (folder / "HEAD").exists() or here.st_dev != disk:
+                return None
+            try:
+                found = (folder / ".git").lstat()
+            except FileNotFoundError:
+                continue
+            mine = found.st_uid == here.st_uid == os.geteuid()
+            return _as_made(folder / ".git", folder) if mine and stat.S_ISDIR(found.st_mode) else None
+    except OSError:
+        pass
+    return None
 
-    Its files tell: a process would cost each command a few milliseconds.
+
+def _as_made(path: Path, worktree: Path | None = None) -> Layout | None:
+    """The parts of a repository that is as `git init` leaves it, the `.git` of a work tree (a real path) or
+    bare; None where git has to say. A process would cost each command a few milliseconds.
     """
     try:
         head, config = (path / "HEAD").read_bytes(), (path / "config").read_bytes().lower()
         real = path.resolve(strict=True)
     except OSError:
         return None
-    plain = all(line in config for line in (b"repositoryformatversion = 0\n", b"bare = true\n"))
+    needed = b"repositoryformatversion = 0\n", b"bare = false\n" if worktree else b"bare = true\n"
+    plain = config.count(b"bare") == 1 and all(line in config for line in needed)
     odd = any(word in config for word in (b"extensions", b"include", b"worktree")) or "\n" in str(real)
-    whole = head.startswith(b"ref: refs/heads/") and all(
-        (real / part).is_dir() for part in ("objects", "refs")
+    whole = re.match(rb"ref: refs/heads/|[0-9a-f]{40}\s", head) and all(
+        os.access(real / part, os.X_OK) for part in ("objects", "refs")
     )
-    return Layout(None, real, real, bare=True) if plain and whole and not odd else None
+    if not plain or odd or not whole or (real / "commondir").exists():
+        return None
+    return Layout(worktree, real, real, bare=worktree is None)

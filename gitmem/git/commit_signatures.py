@@ -68,20 +68,13 @@ def signed_commit(
     author: Signature,
     committer: Signature,
     message: str,
-    *,
-    silent: bool,
-    seconds: float,
 ) -> str:
-    """Makes a signed commit of objects that are stored already; returns its name.
-
-    Args:
-        silent: whether nobody may be asked.
-        seconds: until it counts as failed.
+    """Makes a signed commit of objects that are stored already, asking nobody; returns its name.
 
     Raises:
         RepositoryError: git could not sign.
     """
-    named = dict(_SILENT) if silent else {}
+    named = dict(_SILENT)
     for role, who in (("AUTHOR", author), ("COMMITTER", committer)):
         sign = "-" if who.offset < 0 else "+"
         date = f"@{who.time} {sign}{abs(who.offset) // 60:02}{abs(who.offset) % 60:02}"
@@ -89,7 +82,7 @@ def signed_commit(
     above = [word for parent in parents for word in ("-p", parent)]
     words = ["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", tree, *above, "-F", "-"]
     data = message.encode("utf-8", "replace")
-    done = git.run(words, git_dir=git_dir, input=data, env=named, check=False, timeout=seconds)
+    done = git.run(words, git_dir=git_dir, input=data, env=named, check=False, timeout=SIGN_SECONDS)
     if done.returncode:
         raise RepositoryError(f"git could not sign a commit: {' '.join(done.stderr.split())[:200]}")
     return done.text.strip()
@@ -104,7 +97,7 @@ def sign_trial(git: GitCommand, git_dir: Path) -> str:
             return "gpg.format is not ssh"
         tree = git.run(["hash-object", "-t", "tree", "-w", "--stdin"], git_dir=git_dir).text
         nobody = Signature("gitmem", "gitmem@localhost", 0)
-        signed_commit(git, git_dir, tree, (), nobody, nobody, "Try", silent=True, seconds=SIGN_SECONDS)
+        signed_commit(git, git_dir, tree, (), nobody, nobody, "Try")
     except RepositoryError as error:
         return error.message
     return ""

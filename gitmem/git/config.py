@@ -5,17 +5,22 @@ Git's own lock files of a killed writer must keep no later one out (see `locks`)
 
 from __future__ import annotations
 
+import os
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.command import Configuration, GitCommand, GitResult, Scope, failure
+from gitmem.git.command import Configuration, GitCommand, GitResult, Scope, failure, plain_configuration
 from gitmem.git.errors import IDENTITY_HINT
 from gitmem.git.locks import FOLDER, moving
 from gitmem.git.repository import Signature
 from gitmem.values import dataclass
+
+_STAYS = {"bool": re.compile("true|false"), "path": re.compile("/.*")}
+"""Values of a type that are already as git would convert them to it."""
 
 
 def config_get_all(
@@ -24,7 +29,7 @@ def config_get_all(
     key: str,
     *,
     scope: Scope | None = None,
-    kind: Literal["bool", "int", "path"] | None = None,
+    kind: Literal["bool", "path"] | None = None,
     git_dir: Path | None = None,
 ) -> tuple[str, ...]:
     """Reads every value of a setting, the one that counts last.
@@ -37,6 +42,13 @@ def config_get_all(
     Raises:
         RepositoryError: the configuration cannot be read, or a value is not of that kind.
     """
+    plain = plain_configuration(git, cwd, git_dir)
+    if plain is not None:
+        section, _, rest = key.partition(".")
+        name, dot, variable = rest.rpartition(".")
+        values = plain.all(f"{section.lower()}.{name}{dot}{variable.lower()}", scope)
+        if not kind or all(_STAYS[kind].fullmatch(value) for value in values):
+            return values
     words = [
         "config",
         "--includes",
@@ -62,7 +74,7 @@ def config_get(
     key: str,
     *,
     scope: Scope | None = None,
-    kind: Literal["bool", "int", "path"] | None = None,
+    kind: Literal["bool", "path"] | None = None,
     git_dir: Path | None = None,
 ) -> str | None:
     """Reads the value of a setting that counts, or None; arguments as for `config_get_all`."""
@@ -106,6 +118,26 @@ def worktrees(git: GitCommand, cwd: Path | None, *, git_dir: Path | None = None)
                 )
             )
     return tuple(found)
+
+
+def index_file(top: Path) -> Path:
+    """The index of a work tree, each of which has its own.
+
+    Raises:
+        OSError: there is no telling.
+    """
+    git = top / ".git"
+    if git.is_dir():
+        return git / "index"
+    return top / os.fsdecode(git.read_bytes()).removeprefix("gitdir: ").rstrip("\n") / "index"
+
+
+def lists_none(index: Path, folders: Sequence[str]) -> bool:
+    """Whether an index has no file below some folders for certain: its bytes tell, unless they are odd."""
+    data = index.read_bytes()
+    # Names are whole in these versions, and all of them are here unless the index is split.
+    whole = data.startswith((b"DIRC\0\0\0\2", b"DIRC\0\0\0\3")) and b"link" not in data
+    return whole and not any(os.fsencode(folder) in data for folder in folders)
 
 
 def config_set(

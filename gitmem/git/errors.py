@@ -10,7 +10,6 @@ IDENTITY_HINT = (
     "git config --global user.email you@example.com"
 )
 
-
 # What git says (in the C locale) and what a person can do about it.
 _HINTS: tuple[tuple[str, str], ...] = (
     (r"dubious ownership", "If you trust this folder: git config --global --add safe.directory {path}"),
@@ -20,7 +19,10 @@ _HINTS: tuple[tuple[str, str], ...] = (
         r"No space left on device|Disk quota exceeded|File too large|File size limit",
         "Free some disk space and run it again; nothing was moved.",
     ),
-    (r"Unable to create '(?P<lock>[^']+\.lock)': File exists", "If no other git is running, delete {lock}"),
+    (
+        r"(?:Unable to create '|could not lock config file )(?P<file>[^'\n]+?)(?:\.lock')?: File exists",
+        "If no other git is running, delete {file}.lock",
+    ),
     (
         r"Read-only file system|Permission denied|insufficient permission|unable to create directory for",
         "Make it writable for you and run it again.",

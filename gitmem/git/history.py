@@ -10,9 +10,10 @@ from __future__ import annotations
 import heapq
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 from gitmem.core.errors import MissingObject
@@ -251,19 +252,28 @@ def readable(repo: Repository, tip: str) -> Iterator[Commit]:
                 todo += found[oid].parents
             except MissingObject:
                 missing.add(oid)
-    children = dict.fromkeys(found, 0)
     for oid, commit in found.items():
-        found[oid] = replace(commit, parents=tuple(p for p in commit.parents if p in children))
-        for parent in found[oid].parents:
-            children[parent] += 1
-    ready = [(-found[oid].committer.time, oid) for oid, count in children.items() if not count]
+        found[oid] = replace(commit, parents=tuple(p for p in commit.parents if p in found))
+    return in_order(found, tip) if tip in found else iter(())
+
+
+def in_order(found: Mapping[str, Commit], tip: str) -> Iterator[Commit]:
+    """Commits in the order of `Repository.history`.
+
+    Args:
+        found: a tip and all that can be reached from it, by name.
+    """
+    children = Counter(parent for commit in found.values() for parent in commit.parents)
+    # Among equals git takes the one that it met first.
+    met = count()
+    ready = [(-found[tip].committer.time, next(met), tip)]
     while ready:
-        commit = found[heapq.heappop(ready)[1]]
+        commit = found[heapq.heappop(ready)[2]]
         yield commit
         for parent in commit.parents:
             children[parent] -= 1
             if not children[parent]:
-                heapq.heappush(ready, (-found[parent].committer.time, parent))
+                heapq.heappush(ready, (-found[parent].committer.time, next(met), parent))
 
 
 def _within(path: str, given: Sequence[str]) -> bool:

@@ -146,7 +146,7 @@ def writer_lock(
     lock = FileLock(path, timeout=timeout if blocking else 0, thread_local=False)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        held = lock.acquire()
     except Timeout:
         hint = "Wait until it is done, and run it again."
         raise _held(path, ProcessIdentity.parse(_read(path)), hint) from None
@@ -154,13 +154,11 @@ def writer_lock(
         raise RepositoryError(
             f"{path} cannot be locked: {error}", "Make its folder writable for you."
         ) from error
-    try:
+    with held:
         # Best effort: it only serves a message.
         with suppress(OSError), open(path, "w", encoding="ascii", opener=_no_link) as file:
             file.write(f"{_myself(os.getpid())}\n")
         yield path
-    finally:
-        lock.release()
 
 
 def _no_link(path: str, flags: int) -> int:

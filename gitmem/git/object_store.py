@@ -1,4 +1,4 @@
-"""Objects in bulk bytes: what a repository reads them from and writes them to."""
+"""Objects in bulk bytes: what a repository reads them from, and how it writes them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ import stat
 import subprocess
 import threading
 import weakref
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Protocol
 
-from gitmem.core.errors import MissingObject
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
-from gitmem.git.command import GitCommand, failure
+from gitmem.git.command import GitCommand, read_configuration
 
 STREAMED = 128
 """Objects that are asked for at once: as many questions fit a pipe, and all answers memory."""
-
 
 LARGEST_LOOSE = 16 * 1024**2
 """Bytes of a loose object, and of its file, that are read without git."""
 
 _HEAD_BYTES = 1024
 """Beginning of a loose object's file in which its kind and size are, however it is compressed."""
+
+_WISHES = ("core.sharedrepository", "core.fsync", "core.fsyncobjectfiles")
+_USUAL = ("0", "false", "no", "off", "umask")
 
 
 def read_loose(folder: str, oid: str) -> tuple[str, bytes] | None:
@@ -55,6 +59,57 @@ def loose_size(folder: str, oid: str) -> int | None:
     return None
 
 
+class ObjectWriter:
+    """Stores objects of one repository, each as (kind, content)."""
+
+    def __init__(self, git: GitCommand, git_dir: Path, hex_length: int) -> None:
+        self._git = git
+        self._git_dir = git_dir
+        self._hex_length = hex_length
+
+    @cached_property
+    def _by_git(self) -> bool:
+        """Whether settings say how objects are written: for whom else, or when they are on the disk."""
+        rows = read_configuration(self._git, git_dir=self._git_dir).rows
+        return any(key in _WISHES and value.lower() not in _USUAL for _, key, value in rows)
+
+    def write(self, contents: Iterable[tuple[str, bytes]]) -> None:
+        """Writes them. Raises RepositoryError where one cannot be written, or the settings not be read."""
+        if not self._by_git:
+            _write_loose(self._git_dir, contents, self._hex_length)
+            return
+        for kind, data in contents:
+            # Literally: newer ones refuse odd trees and commits, which a purge may have to rewrite.
+            words = ["hash-object", "--literally", "-w", "-t", kind, "--stdin"]
+            self._git.run(words, git_dir=self._git_dir, input=data)
+
+
+def _write_loose(git_dir: Path, contents: Iterable[tuple[str, bytes]], hex_length: int) -> None:
+    """Stores objects as git itself would, one file each; a process costs as much as some forty of them."""
+    temporary = folder = git_dir / "objects"
+    try:
+        for kind, data in contents:
+            oid = objects.object_name(kind, data, hex_length)
+            place = folder / oid[:2] / oid[2:]
+            with suppress(OSError):
+                # One that is there is young again, which keeps it from a `git gc` that runs meanwhile.
+                os.utime(place)
+                continue
+            place.parent.mkdir(exist_ok=True)
+            # Git takes away what has such a name and is left over.
+            temporary = place.with_name(f"tmp_obj_{os.urandom(6).hex()}")
+            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o444)) as file:
+                file.write(zlib.compress(b"%s %d\0" % (kind.encode(), len(data)) + data, 1))
+            os.replace(temporary, place)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        from gitmem.git.errors import explain  # hardly ever does that happen
+
+        message, hint = explain(str(error), git_dir)
+        raise RepositoryError(f"{git_dir}: {message}", hint) from error
+
+
 def _loose_file(folder: str, oid: str, most: int) -> bytes | None:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -74,9 +129,6 @@ class ObjectStore(Protocol):
 
     def read_many(self, oids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """Reads objects, `STREAMED` at most; what is missing or damaged is left out."""
-
-    def write(self, contents: Iterable[tuple[str, bytes]]) -> None:
-        """Stores objects. Raises RepositoryError where that fails."""
 
     def close(self) -> None:
         """Ends helper processes and frees handles."""
@@ -146,17 +198,6 @@ class CommandObjects:
                 objects.check_content(kind, data, oid)
                 read[oid] = kind, data
         return read
-
-    def write(self, contents: Iterable[tuple[str, bytes]]) -> None:
-        """Stores objects: one process, however many.
-
-        Raises:
-            RepositoryError: git cannot store them.
-        """
-        pack = objects.encode_pack(contents, self._hex_length)
-        result = self._git.run(["unpack-objects", "-q"], git_dir=self._git_dir, input=pack, check=False)
-        if result.returncode:
-            raise failure(result, self._git_dir)
 
     def close(self) -> None:
         """Ends the process."""

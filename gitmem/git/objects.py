@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import LATEST
-from gitmem.git.repository import SUBMODULE, TREE, Commit, ReflogEntry, Signature, TreeEntry
+from gitmem.git.repository import TREE, Commit, ReflogEntry, Signature, TreeEntry
 
 KINDS = ("commit", "tree", "blob", "tag")
 
@@ -21,7 +20,7 @@ _LONGEST_HEADER = 32
 _WHO = re.compile(rb"(.*?) ?<([^<>\n]*)> ?(-?\d{1,20})? ?([+-]\d{4})?")
 _HEX = re.compile(r"[0-9a-f]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
-_TREE_ROWS = {
+TREE_ROWS = {
     size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % (size // 2), re.DOTALL) for size in (40, 64)
 }
 
@@ -63,29 +62,6 @@ def check_content(kind: str, data: bytes, oid: str) -> None:
         raise damaged(oid)
 
 
-_PACKED_KINDS = {"commit": 1, "tree": 2, "blob": 3}
-
-
-def encode_pack(contents: Iterable[tuple[str, bytes]], hex_length: int) -> bytes:
-    """Puts whole objects into one pack (gitformat-pack, version 2), to be handed to git in one go.
-
-    Args:
-        contents: (kind, content) of each.
-        hex_length: length of the repository's object names.
-    """
-    bodies = []
-    for kind, data in contents:
-        size, head = len(data) >> 4, bytearray([_PACKED_KINDS[kind] << 4 | len(data) & 15])
-        while size:
-            head[-1] |= 128
-            head.append(size & 127)
-            size >>= 7
-        bodies.append(bytes(head) + zlib.compress(data, 1))
-    pack = b"PACK" + struct.pack(">II", 2, len(bodies)) + b"".join(bodies)
-    algorithm = hashlib.sha1 if hex_length == 40 else hashlib.sha256
-    return pack + algorithm(pack, usedforsecurity=False).digest()
-
-
 def loose_head(data: bytes, oid: str) -> tuple[str, int]:
     """Kind and size of a loose object, from the beginning of its file; nothing else of it is checked.
 
@@ -120,11 +96,6 @@ def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
     content = whole.partition(b"\0")[2]
     check_content(kind, content, oid)
     return kind, content
-
-
-def kind_of(mode: int) -> str:
-    """Names the kind of object that a tree entry of this mode points at."""
-    return "tree" if mode == TREE else "commit" if mode == SUBMODULE else "blob"
 
 
 def is_entry_name(name: str) -> bool:
@@ -170,7 +141,7 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, TreeEntry]:
     Raises:
         MissingObject: it is damaged, or has one name twice (of which one would be lost unseen).
     """
-    rows = _TREE_ROWS[hex_length].findall(data)
+    rows = TREE_ROWS[hex_length].findall(data)
     found = {
         name.decode("utf-8", "surrogateescape"): TreeEntry(int(mode, 8), raw.hex())
         for mode, name, raw in rows
@@ -191,7 +162,7 @@ def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> TreeEntry |
     raw = name.encode("utf-8", "surrogateescape")
     if b" %s\0" % raw not in data:
         return None
-    row = _TREE_ROWS[hex_length]
+    row = TREE_ROWS[hex_length]
     at = 0
     while match := row.match(data, at):
         if match[2] == raw:
@@ -290,35 +261,3 @@ def parse_reflog(data: bytes) -> tuple[ReflogEntry, ...]:
                 ReflogEntry(started, new, parse_signature(who), message.decode("utf-8", "replace"))
             )
     return tuple(reversed(found))
-
-
-class Kinds:
-    """Remembers what was read, was written, or is named by a tree that was read.
-
-    Args:
-        read: (name, kind) reads an object; it raises MissingObject where it is missing or of another kind.
-    """
-
-    def __init__(self, read: Callable[[str, str], object]) -> None:
-        self._read = read
-        self._known: dict[str, str] = {}
-
-    def saw(self, oid: str, kind: str) -> None:
-        """Notes one object."""
-        self._known[oid] = kind
-
-    def saw_tree(self, entries: Mapping[str, TreeEntry]) -> None:
-        """Notes all that a tree names."""
-        self._known.update((entry.oid, kind_of(entry.mode)) for entry in entries.values())
-
-    def expect(self, oid: str, wanted: str) -> None:
-        """Raises MissingObject unless the object is there and of that kind."""
-        if self._known.get(oid) != wanted:
-            self._read(oid, wanted)
-
-    def expect_entries(self, entries: Mapping[str, TreeEntry]) -> None:
-        """The same for what a new tree names; submodules are commits of another repository."""
-        for entry in entries.values():
-            kind = kind_of(entry.mode)
-            if kind != "commit":
-                self.expect(entry.oid, kind)

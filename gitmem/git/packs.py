@@ -1,25 +1,15 @@
-"""Objects in bulk, in git's own bytes: read in any order, looked through in a stream, written as packs."""
+"""Objects in bulk, in git's own bytes: read and written in any order, looked through in a stream."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.git import objects
-from gitmem.git.object_store import CommandObjects
+from gitmem.git.object_store import CommandObjects, ObjectWriter
 from gitmem.git.repository import Repository
-
-PACK_BYTES = 48 * 1024 * 1024
-PACK_OBJECTS = 20_000
-"""What is held back until it is written as one pack."""
-
-LOOSE_OBJECTS = 100
-"""As git's own `transfer.unpackLimit`: so few are written one by one."""
-
-_ROWS = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % (size // 2), re.DOTALL) for size in (40, 64)}
 
 
 class RawEntry(NamedTuple):
@@ -59,7 +49,7 @@ class PackLook(NamedTuple):
 
 
 class RawObjects:
-    """The objects of one repository; what was added is on disk after `flush`.
+    """The objects of one repository.
 
     Args:
         dry: what is added only gets its name, and is kept nowhere.
@@ -71,13 +61,11 @@ class RawObjects:
         self.git_dir = repo.git_dir
         self.hex_length = repo.hex_length
         self._reader = CommandObjects(self.git, self.git_dir, self.hex_length)
-        self._fresh: dict[str, tuple[str, bytes]] = {}
-        self._known: set[str] = set()
-        self._size = 0
+        self._writer = ObjectWriter(self.git, self.git_dir, self.hex_length)
 
     def read(self, oid: str) -> tuple[str, bytes]:
         """Reads an object: (kind, content). Raises MissingObject."""
-        return self._fresh.get(oid) or self._reader.read(oid)
+        return self._reader.read(oid)
 
     def rows(self, tree: str) -> list[RawEntry]:
         """Lines of a tree, in its order. Raises MissingObject."""
@@ -88,35 +76,18 @@ class RawObjects:
 
     def parse(self, data: bytes) -> list[RawEntry]:
         """Lines of a tree's content."""
-        return [RawEntry(*found) for found in _ROWS[self.hex_length].findall(data)]
+        return [RawEntry(*found) for found in objects.TREE_ROWS[self.hex_length].findall(data)]
 
     def add(self, kind: str, data: bytes) -> str:
         """Adds an object; returns its name."""
-        oid = objects.object_name(kind, data, self.hex_length)
-        if oid not in self._fresh and oid not in self._known and not self.dry:
-            self._fresh[oid] = (kind, data)
-            self._size += len(data)
-            if self._size > PACK_BYTES or len(self._fresh) >= PACK_OBJECTS:
-                self.flush()
-        return oid
+        if not self.dry:
+            self._writer.write([(kind, data)])
+        return objects.object_name(kind, data, self.hex_length)
 
     def add_rows(self, rows: Iterable[RawEntry]) -> str:
         """Adds a tree; the rows are brought into git's order."""
         ordered = sorted(rows, key=lambda row: row.name + b"/" if row.is_tree else row.name)
         return self.add("tree", b"".join(b"%s %s\0%s" % row for row in ordered))
-
-    def flush(self) -> None:
-        """Writes what was added."""
-        if not self._fresh:
-            return
-        pack = objects.encode_pack(self._fresh.values(), self.hex_length)
-        if len(self._fresh) < LOOSE_OBJECTS:
-            self.git.run(["unpack-objects", "-q"], git_dir=self.git_dir, input=pack)
-        else:
-            self.git.run(["index-pack", "--stdin"], git_dir=self.git_dir, input=pack)
-        self._known |= self._fresh.keys()
-        self._fresh = {}
-        self._size = 0
 
     def close(self) -> None:
         """Ends the reading process."""
@@ -180,7 +151,7 @@ def objects_with(
         flag: bytes whose blobs are listed, too; none where empty.
     """
     count, found, flagged = 0, {}, set()
-    rows = _ROWS[repo.hex_length]
+    rows = objects.TREE_ROWS[repo.hex_length]
     for oid, kind, data in each_object(repo, oids):
         count += 1
         if kind == "tree":

@@ -1,14 +1,48 @@
-"""Refs as git's files say them: where memory stands is found without a process, and without an object."""
+"""Refs, and whether an object is there, as git's files say them: without a process, and without an object.
+
+Where a file does not tell, git does.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import GitCommand, Layout, failure
 
 BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
+
+
+class GitRefs:
+    """Refs of one repository, of which most prompts read nothing else."""
+
+    def __init__(self, git: GitCommand, where: Layout) -> None:
+        self.git = git
+        self.git_dir = where.common_dir
+        self.hex_length = where.hex_length
+        self._where = where
+
+    def ref(self, name: str) -> str | None:
+        """See `repository.Repository`."""
+        if (found := read_ref(self.git_dir, name, self.hex_length)) is not None:
+            return found or None
+        oid, link = self._each_ref(name).get(name, ("", ""))
+        if link:
+            raise symbolic(name, link)
+        return oid or None
+
+    def _each_ref(self, pattern: str) -> dict[str, tuple[str, str]]:
+        """Full ref name to object name, and the ref that a symbolic one names."""
+        # Not rev-parse: for a ref that is missing it would take a branch named `refs/…` instead.
+        words = ["for-each-ref", "--format=%(refname)%00%(objectname)%00%(symref)", pattern]
+        result = self.git.run(words, git_dir=self._where.git_dir)
+        if "broken ref" in result.stderr:
+            raise failure(result, self.git_dir)
+        rows = (line.split("\0") for line in result.text.split("\n") if line)
+        return {name: (oid, link) for name, oid, link in rows}
 
 
 def check_ref_name(name: str) -> str:
@@ -73,3 +107,29 @@ def symbolic(name: str, link: str) -> RepositoryError:
         f"{name} is a symbolic ref to {link}, and no memory",
         f"If nobody wants it: git symbolic-ref -d {name}. To bring memory back: git mem doctor",
     )
+
+
+_PACK_INDEX, _NAMES = b"\xfftOc\0\0\0\2", 8 + 4 * 256
+"""How the index of a pack begins, and where its names do: behind how many there are up to each byte."""
+
+
+def holds(git: GitCommand, git_dir: Path, oid: str) -> bool:
+    """Whether a repository has an object, which is not opened.
+
+    Args:
+        git_dir: that of all work trees.
+        oid: a sound object name.
+    """
+    if (git_dir / "objects" / oid[:2] / oid[2:]).exists():
+        return True
+    name = bytes.fromhex(oid)
+    for path in (git_dir / "objects/pack").glob("*.idx"):
+        with suppress(OSError), path.open("rb") as file:  # another process may have packed anew
+            head = file.read(_NAMES)
+            counts = bytes(4) + head[8:]
+            at = 4 * name[0]
+            start, end = (len(name) * int.from_bytes(counts[n : n + 4]) for n in (at, at + 4))
+            file.seek(_NAMES + start)
+            if head.startswith(_PACK_INDEX) and name in file.read(end - start):
+                return True
+    return not git.run(["cat-file", "-e", oid], git_dir=git_dir, check=False).returncode

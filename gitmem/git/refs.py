@@ -79,6 +79,15 @@ def move_refs(repo: Repository, moves: Mapping[str, tuple[str | None, str | None
         raise _failed(repo, done)
 
 
+def try_move_ref(repo: Repository, name: str, new: str | None, old: str | None, message: str) -> bool:
+    """Moves a ref as `move_ref` does; False where somebody else moved it meanwhile."""
+    try:
+        move_ref(repo, name, new, old, message)
+    except RefMoved:
+        return False
+    return True
+
+
 def reflog_message(message: str) -> str:
     """Fits a message on the one line that a reflog has for it."""
     return " ".join("".join(c if c.isprintable() else " " for c in message).split()) or "gitmem"

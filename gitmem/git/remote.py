@@ -13,7 +13,6 @@ import random
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
@@ -22,8 +21,8 @@ from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.command import GitCommand, GitResult, failure
 from gitmem.git.errors import explain
 from gitmem.git.locks import moving
-from gitmem.git.refs import move_ref
-from gitmem.git.repository import RefMoved, Repository
+from gitmem.git.refs import try_move_ref
+from gitmem.git.repository import Repository
 from gitmem.values import dataclass
 
 # What a remote answers where another writer was quicker; all else that it says is a refusal for good.
@@ -229,8 +228,7 @@ class Remote:
         tracking = self.tracking(branch)
         known = repo.ref(tracking)
         if known != oid:
-            with suppress(RefMoved):
-                move_ref(repo, tracking, oid, known, "gitmem sync")
+            try_move_ref(repo, tracking, oid, known, "gitmem sync")
 
     def push(self, oid: str | None, branch: str, expected: str | None = None) -> Pushed:
         """Pushes one commit to one branch; arguments as for `Move`, the rest as for `push_all`."""

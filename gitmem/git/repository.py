@@ -218,7 +218,7 @@ class Repository(Protocol):
         """
 
     def together(self) -> AbstractContextManager[None]:
-        """What is added inside is on disk at the end of it, and may cost one process instead of many."""
+        """What is added inside is on disk at the end of it; nothing of it where that fails before."""
 
     def add_blob(self, data: bytes) -> str:
         """Stores a blob and returns its name."""

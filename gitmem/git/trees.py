@@ -196,6 +196,12 @@ def find_paths(repo: Objects, tree: str, paths: Set[str]) -> dict[str, str]:
     return found
 
 
+def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> dict[str, bytes | None]:
+    """The edits that make one of these of the other: path to new content, None to delete; by path."""
+    paths = (path for path in sorted({*before, *after}) if before.get(path) != after.get(path))
+    return {path: after.get(path) for path in paths}
+
+
 def write_tree(
     repo: Objects,
     tree: str | None,

@@ -8,7 +8,6 @@ waits for the next sync.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import field, replace
 
 from gitmem.core import attributes, tombstone
@@ -20,9 +19,9 @@ from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.git.locks import writer_lock
-from gitmem.git.refs import move_ref
+from gitmem.git.refs import move_ref, try_move_ref
 from gitmem.git.remote import IN_THE_WAY, Pushed, Remote
-from gitmem.git.repository import RefMoved, Repository, Signature, own, short_name
+from gitmem.git.repository import Repository, Signature, own, short_name
 from gitmem.git.trees import changed_files, list_files, read_paths, write_tree
 from gitmem.ledger.arrival import check_arrival, take_in
 from gitmem.ledger.consent import Peer
@@ -117,7 +116,8 @@ def accept_inbox(
         plan.judge(allow)
         commits = plan.commit(author)
         if whole:
-            _note(repo, inbox.branch, inbox.tip)
+            note = note_of(inbox.branch)
+            try_move_ref(repo, note, inbox.tip, repo.ref(note), MESSAGE)
         made = Accepted(commits, plan.gone, plan.buried, plan.stones, whole, aside=aside)
         if not reachable:
             return made
@@ -372,23 +372,12 @@ def _leave_to_host(
     if waits is None or not adds_nothing(repo, accepted, waits):
         peer = Peer(remote.name, remote.tracking(SHARED_REF), now)
         take_in(repo, SHARED_REF, accepted, MESSAGE, allow, peer)
-    _drop(repo, ACCEPTED, accepted)
+    try_move_ref(repo, ACCEPTED, None, accepted, MESSAGE)
 
 
 def _withdraw(repo: Repository, accepted: str) -> None:
     """Ends what was accepted, with its notes: it is on the memory branch, or will not be."""
     for ref, tip in repo.refs(AWAITED).items():
         if repo.is_ancestor(tip, accepted):
-            _drop(repo, ref, tip)
-    _drop(repo, ACCEPTED, accepted)
-
-
-def _note(repo: Repository, branch: str, tip: str) -> None:
-    ref = note_of(branch)
-    with suppress(RefMoved):
-        move_ref(repo, ref, tip, repo.ref(ref), MESSAGE)
-
-
-def _drop(repo: Repository, ref: str, oid: str) -> None:
-    with suppress(RefMoved):
-        move_ref(repo, ref, None, oid, MESSAGE)
+            try_move_ref(repo, ref, None, tip, MESSAGE)
+    try_move_ref(repo, ACCEPTED, None, accepted, MESSAGE)

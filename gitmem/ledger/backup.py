@@ -18,7 +18,7 @@ from gitmem.core.merge import kind
 from gitmem.core.purge import Purge
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.locks import writer_lock
-from gitmem.git.refs import move_ref
+from gitmem.git.refs import move_ref, try_move_ref
 from gitmem.git.remote import Move, Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files, list_files
@@ -611,5 +611,4 @@ def _digest(url: str) -> str:
 
 def _forget_tracking(repo: Repository) -> None:
     for ref, oid in repo.refs(f"refs/remotes/{NAME}/").items():
-        with suppress(RefMoved):
-            move_ref(repo, ref, None, oid, MESSAGE)
+        try_move_ref(repo, ref, None, oid, MESSAGE)

@@ -6,11 +6,8 @@ one blob, too. So folders are counted once each, and sizes are asked for before 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from gitmem.core.errors import CheckFailed, RepositoryError
+from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
-from gitmem.core.names import ARCHIVE
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 from gitmem.git.trees import DEEPEST
 
@@ -22,9 +19,6 @@ SCOPE_FOLDERS = 1_000_000
 
 SHOWN = 80
 """Characters of a folder's path in a message."""
-
-SAMPLED = 8
-"""Folders of an archive that are opened to tell how much it holds: a hash spreads files evenly."""
 
 
 class TooLarge(RepositoryError):
@@ -55,42 +49,6 @@ def check_caps(repo: Repository, tree: str, what: str) -> None:
     for number, (unit, limit) in zip(held, most.items(), strict=True):
         if number > limit:
             raise _too_large(what, f"holds {number:,} {unit}, and {limit:,} are the most")
-
-
-def no_room(repo: Repository, tree: str, more: int) -> str | None:
-    """Why a scope takes no further files, or None where it does; counts the archive by a sample.
-
-    Args:
-        tree: what the scope holds.
-        more: files that would be added.
-    """
-    if more <= 0:
-        return None
-    agents = [entry.oid for entry in repo.tree(tree).values() if entry.mode == TREE]
-    count = sum(_about(repo, oid) for oid in agents)
-    if count + more > SCOPE_ENTRIES:
-        return f"the scope holds about {count:,} files, and {SCOPE_ENTRIES:,} are the most"
-    return None
-
-
-def check_room(repo: Repository, tree: str, edits: Mapping[str, bytes | None]) -> None:
-    """Raises where a scope takes no further files.
-
-    Args:
-        tree: what the scope holds.
-        edits: path to new content, None to delete.
-
-    Raises:
-        CheckFailed: it is full.
-    """
-    written = [path for path, data in edits.items() if data is not None]
-    gone = len(edits) - len(written)
-    # Which of them are new is asked only where it matters.
-    reason = no_room(repo, tree, len(written) - gone)
-    if reason and (
-        reason := no_room(repo, tree, sum(repo.entry(tree, path) is None for path in written) - gone)
-    ):
-        raise CheckFailed(f"Not stored: {reason}", "Forget what is out of date: git mem list -a")
 
 
 def _folders(repo: Repository, tree: str, what: str) -> dict[str, dict[str, TreeEntry]]:
@@ -136,18 +94,6 @@ def _held(
                 count, size = count + 1, size + sizes[entry.oid]
         known[tree] = count, size, opened
     return known[tree]
-
-
-def _about(repo: Repository, agent: str) -> int:
-    entries = repo.tree(agent)
-    count = sum(map(_is_file, entries.values()))
-    archive = entries.get(ARCHIVE)
-    if archive is None or archive.mode != TREE:
-        return count
-    fans = [entry.oid for entry in repo.tree(archive.oid).values() if entry.mode == TREE]
-    some = fans[:: max(1, len(fans) // SAMPLED)]
-    held = sum(len(repo.tree(oid)) for oid in some)
-    return count + (held * len(fans) // len(some) if some else 0)
 
 
 def _is_file(entry: TreeEntry) -> bool:

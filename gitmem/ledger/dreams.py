@@ -25,30 +25,30 @@ from gitmem.core.account import (
 )
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, is_log
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.merge import Files, agent_folder, kind, merge_trees, only
+from gitmem.core.merge import Files, agent_folder, merge_trees, only
 from gitmem.core.names import homes, twins
 from gitmem.core.trailers import (
     ASKING,
     LEFT_OUT,
+    PICKED,
     Fate,
     Provenance,
+    body_of,
     format_message,
     one_line,
     parse,
     tellings,
 )
 from gitmem.git.repository import Commit, Repository
-from gitmem.git.trees import changed_files, read_files, read_paths, write_tree
+from gitmem.git.trees import changed_files, difference, read_files, read_paths, write_tree
 from gitmem.ledger.land import Tip
 from gitmem.ledger.merge import without_collisions
 from gitmem.ledger.proposals import dream_branches, dreams_in, let_wait
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import where_they_stand
 from gitmem.values import dataclass
-
-_PICKED = "(cherry picked from commit"
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,16 @@ class DreamCommit:
     by: str = ""
     time: int = 0
     stood: frozenset[str] = frozenset()
+
+    @property
+    def before(self) -> dict[str, bytes]:
+        """The memories that it changes or deletes, as they were."""
+        return {path: old for path, (old, _) in self.files.items() if old is not None and is_memory(path)}
+
+    @property
+    def after(self) -> dict[str, bytes]:
+        """The memories that it makes or changes, as it leaves them."""
+        return {path: new for path, (_, new) in self.files.items() if new is not None and is_memory(path)}
 
     @property
     def asks(self) -> bool:
@@ -142,9 +152,29 @@ class Dream:
         return self.ref.startswith("refs/remotes/")
 
     @property
+    def here(self) -> str:
+        """The ref that its branch has in this repository, also where it is not made yet."""
+        return dreams_in(self.scope).waiting + self.id
+
+    @property
     def open(self) -> tuple[DreamCommit, ...]:
         """The changes that nobody decided on."""
         return tuple(change for change in self.changes if not change.decided)
+
+    def chosen(self, numbers: Collection[int] | None) -> tuple[DreamCommit, ...]:
+        """Open changes by their numbers, in order; all of them for None.
+
+        Raises:
+            UsageError: there is no such open change, or no number.
+        """
+        known = {change.n: change for change in self.open}
+        unknown = sorted(set(numbers or ()) - known.keys())
+        if unknown or not (known if numbers is None else numbers):
+            listed = ", ".join(map(str, known))
+            raise UsageError(
+                f"{self.id} has no open change {unknown[0] if unknown else ''}", f"Open are: {listed}."
+            )
+        return self.open if numbers is None else tuple(known[number] for number in sorted(set(numbers)))
 
 
 def dreamt(said: Provenance) -> bool:
@@ -205,32 +235,37 @@ def read_dream(scope: Scope, ref: str, oid: str, base: str, tip: str, remote: st
     mine = [commit for commit in commits if commit.oid not in foreign]
     ground = _ground(repo, mine, base, tip)
     decided = _decided(repo, id, tip, ground)
+
+    def told(n: int, before: str | None, commit: Commit, left: str) -> DreamCommit:
+        said = decided.get(n, decided.get(0, ""))
+        change = read_change(repo, n, before, commit, said)
+        return change if said else _judged(repo, change, left, tip)
+
     changes: list[DreamCommit] = []
     summary, n = "", 0
     for commit in mine:
-        before = repo.commit(commit.parents[0]).tree if commit.parents else None
+        before = _before(repo, commit)
         if commit.tree == before and commit.subject.startswith(LEFT_OUT):
             n += 1
         elif commit.tree == before:
-            summary = _text(commit)
+            summary = body_of(commit.message)
         elif any(map(is_memory, changed_files(repo, before, commit.tree))):
             if remote:
                 _refuse_large(repo, before, commit)
             n += 1
-            said = decided.get(n, decided.get(0, ""))
-            change = read_change(repo, n, before, commit, said)
-            changes.append(change if said else _judged(repo, change, ground, tip))
+            changes.append(told(n, before, commit, ground))
     # Numbers are the same in every clone, whatever each knows of what the dream was built on.
-    below: list[DreamCommit] = []
-    for commit in _lacking(repo, [one for one in commits if one.oid in foreign], mine, base, oid):
-        n += 1
-        said = decided.get(n, decided.get(0, ""))
-        before = repo.commit(commit.parents[0]).tree if commit.parents else None
-        change = read_change(repo, n, before, commit, said)
-        below.append(change if said else _judged(repo, change, base, tip))
-    changes = [*below, *changes]
+    below = list(_lacking(repo, [one for one in commits if one.oid in foreign], mine, base, oid))
+    behind = enumerate(below, n + 1)
+    changes = [*(told(at, _before(repo, one), one, base) for at, one in behind), *changes]
+    n += len(below)
     time = repo.commit(oid).author.time
     return Dream(id, scope, ref, base, oid, tuple(changes), summary, time, remote, ground, n)
+
+
+def _before(repo: Repository, commit: Commit) -> str | None:
+    """The tree that a commit changes; None for the first."""
+    return repo.commit(commit.parents[0]).tree if commit.parents else None
 
 
 def _refuse_large(repo: Repository, before: str | None, commit: Commit) -> None:
@@ -278,7 +313,7 @@ def _lacking(
     met = repo.commit(base).tree
     ends = {repo.commit(oid).tree for oid in (tip, *mine[0].parents[:1])}
     for commit in foreign:
-        before = repo.commit(commit.parents[0]).tree if commit.parents else None
+        before = _before(repo, commit)
         paths = set(filter(is_memory, changed_files(repo, before, commit.tree)))
         if all(paths & changed_files(repo, met, end) for end in ends):
             yield commit
@@ -295,34 +330,23 @@ def _judged(repo: Repository, change: DreamCommit, base: str, tip: str) -> Dream
     """The change as accepted where the memory ref has what it is about, squashed or rebased."""
     if tip == base:
         return change
-    before, after = (
-        {path: pair[side] for path, pair in change.files.items() if is_memory(path)} for side in (0, 1)
-    )
-    old, new = ({p: d for p, d in files.items() if d is not None} for files in (before, after))
+    old, new = change.before, change.after
     wanted = proposals(old, new)
     trees = repo.commit(base).tree, repo.commit(tip).tree
-    paths = set(old) | set(new)
-    ground = _standing(repo, trees[0], paths)
-    lacking = missing(wanted, ground, _standing(repo, trees[1], paths))
+    # One may have been paged out, or brought back, meanwhile.
+    paths = {home for path in {*old, *new} for home in homes(path)}
+    lacking = missing(wanted, *(read_paths(repo, tree, paths) for tree in trees))
     # A memory that is new is no other for being renamed since.
     new_here = any(is_log(path_of(fate.source)) for fate in change.fates)
     if lacking and (len(lacking) < len(wanted) or new_here):
         paths |= set(filter(is_memory, changed_files(repo, *trees)))
-        ground = _standing(repo, trees[0], paths)
-        lacking = missing(lacking, ground, _standing(repo, trees[1], paths))
+        lacking = missing(lacking, *(read_paths(repo, tree, paths) for tree in trees))
     return replace(change, decided="accepted") if wanted and not lacking else change
 
 
-def _standing(repo: Repository, tree: str, paths: set[str]) -> dict[str, bytes]:
-    """Memories of a tree under these paths, also where they were paged out or brought back meanwhile."""
-    found = read_paths(repo, tree, {home for path in paths for home in homes(path)})
-    places = {path: [home for home in (path, *homes(path)) if home in found] for path in paths}
-    return {path: found[there[0]] for path, there in places.items() if there}
-
-
-def reviewed(id: str, numbers: tuple[int, ...] | None) -> str:
-    """The value of the trailer that says what of a dream was decided; no numbers mean all of it."""
-    return id if numbers is None else f"{id} {','.join(map(str, numbers))}"
+def reviewed(id: str, changes: Iterable[DreamCommit] | None) -> str:
+    """The value of the trailer that says what of a dream was decided; no changes mean all of it."""
+    return id if changes is None else f"{id} {','.join(str(change.n) for change in changes)}"
 
 
 def _decided(repo: Repository, id: str, tip: str, base: str) -> dict[int, str]:
@@ -372,7 +396,7 @@ def read_change(
         n,
         commit.oid,
         commit.subject,
-        _text(commit),
+        body_of(commit.message),
         fates,
         claim_stories(fates, old, new),
         files,
@@ -418,13 +442,6 @@ def _said(claims: Mapping[str, Claim], ref: str) -> str:
     return claim.text if claim else ""
 
 
-def _text(commit: Commit) -> str:
-    """What a message says between subject and trailers."""
-    lines = commit.message.split("\n")[1:]
-    ours = ("Gitmem-", _PICKED)
-    return "\n".join(line for line in lines if not line.startswith(ours)).strip()
-
-
 def whole(dream: Dream, ours: Mapping[str, bytes]) -> dict[str, bytes]:
     """The merge of the dream's memories: it has no say in indexes, hosts' files and tombstones.
 
@@ -450,11 +467,9 @@ def some(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> dict[str, 
 def _states(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
     merged = dict(ours)
     for change in chosen:
-        pairs = {path: pair for path, pair in change.files.items() if kind(path) == "memory"}
-        before = {path: old for path, (old, _) in pairs.items() if old is not None}
-        after = {path: new for path, (_, new) in pairs.items() if new is not None}
+        before, after = change.before, change.after
         # A memory may have been paged out, or brought back, since.
-        places = {*pairs, *twins(pairs)}
+        places = {*before, *after, *twins({*before, *after})}
         here = only(merged, places)
         stones = {path: data for path, data in merged.items() if path.endswith(f"/{tombstone.FILE}")}
         result = merge_trees(before | stones, here | stones, after | stones)
@@ -481,13 +496,12 @@ def replayed(dream: Dream, chosen: Iterable[DreamCommit], tip: Tip) -> str:
         for change, after in zip(changes, _states(changes, state), strict=True):
             # An index line that comes back with a memory is no part of what the dream asks for.
             own = {path for path in {*state, *after} if is_memory(path) or path in change.files}
-            paths = {path for path in own if state.get(path) != after.get(path)}
-            tree = write_tree(repo, tree, {path: after.get(path) for path in paths})
+            tree = write_tree(repo, tree, difference(only(state, own), only(after, own)))
             said = repo.commit(change.commit)
             message = said.message
             for one, here in zip(change.fates, where_they_stand(change.fates, state, after), strict=True):
                 message = message.replace(f"Gitmem-Claim: {one.line()}", f"Gitmem-Claim: {here.line()}")
-            picked = f"{message.rstrip()}\n{_PICKED} {change.commit})\n"
+            picked = f"{message.rstrip()}\n{PICKED} {change.commit})\n"
             at = repo.add_commit(tree, (at,), said.author, said.committer, picked)
             state = after
     return at

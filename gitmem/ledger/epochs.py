@@ -17,8 +17,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
-from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, EXECUTABLE, RefMoved, Repository, short_name
+from gitmem.git.refs import try_move_ref
+from gitmem.git.repository import BLOB, EXECUTABLE, Repository, short_name
 from gitmem.values import dataclass
 
 FORMER = "refs/gitmem/former/"
@@ -130,8 +130,7 @@ def keep_former(repo: Repository, ref: str, oid: str, now: float) -> str:
     """
     name = f"{FORMER}{datetime.fromtimestamp(now, UTC).date()}/{_place(ref)}/{oid[:12]}"
     if repo.ref(name) is None:
-        with suppress(RefMoved):
-            move_ref(repo, name, oid, None, "gitmem: replaced by a purge")
+        try_move_ref(repo, name, oid, None, "gitmem: replaced by a purge")
     return name
 
 

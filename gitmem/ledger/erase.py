@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git.command import read_configuration
 from gitmem.git.locks import writer_lock
 from gitmem.git.refs import move_refs
 from gitmem.git.repository import Repository
@@ -32,7 +34,7 @@ JOURNAL = Path("gitmem") / "erase.json"
 """In the git directory. It names commits alone, never a text."""
 
 _MARKERS = (".keep", ".promisor")
-_PARTIAL = r"^(extensions\.partialclone|remote\..*\.promisor)$"
+_PARTIAL = re.compile(r"extensions\.partialclone|remote\..*\.promisor")
 _OTHERS = (".idx", ".rev", ".bitmap", ".mtimes")
 
 
@@ -120,10 +122,8 @@ def existing(repo: Repository, oids: Iterable[str]) -> list[str]:
     if not asked:
         return []
     words = ["cat-file", "--batch-check=%(objectname)", "--buffer"]
-    if (
-        repo.git.run(["config", "--get-regexp", _PARTIAL], git_dir=repo.git_dir, check=False).returncode
-        == 0
-    ):
+    settings = read_configuration(repo.git, git_dir=repo.git_dir).rows
+    if any(_PARTIAL.fullmatch(key) for _, key, _ in settings):
         # In a partial clone git would fetch what is missing: the very text that was erased, from a host
         # that has not tidied up yet. Listing all that is here asks nobody.
         every = repo.git.run([*words, "--batch-all-objects", "--unordered"], git_dir=repo.git_dir).text

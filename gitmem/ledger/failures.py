@@ -12,10 +12,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote
 
 from gitmem.core.text import one_line
-from gitmem.ledger.state import Space, json_entries
+from gitmem.ledger.state import Space
 
 Kind = Literal["session", "notes", "dream", "step"]
 
@@ -83,26 +82,7 @@ class Failure:
         return self.tried <= now < self.until
 
 
-def _former(path: Path) -> Mapping[str, Any]:
-    """Sessions that an engine failed at (`stuck.json`), or the dream of one ref (`failed.json`)."""
-    found: dict[str, Any] = {}
-    with suppress(ValueError, TypeError, KeyError, AttributeError, OverflowError):
-        value = json_entries(path)
-        if path.name == "failed.json":
-            times, ref = max(1, int(value["times"])), unquote(path.parent.name)
-            tried = float(value["tried"])
-            why, until = str(value["why"]), tried + PATIENCE["dream"].rest(times)
-            found[f"dream {ref}"] = {"by": "", "times": times, "tried": tried, "until": until, "why": why}
-            return found
-        for name, one in value.items():
-            kind, _, rest = name.rpartition("notes:")
-            key = f"notes {rest}" if name.startswith("notes:") else f"session {kind}{rest}"
-            times, until = int(one["tries"]), float(one["until"])
-            found[key] = {"by": str(one["engine"]), "times": times, "tried": 0.0, "until": until, "why": ""}
-    return found
-
-
-_FAILED = Space("failed", 500, ("stuck.json", "dream/*/failed.json"), _former)
+_FAILED = Space("failed", 500)
 
 
 def held(state: Path, kind: Kind, name: str, now: float, by: str = "") -> Failure | None:

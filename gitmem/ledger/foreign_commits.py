@@ -4,10 +4,9 @@ Only commits that are not gitmem's own are looked at, and each once a clone: a s
 up to where. What a commit repairs follows from the tip alone, so clones that tidy the same tip make the
 same object.
 
-What a merge by git or a host leaves behind in single files, and how it is put right.
-
-Such a merge knows lines, not claims: it leaves conflict marks that somebody commits, a claim twice that
-both sides had added, an index with two lines for one memory. All here is pure and takes no claim away.
+A merge by git or a host knows lines, not claims: it leaves conflict marks that somebody commits, a claim
+twice that both sides had added, an index with two lines for one memory. Putting that right takes no claim
+away.
 
 A memory ref that was lost and began anew: what live directories still show of it was not deleted.
 """
@@ -16,12 +15,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import field
-from functools import partial, reduce
-from itertools import combinations
+from itertools import accumulate, combinations
 from pathlib import Path
 
 from gitmem.core import attributes, index, tombstone
@@ -75,10 +74,6 @@ _OP = re.compile(r"Gitmem-Op:")
 _MARK = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?")
 _ANY_MARK = re.compile(r"^(?:<{7}|>{7})(?: |\r?$)", re.MULTILINE)
 
-
-MOST_SIDES = 16
-"""Sides that conflicts inside one another may have together; more are left to a person."""
-
 RESCUED = "refs/gitmem/rescued/"
 """Where refs keep commits that memory refs do not hold any more, or never should have."""
 
@@ -94,13 +89,11 @@ class Tidying:
         edits: path to new content, None to delete.
         fates: what became of claims: said twice, or forgotten on one side.
         told: what was done or is left, one line a thing.
-        left: files with conflict marks that only a person can resolve.
     """
 
     edits: dict[str, bytes | None] = field(default_factory=dict)
     fates: tuple[Fate, ...] = ()
     told: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
 
 
 def tidy_ref(repo: Repository, ref: str, state: Path, *, host_files: bool = False) -> Written | None:
@@ -200,7 +193,6 @@ class _Work:
         self.logs: dict[str, list[bytes]] = {}
         self.fates: list[Fate] = []
         self.told: list[str] = []
-        self.left: list[str] = []
 
     def look(self, made: Commit) -> None:
         """Takes in what one commit touched, and what its sides had there."""
@@ -259,7 +251,7 @@ class _Work:
         for agent in sorted(agents):
             self._index(agent)
         edits = {path: data for path, data in self.now.items() if data != self.before[path]}
-        return Tidying(edits, tuple(self.fates), tuple(dict.fromkeys(self.told)), tuple(self.left))
+        return Tidying(edits, tuple(self.fates), tuple(dict.fromkeys(self.told)))
 
     def _read(self, path: str) -> bytes | None:
         if path not in self.now:
@@ -271,7 +263,6 @@ class _Work:
         if has_marks(path, data):
             whole = without_marks(path, data) or self._merged_again(path, data)
             if whole is None:
-                self.left.append(path)
                 self.told.append(f"{path}: conflict marks are left that only a person can resolve")
                 return
             self.told.append(f"{path}: both sides of a conflict are kept")
@@ -286,7 +277,7 @@ class _Work:
             ]
             self._put(path, single)
         elif kind(path) == "log":
-            self._put(path, log_in_order(data))
+            self._put(path, encode(in_order(decode(data))))
 
     def _put_back(self, path: str, said: Iterable[bytes]) -> None:
         """Puts lines back that a commit took out of a log: it is only added to."""
@@ -312,19 +303,18 @@ class _Work:
             return data
         if whole := without_marks(path, data):
             return whole
-        if len(made.parents) < 2 or not depth or kind(path) != "memory":
+        if len(made.parents) != 2 or not depth or kind(path) != "memory":
             return None
-        first, *others = made.parents
-        merged = self._resolved(self.repo.commit(first), path, depth - 1)
-        for other in others:
-            theirs = self._resolved(self.repo.commit(other), path, depth - 1)
-            bases = self.repo.merge_bases(first, other)
-            base = read_file(self.repo, self.repo.commit(bases[0]).tree, path) if bases else None
-            if merged is None or theirs is None:
-                return None
-            sides = [{path: one} if one is not None else {} for one in (base, merged, theirs)]
-            merged = merge_trees(*sides).files.get(path)
-        return merged
+        first, other = made.parents
+        ours = self._resolved(self.repo.commit(first), path, depth - 1)
+        # In a row each is the next one's first parent; by both, a hostile history has 2^256 ways back.
+        theirs = self._resolved(self.repo.commit(other), path, 0)
+        if ours is None or theirs is None:
+            return None
+        bases = self.repo.merge_bases(first, other)
+        base = read_file(self.repo, self.repo.commit(bases[0]).tree, path) if bases else None
+        sides = [{path: one} if one is not None else {} for one in (base, ours, theirs)]
+        return merge_trees(*sides).files.get(path)
 
     def _bury(self, one: str, other: str) -> None:
         """Takes out what one side forgot and the merge brought back."""
@@ -450,72 +440,65 @@ def has_marks(path: str, data: bytes) -> bool:
 
 
 def without_marks(path: str, data: bytes) -> bytes | None:
-    """Resolves committed conflict marks so that all sides stay; claims against each other are disputed.
+    """Resolves committed conflict marks so that both sides stay; claims against each other are disputed.
 
     Returns:
-        The file; None where its marks do not belong together, which is for a person.
+        The file; None where its marks do not belong together, or lie in one another, which is for a person.
     """
     parts = _parts(decode(data))
     if parts is None:
         return None
-    texts = [_side(parts, number) for number in range(max(len(part) for part in parts))]
+    sides = ["".join(part[side] for part in parts) for side in (0, -1)]
     what = kind(path)
     if what == "memory":
-        return _united(path, parts, texts)
+        return _united(path, parts, sides)
     merge = {"index": index.merge, "tombstones": tombstone.merge, "log": merge_lines}.get(what)
-    return encode(reduce(partial(merge, ""), texts)) if merge else None
+    return encode(merge("", *sides)) if merge else None
 
 
 def _parts(text: str) -> list[list[str]] | None:
-    """The text cut at its conflicts: what all sides say is a list of one, a conflict one of its sides.
+    """The text cut at its conflicts: what both sides say is a list of one, a conflict a list of its two.
 
-    A conflict inside a side of another, as two merges in a row leave them, gives that one more sides. What
-    the ancestor said between `|||||||` and `=======` is no side.
+    What the ancestor said between `|||||||` and `=======` is no side.
     """
-    parts: list[list[str]] = [[""]]
-    open_: list[tuple[list[list[str]], str]] = []
+    parts: list[list[list[str]]] = [[[]]]
+    side = ""
     for line in text.splitlines(keepends=True):
         match = _MARK.fullmatch(line.rstrip("\r\n"))
         mark = match[1][0] if match else ""
-        if mark == "<":
-            open_.append(([[""]], "ours"))
-        elif mark == "|" and open_ and open_[-1][1] == "ours":
-            open_[-1] = (open_[-1][0], "base")
-        elif mark == "=" and open_ and open_[-1][1] in ("ours", "base"):
-            open_[-1] = ([*open_[-1][0], [""]], "theirs")
-        elif mark == ">" and open_ and open_[-1][1] == "theirs":
-            variants = [one for side in open_.pop()[0] for one in side]
-            if not open_:
-                parts += [variants, [""]]
-            elif open_[-1][1] != "base":
-                side = open_[-1][0][-1]
-                open_[-1][0][-1] = [one + other for one in side for other in variants]
-        elif not open_:
-            parts[-1][0] += line
-        elif open_[-1][1] != "base":
-            open_[-1][0][-1] = [one + line for one in open_[-1][0][-1]]
-        if mark and open_ and sum(len(one) for sides, _ in open_ for one in sides) > MOST_SIDES:
+        if mark == "<" and not side:
+            parts.append([[]])
+            side = "ours"
+        elif mark == "|" and side == "ours":
+            side = "base"
+        elif mark == "=" and side in ("ours", "base"):
+            parts[-1].append([])
+            side = "theirs"
+        elif mark == ">" and side == "theirs":
+            parts.append([[]])
+            side = ""
+        elif mark in ("<", ">"):
             return None
-    return None if open_ or len(parts) == 1 or any(_ANY_MARK.search(one) for one in parts[-1]) else parts
+        elif side != "base":
+            parts[-1][-1].append(line)
+    if side or len(parts) == 1:
+        return None
+    return [["".join(lines) for lines in part] for part in parts]
 
 
-def _united(path: str, parts: Sequence[Sequence[str]], texts: Sequence[str]) -> bytes | None:
+def _united(path: str, parts: Sequence[Sequence[str]], sides: Sequence[str]) -> bytes | None:
     marks: dict[str, str] = {}
-    for number, part in enumerate(parts):
-        said = [_keys(path, _side(parts, 0, {number: one})) for one in range(len(part))]
-        common = frozenset.intersection(*said)
-        against = [keys - common for keys in said if keys - common]
-        if len(against) > 1:
-            disputed = frozenset().union(*against)
+    ours, theirs = (_keys(path, parts, side) for side in (0, -1))
+    everything = [frozenset().union(*keys) for keys in (theirs, ours)]
+    for said in zip(ours, theirs, strict=True):
+        alone = [keys - other for keys, other in zip(said, everything, strict=True)]
+        if all(alone):
+            disputed = alone[0] | alone[1]
             digits = claim_id(min(disputed))[:DISPUTE_LENGTH]
             marks |= {key: marks.get(key, digits) for key in disputed}
-    first, *others = (_marked(path, text, marks) for text in texts)
-    for other in others:
-        merged = merge_memory(Memory(path, None, ""), first, other, path).memory
-        if merged is None:
-            return None
-        first = merged
-    return first.render()
+    one, other = (_marked(path, side, marks) for side in sides)
+    merged = merge_memory(Memory(path, None, ""), one, other, path).memory
+    return merged.render() if merged else None
 
 
 def _marked(path: str, text: str, marks: dict[str, str]) -> Memory:
@@ -528,14 +511,18 @@ def _marked(path: str, text: str, marks: dict[str, str]) -> Memory:
     return Memory(path, memory.front, written + body.tail)
 
 
-def _keys(path: str, text: str) -> frozenset[str]:
-    return frozenset(claim.key for claim in parse(path, encode(text)).parsed.claims)
-
-
-def _side(parts: Sequence[Sequence[str]], number: int, chosen: Mapping[int, int] | None = None) -> str:
-    """The text with each conflict replaced by one of its sides, the last where it has fewer."""
-    wanted = chosen or {}
-    return "".join(part[min(wanted.get(place, number), len(part) - 1)] for place, part in enumerate(parts))
+def _keys(path: str, parts: Sequence[Sequence[str]], side: int) -> list[set[str]]:
+    """Of each part the keys of claims that it holds, or a piece of."""
+    text = "".join(part[side] for part in parts)
+    memory = parse(path, encode(text))
+    ends = list(accumulate(len(part[side]) for part in parts))
+    found: list[set[str]] = [set() for _ in parts]
+    at = len(text) - len(memory.body)
+    for claim in memory.parsed.claims:
+        start, at = at + len(claim.lead), at + len(claim.lead) + len(claim.text)
+        for number in range(bisect_right(ends, start), bisect_right(ends, at - 1) + 1):
+            found[number].add(claim.key)
+    return found
 
 
 def without_repeats(
@@ -562,11 +549,6 @@ def without_repeats(
         return data, ()
     repeats = tuple((claim.short, claim_id(claim.key)[:12]) for claim in again)
     return without(memory, frozenset(claim.id for claim in again)).render(), repeats
-
-
-def log_in_order(data: bytes) -> bytes:
-    """A log that a merge by lines doubled or disordered, as gitmem's own merge would have it."""
-    return encode(in_order(decode(data)))
 
 
 def is_lost(repo: Repository, record: LayoutRecord | None, tip: str) -> bool:

@@ -322,6 +322,35 @@ class Spade:
         return {path: self.bury(known.get(path), keys[agent], kind) for agent, path in at.items()}
 
 
+def remember_rejected(
+    workspace: Workspace,
+    scope: Scope,
+    keys: Mapping[str, Iterable[str]],
+    author: Signature,
+    subject: str,
+    why: str = "",
+    *,
+    reviewed: str = "",
+    job: str = "",
+) -> Written | None:
+    """Buries what a person turned down, so that nothing proposes it again; an undo lets it wait again.
+
+    Args:
+        keys: agent's folder to normal forms of claims, or keys of rejected operations.
+        author: the person, at the present.
+        why: their reason; empty for none.
+        reviewed: ids of what was decided, as the trailer says them.
+        job: what is undone together; empty for none.
+    """
+    with_what = spade(workspace, scope, author.time)
+    told = Provenance(op="update", writer="human", job=job, reviewed=reviewed)
+
+    def plan(tip: Tip) -> Write:
+        return Write(with_what.edits(scope.repo, tip.tree, keys, "rejected"), subject, told, why.strip())
+
+    return land(scope, plan, author)
+
+
 def without_logged(repo: Repository, tree: str, agent: str, keys: Iterable[str]) -> dict[str, bytes | None]:
     """An agent's logs, hot and archived, without the lines whose fact is one of what is forgotten.
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from gitmem.core.errors import MissingObject
 from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
+from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.workspace import CatalogEntry, Head, MemoryCatalog, Scope, by_folder
+from gitmem.ledger.catalog import CatalogEntry, Head, MemoryCatalog, by_folder
+from gitmem.ledger.workspace import Scope
 
 
 class Spot(NamedTuple):
@@ -192,15 +193,9 @@ def _of_agent(
 ) -> list[CatalogEntry]:
     files = list_files(repo, tree, without={ARCHIVE})
     archive = repo.entry(tree, ARCHIVE) if archived else None
-    below: dict[str, list[CatalogEntry]] = {}
     if archive and archive.mode == TREE:
-        below = catalog.folders(repo, archive.oid, ARCHIVE, checked=checked)
-        files |= {
-            f"{ARCHIVE}/{name}": entry.oid
-            for name, entry in repo.tree(archive.oid).items()
-            if entry.mode in (BLOB, EXECUTABLE)
-        }
-    files = {file: oid for file, oid in files.items() if kind(file) == "memory"}
-    known = catalog.heads(repo, set(files.values()), checked=checked)
-    found = below | {file: [CatalogEntry(file, oid, known.get(oid))] for file, oid in files.items()}
-    return [kept for path in sorted(found, key=by_folder) for kept in found[path]]
+        # It has hundreds of folders, which one process lists quicker than one question each.
+        files |= {f"{ARCHIVE}/{file}": oid for file, oid in repo.files(archive.oid).items()}
+    kept = [(file, files[file]) for file in sorted(files, key=by_folder) if kind(file) == "memory"]
+    known = catalog.heads(repo, {oid for _, oid in kept}, checked=checked)
+    return [CatalogEntry(file, oid, known.get(oid)) for file, oid in kept]

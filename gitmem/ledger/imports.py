@@ -272,19 +272,8 @@ def accept(
         return Write(with_indexes(repo, tip.tree, edits), subject, told, parents=(side,))
 
     written = land(scope, plan, author, copies)
-    _settle(one, rest, "accepted")
+    settle(one, rest, "accepted")
     return written, buried
-
-
-def turn_down(one: Import, numbers: Collection[int]) -> tuple[ImportRow, ...]:
-    """Takes an import, or some of it, off the queue; returns what was turned down, to be remembered.
-
-    Raises:
-        UsageError: there is no such number.
-    """
-    rows, rest = chosen(one, numbers)
-    _settle(one, rest, "rejected")
-    return rows
 
 
 def chosen(one: Import, numbers: Collection[int]) -> tuple[tuple[ImportRow, ...], tuple[ImportRow, ...]]:
@@ -302,8 +291,8 @@ def chosen(one: Import, numbers: Collection[int]) -> tuple[tuple[ImportRow, ...]
     return rows, tuple(row for number, row in enumerate(one.rows, 1) if number not in wanted)
 
 
-def _settle(one: Import, rest: Sequence[ImportRow], why: str) -> None:
-    """Ends the wait of what was decided; what was not waits on under the same id."""
+def settle(one: Import, rest: Sequence[ImportRow], why: str) -> None:
+    """Ends the wait of what was decided, in a word; the rest waits on under the same id."""
     family = one.family
     if not rest:
         proposals.settle(family, [one.id], f"gitmem review: {why}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 
+from gitmem.core.claim import DISPUTED_BYTES
 from gitmem.core.errors import MissingObject
 from gitmem.core.index import INDEX, reconciled, targets
 from gitmem.core.merge import Files
@@ -12,7 +13,6 @@ from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
 from gitmem.git.trees import hot_files
-from gitmem.ledger.workspace import DISPUTED
 
 Read = Callable[[str], bytes | None]
 """Content of a file of an agent's folder; None where there is none."""
@@ -112,7 +112,7 @@ def disputed_indexes(repo: Repository, tree: str) -> dict[str, str]:
         if folder.mode == TREE and is_agent_folder(agent):
             with suppress(MissingObject):
                 entry = repo.entry(folder.oid, INDEX)
-                if entry and entry.mode in (BLOB, EXECUTABLE) and DISPUTED in repo.blob(entry.oid):
+                if entry and entry.mode in (BLOB, EXECUTABLE) and DISPUTED_BYTES in repo.blob(entry.oid):
                     found[f"{agent}/{INDEX}"] = entry.oid
     return found
 

@@ -5,10 +5,9 @@ No text of a session is in it, and no secret.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any
 
 from gitmem.core.errors import GitmemError
 from gitmem.core.trailers import Usage
-from gitmem.ledger.files import read_regular
 from gitmem.ledger.state import Space
 from gitmem.rules.redaction import Hole, line, suspects
 
@@ -26,20 +24,7 @@ LINES = 20
 """Log lines, and skipped sessions, that are kept of one run."""
 WIDTH = 200
 
-
-def _former(path: Path) -> Mapping[str, Any]:
-    """Runs that were lines of JSON, some 256 KB of them; what a killed worker left half-written is none."""
-    found: dict[str, Any] = {}
-    with suppress(OSError):
-        data = read_regular(path, _FORMER_BYTES)
-        for number, each in enumerate(data[0].splitlines() if data else []):
-            with suppress(ValueError, RecursionError):
-                found[f"line {number}"] = json.loads(each)
-    return found
-
-
-_FORMER_BYTES = 1024 * 1024
-_RUNS = Space("run", KEPT, ("jobs.jsonl",), _former)
+_RUNS = Space("run", KEPT)
 
 
 @dataclass

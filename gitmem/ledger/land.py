@@ -342,8 +342,7 @@ def _attempt(
     author: Signature,
     sign: MakeCommit | None,
 ) -> Written | None:
-    from gitmem.git.refs import move_ref
-    from gitmem.ledger.caps import check_room  # a look needs neither
+    from gitmem.git.refs import move_ref  # a look moves none
 
     edits = dict(write.edits)
     who = write.author or author
@@ -353,7 +352,6 @@ def _attempt(
         if known is None:
             # No ref kept it while the write was planned: a `git gc --prune=now` may have taken it since.
             root_commit(repo)
-        check_room(repo, tip.tree, edits)
         if FORMAT_FILE not in repo.tree(tip.tree):
             edits[FORMAT_FILE] = FORMAT_TEXT
             if not write.edits:
@@ -370,7 +368,7 @@ def _attempt(
 
 
 def signer(repo: Repository) -> MakeCommit | None:
-    """Gives what makes signed commits of shared memory; asks git's settings once, for all of them.
+    """Gives what makes signed commits of what is shared; asks git's settings once, for all of them.
 
     Returns:
         Called as `Repository.add_commit` is, of objects that are stored already; None where commits are not
@@ -390,14 +388,11 @@ def _signed(
     message: str,
 ) -> str:
     """A signed commit; unsigned where that would take a question: memory waits for no passphrase."""
-    from gitmem.git.commit_signatures import SIGN_SECONDS, signed_commit
+    from gitmem.git.commit_signatures import signed_commit
     from gitmem.ledger.files import log
 
     try:
-        return signed_commit(
-            repo.git, repo.git_dir, tree, parents, author, committer, message,
-            silent=True, seconds=SIGN_SECONDS,
-        )  # fmt: skip
+        return signed_commit(repo.git, repo.git_dir, tree, parents, author, committer, message)
     except RepositoryError as error:
         log(repo.git_dir, f"not signed: {error.message}")
         return repo.add_commit(tree, parents, author, committer, message)

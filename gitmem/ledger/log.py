@@ -131,13 +131,20 @@ _Log = Iterator[tuple[Scope, LogEntry]]
 
 
 def learned(
-    workspace: Workspace, name: str | None = None, scope: str | None = None, agent: str | None = None
+    workspace: Workspace,
+    name: str | None = None,
+    scope: str | None = None,
+    agent: str | None = None,
+    *,
+    merges: bool = False,
 ) -> Iterator[tuple[Scope, LogEntry]]:
     """Yields the commits of memory, newest first, over all scopes.
 
     Args:
-        name: only what changed this memory, also one that was deleted; as for `lookup.find`.
+        name: only what changed this memory, also one that was deleted; as for `lookup.find`. A merge that
+            changed it is among them.
         scope, agent: narrow it.
+        merges: also, without a name, those that join two lines of memory and teach nothing.
 
     Raises:
         UsageError: there is and was no such memory, or several have the name.
@@ -147,8 +154,9 @@ def learned(
     else:
         folder = chosen_agent(agent)
         streams = [
-            zip(repeat(where), entries(where.repo, tip, (folder,) if folder else ()))
+            zip(repeat(where), (one for one in log if merges or one.provenance.op != "merge"))
             for where, tip in commits_at(workspace, scope)
+            for log in [entries(where.repo, tip, (folder,) if folder else ())]
         ]
     return heapq.merge(*streams, key=lambda pair: -pair[1].time)
 

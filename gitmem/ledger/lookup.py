@@ -11,10 +11,11 @@ from gitmem.core.errors import MissingObject, RepositoryError, UsageError
 from gitmem.core.names import ARCHIVE, INDEX, file_address, is_archived, kind
 from gitmem.git.objects import MISSING_HINT
 from gitmem.git.trees import list_files
+from gitmem.ledger.catalog import CatalogEntry
 from gitmem.ledger.holdings import Spot, agent_trees, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint_note import read_tainted
-from gitmem.ledger.workspace import SCOPES, CatalogEntry, Scope, Workspace
+from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from gitmem.git.trees import (
     CachedObjects,
     Objects,
     changed_files,
+    difference,
     hot_files,
     list_files,
     read_paths,
@@ -102,8 +103,8 @@ def _base_tree(repo: Repository, one: str, other: str, depth: int) -> str | None
     bases = repo.merge_bases(one, other)
     if not bases:
         return None
-    base = bases[0]
-    for further in bases[1:] if depth < DEEPEST else ():
+    base, *others = bases
+    for further in others if depth < DEEPEST else ():
         base = _merge(repo, base, further, depth + 1).commit
     return repo.commit(base).tree
 
@@ -283,8 +284,7 @@ def landing(
     read = partial(read_paths, repo, tree)
     merged = without_collisions(merged, given, read)
     files, standing = merged.files, {**ours, **read(set(merged.split) - given)}
-    changed = (path for path in sorted({*standing, *files}) if files.get(path) != standing.get(path))
-    return {path: files.get(path) for path in changed}, merged
+    return difference(standing, files), merged
 
 
 def without_collisions(

@@ -35,6 +35,8 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _OF_MEMORY = re.compile(r"@?(?:[~^][0-9]*)+|@|@\{[^{}]+\}(?:[~^][0-9]*)*")
+_HEAD = re.compile(r"HEAD(?![\w./-])")
+"""Of the code: a private repository has one only because git wants it so, and it names no scope."""
 
 LOOKED_AT = 100
 """Memory commits that are asked which code they were taught on, at most; the answer is near the moment."""
@@ -72,7 +74,7 @@ def resolve_at(workspace: Workspace, scope: Scope, when: str, now: float | None 
         code = code_commit(workspace, word)
         if code is not None:
             return known_at(workspace, scope, tip, code)
-        private = workspace.private.resolve(word) if word else None
+        private = workspace.private.resolve(word) if word and not _HEAD.match(word) else None
         moment = workspace.private.commit(private).committer.time if private else None
     if moment is None:
         raise UsageError(
@@ -129,7 +131,7 @@ def revision(scope: Scope, word: str) -> str | None:
     Code and project memory share a repository but no history, which tells their commits apart.
     """
     tip = scope.repo.ref(scope.ref)
-    if tip is None or not word:
+    if tip is None or not word or _HEAD.match(word):
         return None
     if _OF_MEMORY.fullmatch(word):
         return scope.repo.resolve(scope.ref + (word if word.startswith("@{") else word.removeprefix("@")))
@@ -158,7 +160,7 @@ def moment_of(git: GitCommand, when: str, now: float | None = None) -> int | Non
         UsageError: it is written like a date but is none (`2026-13-01`).
     """
     given = _DATE.fullmatch(when)
-    if given is None and not _RELATIVE.fullmatch(when):
+    if given is None and not _RELATIVE.fullmatch(when.replace(".", " ")):  # as in git's own `2.days.ago`
         return None
     if given:
         try:

@@ -30,7 +30,7 @@ from dataclasses import field
 
 from gitmem.core.errors import MissingObject
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
-from gitmem.core.trailers import Provenance, parse
+from gitmem.core.trailers import Provenance, body_of, parse
 from gitmem.git.repository import RefMoved, Repository, Signature
 from gitmem.git.trees import Edits, changed_files, read_paths, write_tree
 from gitmem.ledger.workspace import DECIDED, PRIVATE_REF, SHARED_REF, TURNED_DOWN, WAITING, Scope, Workspace
@@ -51,12 +51,10 @@ class Family:
     """Where the proposals of one label are.
 
     Attributes:
-        label: `suggestion` or `dream`.
         repo: the repository that holds them.
         waiting, decided: beginnings of their refs, with a slash at the end; an id follows.
     """
 
-    label: str
     repo: Repository = field(repr=False)
     waiting: str
     decided: str
@@ -75,7 +73,6 @@ class Proposal:
     """
 
     id: str
-    label: str
     base: str
     tip: str
     provenance: Provenance
@@ -86,7 +83,7 @@ class Proposal:
 def suggestions_of(workspace: Workspace) -> Family:
     """The family of what sessions, tools and commits suggested in this project."""
     id = workspace.project_id
-    return Family("suggestion", workspace.private, f"{WAITING}{id}/", f"{DECIDED}{id}/")
+    return Family(workspace.private, f"{WAITING}{id}/", f"{DECIDED}{id}/")
 
 
 def dreams_in(scope: Scope) -> Family:
@@ -95,7 +92,7 @@ def dreams_in(scope: Scope) -> Family:
         waits = "refs/heads/dream/"
     else:
         waits = "refs/gitmem/dream/" if scope.ref == PRIVATE_REF else "refs/heads/gitmem/dream/"
-    return Family("dream", scope.repo, waits, TURNED_DOWN)
+    return Family(scope.repo, waits, TURNED_DOWN)
 
 
 def dream_branches(scope: Scope) -> list[tuple[str, str, str]]:
@@ -140,10 +137,8 @@ def read(family: Family, id: str, tip: str) -> Proposal | None:
     commit = family.repo.commit(tip)
     if len(commit.parents) != 1:
         return None
-    lines = commit.message.split("\n")[1:]
-    reason = "\n".join(line for line in lines if not line.startswith("Gitmem-")).strip()
-    told = parse(commit.message)
-    return Proposal(id, family.label, commit.parents[0], tip, told, reason, commit.author.time)
+    told, reason = parse(commit.message), body_of(commit.message)
+    return Proposal(id, commit.parents[0], tip, told, reason, commit.author.time)
 
 
 def files(family: Family, one: Proposal, paths: set[str]) -> tuple[dict[str, bytes], dict[str, bytes]]:
@@ -200,7 +195,9 @@ def make(
 
 def let_wait(family: Family, id: str, tip: str, why: str) -> bool:
     """Lets commits wait; returns whether they do, and nothing else had that id. `why` is for the log."""
-    return _move(family.repo, family.waiting + id, tip, None, why)
+    from gitmem.git.refs import try_move_ref  # a look moves none
+
+    return try_move_ref(family.repo, family.waiting + id, tip, None, why)
 
 
 def narrow(family: Family, id: str, known: str, tip: str, why: str) -> None:
@@ -214,7 +211,7 @@ def narrow(family: Family, id: str, known: str, tip: str, why: str) -> None:
     Raises:
         RefMoved: it is elsewhere by now.
     """
-    from gitmem.git.refs import move_ref  # a look moves none
+    from gitmem.git.refs import move_ref  # as above
 
     move_ref(family.repo, family.waiting + id, tip, known, why)
 
@@ -241,7 +238,7 @@ def reopen(family: Family, ids: Iterable[str], why: str) -> tuple[str, ...]:
 
 def _shift(repo: Repository, ids: Iterable[str], source: str, target: str, why: str) -> tuple[str, ...]:
     """Moves what stands under one beginning to the other, all at once, over what stood there."""
-    from gitmem.git.refs import move_refs  # a look moves none
+    from gitmem.git.refs import move_refs  # as above
 
     wanted = tuple(dict.fromkeys(ids))
     while wanted:
@@ -266,6 +263,8 @@ def let_go(repo: Repository, now: float) -> tuple[str, ...]:
     Returns:
         The refs that went.
     """
+    from gitmem.git.refs import try_move_ref  # as above
+
     gone = []
     dreams = {ref: oid for ref, oid in repo.refs(TURNED_DOWN).items() if ref.startswith(f"{TURNED_DOWN}d-")}
     for ref, oid in sorted((repo.refs(DECIDED) | dreams).items()):
@@ -273,7 +272,7 @@ def let_go(repo: Repository, now: float) -> tuple[str, ...]:
         with suppress(MissingObject):
             time = moves[0].who.time if moves else repo.commit(oid).committer.time
             old = now - time > DAYS * 86_400
-            if old and _move(repo, ref, None, oid, "gitmem proposal: kept long enough"):
+            if old and try_move_ref(repo, ref, None, oid, "gitmem proposal: kept long enough"):
                 gone.append(ref)
     return tuple(gone)
 
@@ -298,10 +297,12 @@ def about(repo: Repository, scope: str, paths: Collection[str], project: str = "
 
 def unite(repo: Repository, source: str, target: str) -> None:
     """Copies what waits for one project to another that is the same code; what waits there stays."""
+    from gitmem.git.refs import try_move_ref  # as above
+
     for ref, oid in repo.refs(f"{WAITING}{source}/").items():
         name = f"{WAITING}{target}/{ref.rpartition('/')[2]}"
         if repo.ref(name) is None:
-            _move(repo, name, oid, None, f"gitmem init: take in {source}")
+            try_move_ref(repo, name, oid, None, f"gitmem init: take in {source}")
 
 
 def other_place(ref: str) -> str:
@@ -323,13 +324,3 @@ def history(family: Family) -> Iterator[Proposal]:
 def _ids(repo: Repository, prefix: str) -> dict[str, str]:
     found = {ref.removeprefix(prefix): oid for ref, oid in sorted(repo.refs(prefix).items())}
     return {id: oid for id, oid in found.items() if id and "/" not in id}
-
-
-def _move(repo: Repository, ref: str, new: str | None, old: str | None, why: str) -> bool:
-    from gitmem.git.refs import move_ref  # a look moves none
-
-    try:
-        move_ref(repo, ref, new, old, why)
-    except RefMoved:
-        return False
-    return True

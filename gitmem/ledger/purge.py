@@ -234,7 +234,6 @@ class Purging:
         self._commits: dict[bool, Mapping[str, str]] = {}
         self._gone: dict[bool, set[str]] = {}
         self._carried: dict[str, str] = {}
-        self._dropped = False
 
     def rewrite(self) -> None:
         """Rewrites both repositories, moves the remote by lease, and then the refs here.
@@ -242,7 +241,7 @@ class Purging:
         Raises:
             RepositoryError: history cannot be read, or a ref cannot be written.
         """
-        self._drop_proposals()
+        self._dropped = self._drop_proposals()
         for repo, private in concerned(self.workspace, self.target):
             remote = None if private else self._remote()
             rewriting, published = self._publish(repo, private, remote)
@@ -309,17 +308,17 @@ class Purging:
         self.done = replace(self.done, left=(*self.done.left, *left))
         return self.done
 
-    def _drop_proposals(self) -> None:
-        """Drops what waits, or was decided lately, about a memory that goes as a whole."""
+    def _drop_proposals(self) -> bool:
+        """Drops what waits, or was decided lately, about a memory that goes as a whole; whether any did."""
         workspace, scope = self.workspace, self.target.scope
         if not scope:
-            return
+            return False
         repo = workspace.private
         project = "" if scope == "user" else workspace.project_id
         found = about(repo, scope, self.target.purge.memories, project)
         note_old(repo, found.values())
         move_refs(repo, {ref: (oid, None) for ref, oid in found.items()}, MESSAGE)
-        self._dropped = bool(found)
+        return bool(found)
 
     def _remote(self) -> Remote | None:
         workspace = self.workspace
@@ -346,9 +345,9 @@ class Purging:
                 remote = self._fetched(repo, remote)
             refs = rewritable(self.workspace, repo, private, self.target)
             rewriting = rewrite(repo, refs, self.target.purge, self.mark)
-            moves = self._moves(repo, remote, rewriting) if remote is not None else {}
-            if remote is None or not moves:
+            if remote is None:
                 return rewriting, {}
+            moves = self._moves(repo, remote, rewriting)
             # One that is where it was did not move under the push: it was refused.
             refused = {
                 branch: said[branch]
@@ -428,7 +427,7 @@ class Purging:
                         new = self._above(repo, rewriting, new, above)
                 moves[ref] = (old, new)
             for ref in refs.tracking:
-                if ref in rewriting.tips and not refs.private:
+                if ref in rewriting.tips:
                     branch = f"refs/heads/{ref.split('/', 3)[3]}"
                     moves[ref] = (repo.ref(ref), published.get(branch))
             names = [ref for ref in moves if moves[ref][0]]

@@ -154,11 +154,9 @@ class _Carrying:
         cleaner.knows(commits)
         steps = self._steps(cleaner, found.own)
         last = tuple(
-            cleaner.tree(self.repo.commit(oid).tree) if oid else cleaner.tree_of_none()
-            for oid in (found.frontier, from_)
+            cleaner.tree(self.repo.commit(oid).tree if oid else None) for oid in (found.frontier, from_)
         )
         tip, tree = start, cleaner.tree(self.repo.commit(start).tree)
-        self.store.flush()
         merges: list[MergedCommit] = []
         replayed = 0
         for oid, base, theirs in steps:
@@ -172,7 +170,6 @@ class _Carrying:
         merges.append(merged)
         if merged.tree != tree:
             tip, tree = self._joint(from_, tip, merged.tree), merged.tree
-        self.store.flush()
         commits.setdefault(from_, tip)
         return Carried(
             tip,
@@ -205,11 +202,7 @@ class _Carrying:
             commit = self.repo.commit(oid)
             if len(commit.parents) > 1:
                 continue
-            before = (
-                cleaner.tree(self.repo.commit(commit.parents[0]).tree)
-                if commit.parents
-                else cleaner.tree_of_none()
-            )
+            before = cleaner.tree(self.repo.commit(commit.parents[0]).tree if commit.parents else None)
             found.append((oid, before, cleaner.tree(commit.tree)))
         return found
 

@@ -11,11 +11,11 @@ import heapq
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice, repeat
+from itertools import islice, repeat
 from pathlib import Path
 
 from gitmem.core import index, tombstone
-from gitmem.core.claim import DISPUTE_LENGTH, claim_id, with_dispute
+from gitmem.core.claim import DISPUTE_LENGTH, DISPUTED_BYTES, claim_id, with_dispute
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import Memory, disputed_keys, parse
@@ -28,6 +28,7 @@ from gitmem.core.names import (
     hot_path,
     is_agent_folder,
     is_memory_file,
+    numbered,
     twins,
 )
 from gitmem.core.text import decode, encode
@@ -42,7 +43,7 @@ from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip
 from gitmem.ledger.merge import landing
 from gitmem.ledger.moments import is_root
 from gitmem.ledger.paging import hot_memories
-from gitmem.ledger.push_plan import as_it_was
+from gitmem.ledger.push_plan import as_it_was, kept
 from gitmem.ledger.save_plan import describe
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.paths import check_path
@@ -178,7 +179,7 @@ def _undisputed(path: str, data: bytes | None, standing: bytes) -> bytes | None:
 
     What both versions were made of stays away: the one that is left took its place.
     """
-    if data is None or kind(path) != "memory" or b"*(disputed " not in data:
+    if data is None or kind(path) != "memory" or DISPUTED_BYTES not in data:
         return data
     memory = parse(path, data)
     marks = [claim.dispute for claim in memory.parsed.claims]
@@ -206,9 +207,7 @@ def _with_fit_names(
         if data is None or kind(path) != "memory" or not is_agent_folder(agent) or not check_path(path):
             placed[path] = data
             continue
-        named = file_name(parse(path, data).name).removesuffix(".md")
-        for number in count(1):
-            file = f"{agent}/{named}{f'-{number}' if number > 1 else ''}.md"
+        for file in (f"{agent}/{file_name(name)}" for name in numbered(parse(path, data).name)):
             stands = edits.get(file) or placed.get(file) or read_file(repo, tree, file)
             if stands in (None, data):
                 placed |= {} if stands else {file: data}
@@ -329,15 +328,25 @@ def made_together(scopes: Iterable[Scope], done: Undoing) -> tuple[tuple[Scope, 
     found = []
     for scope in scopes if batch else ():
         tip = scope.repo.ref(scope.ref)
-        for candidate in islice(scope.repo.history(tip), FAR_APART) if tip else ():
-            if candidate.oid == done.target.oid or batch not in candidate.message:
-                continue
-            told, whose = parse_trailers(candidate.message), candidate.author.email
-            # Trailers can be forged: what somebody else wrote is never undone by the way.
-            mine = whose == done.target.author.email and len(candidate.parents) > 0
-            if mine and batch_of(told.job) == batch and told.op not in KEPT_OPS and not _is_sync(candidate):
-                found.append((scope, candidate))
+        # What never left and took itself back is in no history but what a sync kept.
+        aside = kept(scope.repo) if scope != done.scope else ()
+        for start in (tip, *aside) if tip else ():
+            others = [(scope, one) for one in _of_batch(scope.repo, start, batch, done.target)]
+            found += others
+            if others:
+                break
     return tuple(found)
+
+
+def _of_batch(repo: Repository, tip: str, batch: str, known: Commit) -> Iterator[Commit]:
+    for candidate in islice(repo.history(tip), FAR_APART):
+        if candidate.oid == known.oid or batch not in candidate.message:
+            continue
+        told, whose = parse_trailers(candidate.message), candidate.author.email
+        # Trailers can be forged: what somebody else wrote is never undone by the way.
+        mine = whose == known.author.email and len(candidate.parents) > 0
+        if mine and batch_of(told.job) == batch and told.op not in KEPT_OPS and not _is_sync(candidate):
+            yield candidate
 
 
 def write_out(folder: Path, files: Mapping[str, bytes]) -> None:

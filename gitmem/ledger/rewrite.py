@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, replace
 
-from gitmem.core.claim import DISPUTE_LENGTH, HASH_LENGTH, claim_id
+from gitmem.core.claim import DISPUTE_LENGTH, DISPUTED_BYTES, HASH_LENGTH, claim_id
 from gitmem.core.memory import parse
 from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES
 from gitmem.core.purge import Purge
@@ -28,7 +28,6 @@ from gitmem.values import dataclass
 SUBJECT = "Purge a text from history"
 PUT_BACK = "Turn a purge down"
 
-_DISPUTED = b"*(disputed "
 
 _UNDOES = re.compile(
     rb"^([ \t]*(?:[*-][ \t]+)?Gitmem-Undoes:[ \t]*)([0-9a-f]{7,64})[ \t]*\n?", re.MULTILINE
@@ -92,7 +91,6 @@ class Rewriter:
                 if oid and oid not in known:
                     known[oid] = oid if oid == self._root else self._commit(oid, oid in must)
         self._newest = list(dict.fromkeys([*self._newest, *fresh]))
-        self.store.flush()
         return known
 
     def _look_at(self, tips: Sequence[str]) -> None:
@@ -110,13 +108,9 @@ class Rewriter:
         """How many commits are new ones now."""
         return sum(old != new for old, new in self.commits.items())
 
-    def tree(self, tree: str) -> str:
-        """A tree without what is purged, in this epoch."""
-        return self._with_epoch(self._tree(tree, ""))
-
-    def tree_of_none(self) -> str:
-        """The tree of a memory with nothing in it, in this epoch."""
-        return self._with_epoch(None)
+    def tree(self, tree: str | None) -> str:
+        """A tree without what is purged, in this epoch; None is that of a memory with nothing in it."""
+        return self._with_epoch(self._tree(tree, "") if tree else None)
 
     def knows(self, commits: Mapping[str, str]) -> None:
         """Takes note of what became of commits, for messages that name them."""
@@ -140,9 +134,7 @@ class Rewriter:
         _, data = self.store.read(tip)
         tree = self._with_epoch(objects.parse_commit(data, tip).tree)
         message = format_message(subject, Provenance(op="purge", writer="human"))
-        made = self.store.add("commit", objects.encode_commit(tree, (tip,), who, who, message))
-        self.store.flush()
-        return made
+        return self.store.add("commit", objects.encode_commit(tree, (tip,), who, who, message))
 
     def _commit(self, oid: str, forced: bool) -> str:
         _, data = self.store.read(oid)
@@ -335,7 +327,7 @@ def with_what_stands_for(
     listed = store.git.run(words, git_dir=store.git_dir, input=given).text.split("\n")
     paths = dict(line.split(" ", 1) for line in listed if " " in line)
     oids = (line.partition(" ")[0] for line in listed)
-    looked = objects_with(store, purge.holds, oids, _DISPUTED)
+    looked = objects_with(store, purge.holds, oids, DISPUTED_BYTES)
     keys: set[str] = set()
     others: set[tuple[bytes, bytes]] = set()
     for oid, kind in looked.found.items():
@@ -349,7 +341,7 @@ def with_what_stands_for(
                 new = claim_id(purge.clean(raw).decode("utf-8", "surrogateescape"), claim.ordinal)
                 others.add((b"#" + claim.short.encode(), b"#" + new[:HASH_LENGTH].encode()))
                 marks = (one[:DISPUTE_LENGTH].encode() for one in (claim.id, new))
-                old_mark, new_mark = (_DISPUTED + mark for mark in marks)
+                old_mark, new_mark = (DISPUTED_BYTES + mark for mark in marks)
                 others.add((old_mark, new_mark))
     fuller = replace(purge, keys=frozenset(keys), others=frozenset(others))
     return fuller, frozenset(looked.found) | looked.flagged

@@ -1,19 +1,17 @@
 """What is under way between memories and rules: `gitmem/promotions.json`, which can be lost.
 
-`pending` waits for the person's commit; `leaving` was taken out and waits for it, too; `standing` is what
-the last look at HEAD found, so that a rule that goes, and a memory that somebody brought back on purpose,
-are told from those that were never there. Without the file, HEAD is read anew. The start of a session reads
-it: it loads next to nothing.
+`pending` waits for the person's commit; `standing` is what the last look at HEAD found, so that a rule that
+goes, and a memory that somebody brought back on purpose, are told from those that were never there. Without
+the file, HEAD is read anew. The start of a session reads it: it loads next to nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, field
 from pathlib import Path
-from typing import Any
 
 from gitmem.ledger.files import read_json, replace_file
 from gitmem.ledger.workspace import Workspace
@@ -21,23 +19,21 @@ from gitmem.values import dataclass
 
 RECORD = "promotions.json"
 RECORD_BYTES = 1024 * 1024
-VERSION = 1
+VERSION = 2
 MOST = 2_000
 
 
 @dataclass(frozen=True)
 class UncommittedRule:
-    """A rule that was written into a file, or taken out of it, and is not committed yet.
+    """A rule that was written into a file and is not committed yet.
 
     Attributes:
         file: from the top of the work tree.
         worktree: its top.
-        claims: ids of the claims that the rule takes over; none of one that was taken out.
     """
 
     file: str
     worktree: str
-    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -49,14 +45,12 @@ class HeadRule:
         memory: `scope/agent/file` of the memory, as it is called now.
         here: whether the newest HEAD that was looked at had it, and the memory points to it; else it stands
             on another branch, or somebody brought the memory back on purpose.
-        claims: ids of the claims that the rule took over: what the memory was taught since is recalled.
     """
 
     file: str
     commit: str
     memory: str
     here: bool = True
-    claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,15 +58,12 @@ class RuleState:
     """All that is noted, keyed by a rule's address.
 
     Attributes:
-        seen: work tree to the commit that it stood on at the last look.
-        unknown: addresses of rules that name no memory here.
+        known: whether anything was, that can be read.
     """
 
     pending: dict[str, UncommittedRule] = field(default_factory=dict)
-    leaving: dict[str, UncommittedRule] = field(default_factory=dict)
     standing: dict[str, HeadRule] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)
-    unknown: set[str] = field(default_factory=set)
+    known: bool = True
 
     @property
     def files(self) -> frozenset[str]:
@@ -95,18 +86,10 @@ def read_state(folder: Path) -> RuleState:
     with suppress(LookupError, TypeError, ValueError, AttributeError):
         if value["version"] == VERSION:
             return RuleState(
-                {address: UncommittedRule(**_fields(one)) for address, one in value["pending"].items()},
-                {address: UncommittedRule(**_fields(one)) for address, one in value["leaving"].items()},
-                {address: HeadRule(**_fields(one)) for address, one in value["standing"].items()},
-                dict(value["seen"]),
-                set(value["unknown"]),
+                {address: UncommittedRule(**one) for address, one in value["pending"].items()},
+                {address: HeadRule(**one) for address, one in value["standing"].items()},
             )
-    return RuleState()
-
-
-def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a rule, from decoded JSON."""
-    return {**value, "claims": tuple(value["claims"])}
+    return RuleState(known=False)
 
 
 def ruled_files(folder: Path, scope: str, agent: str) -> frozenset[str]:
@@ -129,20 +112,17 @@ def changing(workspace: Workspace) -> Iterator[RuleState]:
 
     with writer_lock(workspace.state, "promotions", timeout=30.0):
         state = read_state(workspace.state)
-        before = _as_bytes(state)
+        before, path = _as_bytes(state), workspace.state / RECORD
         yield state
         after = _as_bytes(state)
-        if after != before:
-            replace_file(workspace.state / RECORD, after, 0o600)
+        if after != before or not path.exists():
+            replace_file(path, after, 0o600)
 
 
 def _as_bytes(state: RuleState) -> bytes:
     value = {
         "version": VERSION,
         "pending": {address: asdict(one) for address, one in state.pending.items()},
-        "leaving": {address: asdict(one) for address, one in state.leaving.items()},
         "standing": {address: asdict(one) for address, one in sorted(state.standing.items())[:MOST]},
-        "seen": state.seen,
-        "unknown": sorted(state.unknown)[:MOST],
     }
     return (json.dumps(value, indent=1) + "\n").encode("ascii")

@@ -26,18 +26,20 @@ from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Op, Provenance
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, subtree
-from gitmem.ledger.caps import no_room
 from gitmem.ledger.foreign_commits import is_lost
 from gitmem.ledger.land import Tip
 from gitmem.ledger.layout import Displaced, LayoutRecord, blob_name, is_laid_out
+from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.merge import misfits
 from gitmem.ledger.paging import archived
-from gitmem.ledger.workspace import LiveDirectory
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.values import dataclass
 
 FORGOTTEN = "holds what was forgotten; to keep it after all, tell gitmem to remember it"
+
+ABSENT = "vanished"
+"""What is said of files whose deletion may be an accident: a save writes them again."""
 
 VANISHED = 3
 """So many things, or a tenth of them, may vanish at once and count as deleted (design.md section 3)."""
@@ -201,7 +203,6 @@ def plan_save(
     )
     kept = _unrooted(live.agent, screened.files)
     held |= _hold_forgotten(base, kept, decode(theirs.get(TOMBSTONES, b"")))
-    held |= _hold_surplus(repo, tip, kept, {*base, *theirs, *paged})
     stones = _stones_then(repo, live.agent, known.base)
     cold = {archived_path(path) or path: data for path, data in rooted(live.agent, paged).items()}
     theirs |= _unrooted(live.agent, cold)
@@ -363,11 +364,11 @@ def _hold_absent(
         gone = []
     if gone and not request.delete:
         if not seen.exists:
-            held |= dict.fromkeys(gone, "the whole folder vanished")
+            held |= dict.fromkeys(gone, f"the whole folder {ABSENT}")
         elif index.INDEX in gone:
-            held |= dict.fromkeys(gone, f"{index.INDEX} vanished with it")
+            held |= dict.fromkeys(gone, f"{index.INDEX} {ABSENT} with it")
         elif len(gone) > max(VANISHED, len(record.files) // 10):
-            held |= dict.fromkeys(gone, f"{len(gone)} files vanished at once")
+            held |= dict.fromkeys(gone, f"{len(gone)} files {ABSENT} at once")
     for name in held:
         here[name] = base[name]
     return held
@@ -411,17 +412,6 @@ def _lines_left(before: bytes, now: bytes, is_buried: Callable[[str], bool]) -> 
     there, text = set(split(decode(before))), decode(now)
     gone = [line for line in split(text) if line not in there and any(map(is_buried, line_keys(line)))]
     return encode(without_lines(text, gone)) if gone else now
-
-
-def _hold_surplus(repo: Repository, tip: Tip, kept: dict[str, bytes], known: set[str]) -> dict[str, str]:
-    """Takes new files out of `kept` where the scope is full; they stay in the directory."""
-    new = sorted(kept.keys() - known)
-    reason = no_room(repo, tip.tree, len(new))
-    if reason is None:
-        return {}
-    for name in new:
-        del kept[name]
-    return dict.fromkeys(new, f"{reason}; forget what is out of date")
 
 
 def _paged_out(

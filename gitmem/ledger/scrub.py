@@ -37,12 +37,13 @@ from gitmem.ledger.layout import (
     replace_file,
     write_record,
 )
+from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory, live_directories
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.state import FILE as STATE
 from gitmem.ledger.state import scrub as scrub_entries
 from gitmem.ledger.working_copy import scan
-from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, PRIVATE_REF, SHARED_REF, LiveDirectory, Workspace
+from gitmem.ledger.workspace import MAIN, PRIVATE_REF, SHARED_REF, Workspace
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file of gitmem's state that is looked into."""
@@ -140,7 +141,7 @@ def lives(workspace: Workspace) -> tuple[LiveDirectory, ...]:
     """Live directories of all work trees."""
     found: dict[Path, LiveDirectory] = {}
     for top in [tree.path for tree in workspace.worktrees]:
-        for live in workspace.live_directories(top):
+        for live in live_directories(workspace, top):
             found.setdefault(live.path, live)
     return tuple(found.values())
 

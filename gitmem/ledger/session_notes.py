@@ -17,7 +17,7 @@ from gitmem.core.session_notes import Section, parse
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import BLOB, TREE, Commit, RefMoved, Repository, Signature, TreeEntry
+from gitmem.git.repository import BLOB, TREE, Commit, Repository, Signature, TreeEntry
 from gitmem.git.trees import read_file
 
 FAMILY = "refs/heads/sessions/"
@@ -139,7 +139,7 @@ def prune(repo: Repository, ref: str, before: float) -> int:
     Raises:
         RepositoryError: history cannot be read, or the ref cannot be written.
     """
-    from gitmem.git.refs import move_ref  # as above
+    from gitmem.git.refs import try_move_ref  # as above
     from gitmem.ledger.memory_refs import clear_logs
 
     tip = repo.ref(ref)
@@ -149,9 +149,7 @@ def prune(repo: Repository, ref: str, before: float) -> int:
     if tip is None or not gone:
         return 0
     new = _rebuilt(repo, tip, stays) if stays else None
-    try:
-        move_ref(repo, ref, new, tip, f"gitmem sessions: prune {gone}")
-    except RefMoved:
+    if not try_move_ref(repo, ref, new, tip, f"gitmem sessions: prune {gone}"):
         return 0
     clear_logs(repo.git, repo.git_dir, [ref], [one.oid for one in repo.history(tip)])
     return gone

@@ -126,7 +126,7 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     tip = _with_attributes(repo, author)
     if plan.url:
         _make_remote(workspace, plan.url)
-    _configure(workspace, plan.mode, plan.remote.name)
+    set_mode(workspace, plan.mode, plan.remote.name)
     while True:
         prepared = prepare(repo, plan.remote, tip)
         try:
@@ -155,13 +155,8 @@ def turn_off(workspace: Workspace) -> bool:
                 f"{tree.path} has gitmem/project checked out", "Check another branch out there first."
             )
     _move_all(workspace.code, SHARED_REF, PRIVATE_REF)
-    _configure(workspace, "off", None)
+    set_mode(workspace, "off")
     return True
-
-
-def change_mode(workspace: Workspace, mode: Mode) -> None:
-    """Notes how memory is shared from here on; `workspace` sees it at once."""
-    _configure(workspace, mode, None)
 
 
 def start_from_remote(workspace: Workspace) -> bool:
@@ -192,7 +187,7 @@ def start_from_remote(workspace: Workspace) -> bool:
     ours = memory_commit(repo, SHARED_REF)
     if ours is None:
         land_commit(repo, SHARED_REF, theirs, None, "gitmem share: start from the remote")
-    _configure(workspace, "review", remote.name)
+    set_mode(workspace, "review", remote.name)
     return True
 
 
@@ -247,9 +242,15 @@ def _with_attributes(repo: Repository, author: Signature) -> str:
     return repo.ref(SHARED_REF) or root_commit(repo)
 
 
-def _configure(workspace: Workspace, mode: str, remote: str | None) -> None:
+def set_mode(workspace: Workspace, mode: str, remote: str = "") -> None:
+    """Notes how memory is shared from here on; `workspace` sees it at once.
+
+    Args:
+        mode: `off`, `review` or `direct`.
+        remote: name of the one that it is shared with; empty for the same as before.
+    """
     git, where = workspace.git, workspace.layout.common_dir
-    if remote is not None:
+    if remote:
         config_set(git, None, "gitmem.remote", remote, git_dir=where)
     if mode == "off":
         config_unset(git, None, "gitmem.share", git_dir=where)

@@ -1,29 +1,33 @@
-"""Branches beside the memory branch (dreams, inboxes): the base merged in, and its index left as it is.
+"""Branches beside the memory branch (dreams, inboxes): kept up to date, asked for, landed, closed.
 
-Side branches that came to the memory branch, by whatever way a host or a reviewer took.
-
-Merge commit, squash, rebase, cherry-pick, an edit on the web before any of them: what counts is that the
-claims of the branch stand in a tree of the memory branch. What was landed without the branch's commits is
-then recorded by a merge that has them as parents, and takes nothing from them: from there on git and
-gitmem know that all of it was decided, what the reviewer took out stays out, and blame finds who taught it.
+The base is merged in, and the index left as it is. A branch may come to the memory branch by whatever way
+a host or a reviewer took: merge commit, squash, rebase, cherry-pick, an edit on the web before any of them.
+What counts is that its claims stand in a tree of the memory branch. What was landed without the branch's
+commits is then recorded by a merge that has them as parents, and takes nothing from them: from there on git
+and gitmem know that all of it was decided, what the reviewer took out stays out, and blame finds who taught
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from gitmem.core import attributes
 from gitmem.core.account import BranchChange, claims_at, missing, proposals, speaks
-from gitmem.core.errors import MissingObject
-from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, homes
+from gitmem.core.errors import MissingObject, RepositoryError
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, TOMBSTONES, homes
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.git.refs import move_ref
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, RefMoved, Repository, short_name
+from gitmem.git.refs import try_move_ref
+from gitmem.git.remote import Move, Remote
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths, write_tree
+from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.epochs import apart
 from gitmem.ledger.land import ROOT_SIGNATURE
 from gitmem.ledger.merge import SUBJECT, MergedCommit, merge_commits
+from gitmem.ledger.workspace import DREAMS, INBOX, SHARED_REF
 from gitmem.values import dataclass
 
 _OWN = {FORMAT_FILE: FORMAT_TEXT, attributes.FILE: attributes.BRANCH_TEXT.encode()}
@@ -35,6 +39,9 @@ FAMILY = "refs/heads/gitmem/"
 
 RECORD = "Record that"
 """How the subject of a merge begins that says so."""
+
+MESSAGE = "gitmem sync"
+"""What a ref's log says of what a sync did to it."""
 
 DEEPEST = 300
 """Commits of the memory branch that are looked at for one that has all of a branch."""
@@ -61,7 +68,7 @@ def with_base(repo: Repository, side: str, base: str) -> str:
         return base
     merged = merge_side(repo, base, side).tree
     one, other = repo.commit(side), repo.commit(base)
-    tree = _with_index_of(repo, merged, other.tree)
+    tree = _with_files_of(repo, merged, other.tree, INDEX)
     behind = not repo.is_ancestor(base, side)
     if not behind and tree == one.tree:
         return side
@@ -74,7 +81,8 @@ def with_base(repo: Repository, side: str, base: str) -> str:
 def adds_nothing(repo: Repository, side: str, base: str) -> bool:
     """Whether the memory branch has all that a side branch would bring, however it got there.
 
-    What gitmem itself puts at the root of every memory tree is nothing that anybody would be asked for.
+    What gitmem itself puts at the root of every memory tree is nothing that anybody would be asked for, nor
+    that something was forgotten which nobody else has: it goes along with what they are asked for next.
 
     Args:
         side, base: names of commits.
@@ -82,7 +90,7 @@ def adds_nothing(repo: Repository, side: str, base: str) -> bool:
     if repo.is_ancestor(side, base):
         return True
     tree = repo.commit(base).tree
-    merged = _with_index_of(repo, merge_commits(repo, side, base).tree, tree)
+    merged = _with_files_of(repo, merge_commits(repo, side, base).tree, tree, INDEX, TOMBSTONES)
     return merged == tree or _without_own(repo, merged, tree) == tree
 
 
@@ -98,24 +106,25 @@ def _without_own(repo: Repository, tree: str, base: str) -> str:
         return write_tree(repo, tree, edits) if edits else tree
 
 
-def _with_index_of(repo: Repository, tree: str, base: str) -> str:
-    """A tree with the indexes of another one."""
+def _with_files_of(repo: Repository, tree: str, base: str, *names: str) -> str:
+    """A tree with the files of these names that agents' folders have in another one."""
     edits: dict[str, bytes | None] = {}
-    here, there = _indexes(repo, tree), _indexes(repo, base)
-    for folder in sorted({*here, *there}):
-        if here.get(folder) != (oid := there.get(folder)):
-            edits[f"{folder}/{INDEX}"] = repo.blob(oid) if oid else None
+    here, there = _named(repo, tree, names), _named(repo, base, names)
+    for path in sorted({*here, *there}):
+        if here.get(path) != (oid := there.get(path)):
+            edits[path] = repo.blob(oid) if oid else None
     with repo.together():
         return write_tree(repo, tree, edits) if edits else tree
 
 
-def _indexes(repo: Repository, tree: str) -> dict[str, str]:
-    """Agents' folders of a tree and the blob of each one's index, where it has one."""
+def _named(repo: Repository, tree: str, names: Iterable[str]) -> dict[str, str]:
+    """Paths of these files in the agents' folders of a tree, and their blobs."""
     found = {}
-    for name, entry in repo.tree(tree).items():
-        index = repo.tree(entry.oid).get(INDEX) if entry.mode == TREE else None
-        if index is not None and index.mode in (BLOB, EXECUTABLE):
-            found[name] = index.oid
+    for folder, entry in repo.tree(tree).items():
+        files = repo.tree(entry.oid) if entry.mode == TREE else {}
+        for name in names:
+            if (file := files.get(name)) is not None and file.mode in (BLOB, EXECUTABLE):
+                found[f"{folder}/{name}"] = file.oid
     return found
 
 
@@ -175,11 +184,8 @@ def _set(repo: Repository, branch: str, what: str, oid: str | None) -> None:
     ref = f"{ASKED}{branch.removeprefix(FAMILY)}/{what}"
     known = repo.ref(ref)
     if known != oid:
-        try:
-            move_ref(repo, ref, oid, known, "gitmem review: a request")
-        except RefMoved:
-            # Another process noted a later push, or the end of it.
-            return
+        # Elsewhere by now, another process noted a later push, or the end of it.
+        try_move_ref(repo, ref, oid, known, "gitmem review: a request")
 
 
 def find_landing(
@@ -393,3 +399,168 @@ def _line(repo: Repository, memory: str, ground: str) -> Iterator[str]:
         if not parents:
             return
         at = parents[0]
+
+
+def settle(repo: Repository, remote: Remote, memory: str) -> tuple[str, tuple[tuple[str, Landing], ...]]:
+    """Finds which requests the fetched memory branch has taken, by merge, squash, rebase or web edit.
+
+    Args:
+        memory: commit of the memory branch, as fetched.
+
+    Returns:
+        The memory branch as it is to be taken in: the fetched commit, or a merge on top of it that says
+        what it has taken; and (full name of a branch at the remote, how it landed).
+    """
+    found = []
+    onto = memory
+    for one in asked(repo):
+        there = repo.ref(remote.tracking(one.branch))
+        # What cannot be read keeps nothing else from being exchanged.
+        with suppress(RepositoryError):
+            landing = find_landing(repo, memory, one.tip, there, one.base)
+            if landing is not None:
+                onto = record_landing(repo, onto, landing, one.branch)
+                found.append((one.branch, landing))
+            elif one.branch.startswith(INBOX) and (side := with_part(repo, memory, one.tip, one.base)):
+                # This clone has all of it; what it made of the part since has the branch for its base.
+                onto = merge_commits(repo, onto, side).commit
+    return onto, tuple(found)
+
+
+def close(repo: Repository, remote: Remote, landed: Iterable[tuple[str, Landing]]) -> None:
+    """Removes branches that have landed from the host, where they stand as they did, and ends the notes."""
+    for branch, landing in landed:
+        there = repo.ref(remote.tracking(branch))
+        if there is not None and there in landing.tips:
+            outcome = remote.push(None, branch, there).outcome
+            if outcome == "race":
+                # Somebody went on with it: what they added is looked at next time.
+                continue
+            if outcome == "pushed":
+                remote.note(repo, branch, None)
+        forget_asked(repo, branch)
+
+
+def closed_at_host(repo: Repository, remote: Remote, branch: str) -> PushedBranch | None:
+    """The branch as it was pushed, where the host has it no more and never merged it.
+
+    A sync that took the memory branch in before has ended the note of what was merged.
+    """
+    if repo.ref(remote.tracking(branch)) is not None:
+        return None
+    return next((one for one in asked(repo) if one.branch == branch), None)
+
+
+def says_more(repo: Repository, closed: PushedBranch, ours: str, published: str | None) -> bool:
+    """Whether a commit asks for anything that a branch which a host closed did not ask for.
+
+    Args:
+        published: the memory branch there; None where there is none.
+    """
+    now = asked_for(repo, left(repo, published or ours, ours), ours)
+    return asks_more(repo, closed.base or closed.tip, closed.tip, now)
+
+
+def left(repo: Repository, memory: str, side: str) -> str:
+    """Where a side branch left the memory branch.
+
+    Raises:
+        RepositoryError: the two have nothing in common.
+    """
+    bases = repo.merge_bases(memory, side)
+    if not bases:
+        raise RepositoryError(
+            f"{side[:12]} has no history in common with the memory here",
+            f"See what it holds: git log {side[:12]}",
+        )
+    return bases[0]
+
+
+def asks_more(repo: Repository, memory: str, known: str, wanted: Iterable[BranchChange]) -> bool:
+    """Whether any of what is asked for was not asked for at a commit that was decided on."""
+    before = {one.same for one in asked_for(repo, left(repo, memory, known), known)}
+    return any(one.same not in before for one in wanted)
+
+
+@dataclass(frozen=True)
+class Tended:
+    """What became of side branches.
+
+    Attributes:
+        updated: branches at the remote that got the memory branch merged in; full names.
+        closed: branches, there or here, that went because the memory branch has all of them.
+    """
+
+    updated: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+
+
+def tend(
+    repo: Repository,
+    remote: Remote,
+    before: Mapping[str, str],
+    inbox: str,
+    everyone: bool,
+    *,
+    dry_run: bool = False,
+) -> Tended:
+    """Merges the memory branch into side branches, and removes those that it has all of.
+
+    A host merges a request without a driver, so the branch that asks holds the memory branch already,
+    merged by gitmem. One's own are this writer's inbox and the dreams that are parked here. It is done as
+    far as the remote lets this person: nothing depends on it.
+
+    Args:
+        before: what the remote had before it was last fetched.
+        inbox: the writer's own branch, by its full name.
+        everyone: others' branches get the base, too; they are never closed.
+        dry_run: only finds what would be done where nothing is in the way.
+    """
+    published = repo.ref(remote.tracking(SHARED_REF))
+    if published is None:
+        return Tended()
+    now = {ref: oid for ref, oid in remote.fetched(repo).items() if ref.startswith((DREAMS, INBOX))}
+    parked = repo.refs(DREAMS)
+    # What was accepted, sent and undone here since waits again, until that was sent, too.
+    memories = [oid for oid in (published, repo.ref(SHARED_REF)) if oid]
+    moves: list[Move] = []
+    # Where refs here go: with the branch there, or by themselves. None deletes.
+    here: dict[str, str | None] = {}
+    for branch, oid in sorted({**parked, **now}.items()):
+        own = branch == inbox or branch in parked
+        # What cannot be read or merged is for a person to look at, and keeps no other from being tended.
+        with suppress(RepositoryError):
+            if branch not in now:
+                # Merged, and the host deleted it then. A rejected one stays for review.
+                if branch in before and all(adds_nothing(repo, oid, has) for has in memories):
+                    here[branch] = None
+                continue
+            if not (own or everyone):
+                continue
+            check_arrival(repo, oid, branch)
+            closed = adds_nothing(repo, oid, published)
+            tip = oid if closed else with_base(repo, oid, published)
+            if closed and own:
+                moves.append(Move(branch, None, oid))
+            elif tip != oid:
+                moves.append(Move(branch, tip))
+            stands = parked.get(branch)
+            if stands == oid if closed else stands not in (None, tip) and repo.is_ancestor(stands, tip):
+                here[branch] = None if closed else tip
+    if not dry_run:
+        pushed = remote.push_all(moves) if moves else {}
+        refused = {branch for branch, one in pushed.items() if one.outcome != "pushed"}
+        moves = [move for move in moves if move.branch not in refused]
+        for move in moves:
+            remote.note(repo, move.branch, move.oid)
+            if move.oid is None:
+                forget_asked(repo, move.branch)
+        here = {
+            branch: oid
+            for branch, oid in here.items()
+            if branch not in refused and try_move_ref(repo, branch, oid, parked[branch], MESSAGE)
+        }
+    gone = {move.branch for move in moves if move.oid is None} | {
+        ref for ref, oid in here.items() if not oid
+    }
+    return Tended(tuple(move.branch for move in moves if move.oid), tuple(sorted(gone)))

@@ -1,11 +1,11 @@
 """What can be deleted at no loss: one SQLite file, `state.db`, in each folder of gitmem's own state.
 
-What failed and rests, what was compared, what was decided last: bookkeeping, whose loss costs time or a
-second look and no memory. So nothing here raises: what cannot be read is not there, and what cannot be
-written is not kept. A damaged file is set aside and another one begun. What is a promise (that nothing is
-learned from now, what is half landed, what is to be erased) is none of it and stays a file of its own; so
-does what those hooks read that an agent waits for at each turn, since SQLite costs more to load than all
-the rest of them.
+What failed and rests, what a dream found nothing in, what was decided last: bookkeeping, whose loss costs
+time or a second look and no memory. So nothing here raises: what cannot be read is not there, and what
+cannot be written is not kept. A damaged file is set aside and another one begun. What is a promise (that
+nothing is learned from now, what is half landed, what is to be erased) is none of it and stays a file of
+its own; so does what those hooks read that an agent waits for at each turn, since SQLite costs more to load
+than all the rest of them.
 
 One connection for each call, with SQLite's rollback journal and not its log: a folder on another
 machine's disk can be used, one that may only be read can be read, a process that dies leaves a journal at
@@ -24,9 +24,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote
 
-from gitmem.ledger.files import delete_index, keep_newest, linked, read_json
+from gitmem.ledger.files import delete_index
 
 if TYPE_CHECKING:
     from gitmem.core.purge import Purge
@@ -39,17 +38,14 @@ APPLICATION, VERSION = 0x6D656D73, 1
 WAIT_SECONDS = 5.0
 """How long a writer waits for another; each is done in milliseconds."""
 
-ASIDE = f"{FILE}.damaged-"
-ASIDE_KEPT = 2
-"""Damaged files that stay for whoever wants to look at them."""
+ASIDE = f"{FILE}.damaged"
+"""The name of the damaged file that was set aside last, for whoever wants to look at it."""
 
-_FORMER_BYTES = 16 * 1024 * 1024
 _SCHEMA = """CREATE TABLE kv(id INTEGER PRIMARY KEY, space TEXT NOT NULL, key TEXT NOT NULL,
   value TEXT NOT NULL, UNIQUE(space, key))"""
 """What is written again gets a new number, the highest: so numbers tell old from new."""
 
 _PUT = "INSERT OR REPLACE INTO kv(space, key, value) VALUES(?, ?, ?)"
-_ADD = "INSERT OR IGNORE INTO kv(space, key, value) VALUES(?, ?, ?)"
 _GET = "SELECT value FROM kv WHERE space = ? AND key = ?"
 _ALL = "SELECT key, value FROM kv WHERE space = ? ORDER BY id"
 _DELETE = "DELETE FROM kv WHERE space = ? AND key = ?"
@@ -64,17 +60,6 @@ class _Damaged(Exception):
     """The file is broken, or none of gitmem's."""
 
 
-def json_entries(path: Path) -> Mapping[str, Any]:
-    """The entries of a former file that held one JSON object."""
-    value = read_json(path, _FORMER_BYTES)
-    return value if isinstance(value, dict) else {}
-
-
-def of_folder(path: Path) -> Mapping[str, Any]:
-    """The one entry of a former file that stood in a folder called as a ref."""
-    return {unquote(path.parent.name): dict(json_entries(path))}
-
-
 @dataclass(frozen=True)
 class Space:
     """One kind of entry: each has a key, and a value that JSON can hold.
@@ -84,25 +69,18 @@ class Space:
     Attributes:
         name: tells it apart in the file.
         kept: how many entries there are at most; the oldest go.
-        former: patterns of the files below the folder that held them before `state.db` did. Each is read
-            once, at the first use, and deleted.
-        entries: reads one of those; anything in it is hostile.
     """
 
     name: str
     kept: int
-    former: tuple[str, ...] = ()
-    entries: Callable[[Path], Mapping[str, Any]] = json_entries
 
     def get(self, folder: Path, key: str) -> Any:
         """The value of a key; None where there is none."""
-        self._take_over(folder)
         rows = _read(folder, lambda db: db.execute(_GET, (self.name, _plain(key))).fetchall())
         return _value(rows[0][0]) if rows else None
 
     def all(self, folder: Path) -> dict[str, Any]:
         """Every entry, the one that was written last at the end."""
-        self._take_over(folder)
         rows = _read(folder, lambda db: db.execute(_ALL, (self.name,)).fetchall())
         return {key: value for key, text in rows or () if (value := _value(text)) is not None}
 
@@ -112,7 +90,6 @@ class Space:
 
     def some(self, folder: Path, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those of some keys that have one, by one opening of the file."""
-        self._take_over(folder)
 
         def look(db: sqlite3.Connection) -> dict[str, Any]:
             rows = ((key, db.execute(_GET, (self.name, _plain(key))).fetchone()) for key in keys)
@@ -127,7 +104,6 @@ class Space:
             db.executemany(_PUT, [(self.name, _plain(key), _text(value)) for key, value in values.items()])
             db.execute(_TRIM, (self.name, self.name, self.kept))
 
-        self._take_over(folder)
         return not values or _write(folder, write)
 
     def delete(self, folder: Path, key: str) -> bool:
@@ -163,41 +139,13 @@ class Space:
                 db.execute(_PUT, (*place, _text(value)))
                 db.execute(_TRIM, (self.name, self.name, self.kept))
 
-        self._take_over(folder)
         return _write(folder, write)
-
-    def _take_over(self, folder: Path) -> None:
-        """Takes over what the former files hold; one that cannot be deleted is read again the next time."""
-        former = [path for pattern in self.former for path in folder.glob(pattern)]
-        for path in [each for each in former if not linked(folder, each)]:
-
-            def write(db: sqlite3.Connection, path: Path = path) -> None:
-                entries = self.entries(path).items()
-                db.executemany(_ADD, [(self.name, _plain(key), _text(value)) for key, value in entries])
-                db.execute(_TRIM, (self.name, self.name, self.kept))
-
-            if _write(folder, write):
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
-
-
-_NOTICES = Space("notice", 1)
-
-
-def notice(folder: Path) -> str:
-    """The name that a damaged file was given when it was set aside; empty once that was told."""
-    return str(_NOTICES.get(folder, ASIDE) or "")
-
-
-def noticed(folder: Path) -> None:
-    """Notes that a person was told of it."""
-    _NOTICES.delete(folder, ASIDE)
 
 
 def scrub(folder: Path, purge: Purge) -> int:
     """Takes texts out of every entry, and out of what the file holds besides; returns how many had one.
 
-    Nothing can be looked for in a damaged file, so those that were set aside go.
+    Nothing can be looked for in a damaged file, so one that was set aside goes.
     """
     held: list[int] = []
 
@@ -221,9 +169,8 @@ def scrub(folder: Path, purge: Purge) -> int:
         with suppress(OSError):
             delete_index(folder, FILE)
     # Last, since a file that turned out to be damaged has just become one.
-    for aside in folder.glob(f"{ASIDE}*"):
-        with suppress(OSError):
-            aside.unlink()
+    with suppress(OSError):
+        (folder / ASIDE).unlink()
     return len(held)
 
 
@@ -328,7 +275,6 @@ def _set_aside(folder: Path) -> None:
     from gitmem.core.errors import RepositoryError
     from gitmem.git.locks import writer_lock  # hardly ever needed
 
-    aside = ""
     with suppress(OSError, RepositoryError), writer_lock(folder, "state", timeout=WAIT_SECONDS):
         try:
             with _opened(folder) as db:
@@ -338,10 +284,6 @@ def _set_aside(folder: Path) -> None:
             pass
         except sqlite3.Error:
             return
-        aside = f"{ASIDE}{os.urandom(4).hex()}"
         # A journal of what is broken must not be rolled back into what is new.
         (folder / f"{FILE}-journal").unlink(missing_ok=True)
-        (folder / FILE).rename(folder / aside)
-        keep_newest(list(folder.glob(f"{ASIDE}*")), ASIDE_KEPT)
-    if aside:
-        _NOTICES.put(folder, ASIDE, aside)
+        (folder / FILE).rename(folder / ASIDE)

@@ -18,6 +18,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.merge import kind
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, hot_path, is_agent_folder, unfit
 from gitmem.core.trailers import Provenance, format_message
+from gitmem.git.command import read_configuration
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
@@ -94,13 +95,11 @@ def _every(workspace: Workspace) -> list[tuple[str, HostedStore]]:
     """The stores of all projects on this machine, each with whose it is."""
     if not workspace.has_private:
         return []
-    words = ["config", "--local", "-z", "--get-regexp", rf"^{SECTION}\."]
-    found = workspace.git.run(words, git_dir=workspace.private_path, check=False)
     values: dict[str, dict[str, str]] = {}
-    for pair in found.text.split("\0"):
-        key, _, value = pair.partition("\n")
-        section, _, what = key.removeprefix(f"{SECTION}.").rpartition(".")
-        values.setdefault(section, {})[what] = value
+    for scope, key, value in read_configuration(workspace.git, git_dir=workspace.private_path).rows:
+        if scope == "local" and key.startswith(f"{SECTION}."):
+            section, _, what = key.removeprefix(f"{SECTION}.").rpartition(".")
+            values.setdefault(section, {})[what] = value
     listed = []
     for section, told in values.items():
         owner, _, name = section.partition("/")

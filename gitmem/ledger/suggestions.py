@@ -12,7 +12,7 @@ says what no file does:
 the two commits have the text. Where no commit is made yet (a changeset, what an agent was put first) the
 same JSON stands with `"edited": {"before": null | "…", "after": "…"}`.
 
-What is not of this form is passed over and reported, and never deleted.
+What is not of this form is passed over, and never deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -73,10 +73,6 @@ class Suggestion:
     engine: str = OFFLINE
 
 
-def quiet(_: str) -> None:
-    """Reports to nobody."""
-
-
 def digest(change: Change) -> str:
     """64 hex digits over what a change says: its type, claims' normal forms and the file it is about.
 
@@ -121,7 +117,7 @@ def propose(
         return ()
     told = provenance or Provenance(op="add", writer="extract")
     family = suggestions_of(workspace)
-    pairs = list(_read_all(family, quiet))
+    pairs = list(_read_all(family))
     if told.job and any(one.provenance.job == told.job for one, _ in pairs):
         told = replace(told, usage=None)
     waiting = [one for _, one in pairs]
@@ -135,13 +131,9 @@ def propose(
     return tuple(made)
 
 
-def open_suggestions(workspace: Workspace, report: Callable[[str], None] = quiet) -> tuple[Suggestion, ...]:
-    """Suggestions that wait, oldest first.
-
-    Args:
-        report: is told of what is no suggestion.
-    """
-    found = [one for _, one in _read_all(suggestions_of(workspace), report)]
+def open_suggestions(workspace: Workspace) -> tuple[Suggestion, ...]:
+    """Suggestions that wait, oldest first; what is no suggestion is passed over."""
+    found = [one for _, one in _read_all(suggestions_of(workspace))]
     return tuple(sorted(found, key=lambda one: (one.created, one.id)))
 
 
@@ -197,7 +189,8 @@ def _make(
     before, edits = _files(workspace, one)
     change = one.change
     subject = f"Forget {change.name}" if change.op == "delete" else change.description or change.name
-    return proposals.make(family, one.id, before, edits, _record(one), subject, told, change.reason, author)
+    record = to_bytes(one, committed=True)
+    return proposals.make(family, one.id, before, edits, record, subject, told, change.reason, author)
 
 
 def _files(workspace: Workspace, one: Suggestion) -> tuple[dict[str, bytes], dict[str, bytes | None]]:
@@ -248,14 +241,9 @@ def created(change: Change) -> bytes:
     return create(change.name, change.description, change.type, change.body, file).render()
 
 
-def _read_all(family: Family, report: Callable[[str], None]) -> Iterable[tuple[Proposal, Suggestion]]:
+def _read_all(family: Family) -> Iterable[tuple[Proposal, Suggestion]]:
     for id, tip in proposals.waiting(family).items():
-        if not id.startswith("s-"):
-            continue
-        found = _read_one(family, id, tip)
-        if found is None:
-            report(f"{family.waiting}{id!a} is no suggestion; it is passed over")
-        else:
+        if id.startswith("s-") and (found := _read_one(family, id, tip)):
             yield found
 
 
@@ -279,32 +267,20 @@ def _read_one(family: Family, id: str, tip: str) -> tuple[Proposal, Suggestion] 
     return None
 
 
-def _record(one: Suggestion) -> bytes:
-    data = _to_json(one)
-    if one.change.edited is not None:
-        data["change"]["edited"] = True
-    return _dumped(data)
+def to_bytes(one: Suggestion, *, committed: bool = False) -> bytes:
+    """A suggestion as JSON with keys in a fixed order.
 
-
-def to_bytes(one: Suggestion) -> bytes:
-    """A suggestion before it has commits: JSON with keys in a fixed order."""
-    return _dumped(_to_json(one))
-
-
-def _to_json(one: Suggestion) -> dict[str, Any]:
+    Args:
+        committed: it stands beside files that say what an edit comes to.
+    """
     found_by = {} if one.engine == OFFLINE else {"engine": one.engine}
-    return {
-        "version": VERSION,
-        "id": one.id,
-        "created": one.created,
-        "scope": one.scope,
-        **found_by,
-        "change": change_to_json(one.change),
-    }
-
-
-def _dumped(data: Mapping[str, Any]) -> bytes:
-    return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+    change = change_to_json(one.change)
+    if committed and "edited" in change:
+        change["edited"] = True
+    data = {"version": VERSION, "id": one.id, "created": one.created, "scope": one.scope, **found_by}
+    return (json.dumps({**data, "change": change}, indent=1, ensure_ascii=False) + "\n").encode(
+        "utf-8", "replace"
+    )
 
 
 def from_bytes(data: bytes) -> Suggestion | None:
@@ -330,27 +306,17 @@ def _suggestion(value: Any) -> Suggestion:
     return Suggestion(id, change, scope, created, engine)
 
 
+_TEXTS = ("name", "description", "type", "body", "reason", "agent", "file")
+_PLAIN = ("op", "name", "description", "type", "body", "reason", "confidence", "asked", "agent", "file")
+"""What of a change stands in JSON as it is, in this order."""
+
+
 def change_to_json(change: Change) -> dict[str, Any]:
     """A change as JSON values, keys in a fixed order."""
     origin, edited = change.origin, change.edited
-    made: dict[str, Any] = {
-        "op": change.op,
-        "name": change.name,
-        "description": change.description,
-        "type": change.type,
-        "body": change.body,
-        "reason": change.reason,
-        "confidence": change.confidence,
-        "asked": change.asked,
-        "agent": change.agent,
-        "file": change.file,
-        "origin": {
-            "session": origin.session,
-            "first": origin.first,
-            "last": origin.last,
-            "time": origin.time.isoformat() if origin.time else "",
-        },
-    }
+    made: dict[str, Any] = {name: getattr(change, name) for name in _PLAIN}
+    time = origin.time.isoformat() if origin.time else ""
+    made["origin"] = {"session": origin.session, "first": origin.first, "last": origin.last, "time": time}
     if edited is not None:
         before = None if edited.before is None else decode(edited.before)
         made["edited"] = {"before": before, "after": decode(edited.after)}
@@ -364,29 +330,21 @@ def change_from_json(value: object) -> Change | None:
 
 def _change(value: Any) -> Change:
     origin, confidence, asked = value["origin"], value["confidence"], value["asked"]
-    name, agent, file = (_text(value, key) for key in ("name", "agent", "file"))
-    said = _text(origin, "time")
-    _check(name and value["op"] in get_args(Op) and value["type"] in TYPES)
+    texts: dict[str, Any] = {
+        name: _text(value, name, MEMORY_BYTES if name == "body" else TEXT_CHARS) for name in _TEXTS
+    }
+    name, agent, file = texts["name"], texts["agent"], texts["file"]
+    session, first, last, said = (_text(origin, key) for key in ("session", "first", "last", "time"))
+    _check(name and value["op"] in get_args(Op) and texts["type"] in TYPES)
     _check(isinstance(asked, bool) and not isinstance(confidence, bool) and 0 <= confidence <= 1)
     _check(is_agent_folder(agent) and (not file or _is_memory_path(file)))
     return Change(
         op=value["op"],
-        name=name,
-        description=_text(value, "description"),
-        type=value["type"],
-        body=_text(value, "body", MEMORY_BYTES),
-        reason=_text(value, "reason"),
         confidence=float(confidence),
         asked=asked,
-        origin=ChangeOrigin(
-            _text(origin, "session"),
-            _text(origin, "first"),
-            _text(origin, "last"),
-            _time(said) if said else None,
-        ),
-        agent=agent,
-        file=file,
+        origin=ChangeOrigin(session, first, last, _time(said) if said else None),
         edited=_edited(value["edited"]) if "edited" in value else None,
+        **texts,
     )
 
 

@@ -9,37 +9,42 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field, replace
 
+from gitmem.core import index
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import kind
+from gitmem.core.names import is_agent_folder
+from gitmem.core.text import decode, encode
+from gitmem.core.trailers import Provenance
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.remote import IN_THE_WAY, Pushed, Remote
-from gitmem.git.repository import RefMoved, Repository, short_name
-from gitmem.git.trees import changed_files
+from gitmem.git.repository import TREE, RefMoved, Repository, short_name
+from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.acceptance import publish
 from gitmem.ledger.arrival import check_arrival, exchange, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.epochs import OtherEpoch, apart, epoch_of
 from gitmem.ledger.foreign_commits import tidy_ref
-from gitmem.ledger.inbox import (
-    ACCEPTED,
-    Tended,
-    close,
-    closed_at_host,
-    keep_index,
-    plan_tending,
-    says_more,
-    settle,
-    tend,
-    writer_branch,
-)
-from gitmem.ledger.land import read_tip, root_commit
+from gitmem.ledger.inbox import ACCEPTED, writer_branch
+from gitmem.ledger.indexes import hot
+from gitmem.ledger.land import Ref, Tip, Write, land, read_tip, root_commit
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import Leaving, doubts_to_leave, refuse_secrets
 from gitmem.ledger.remotes import find_remote, has_code, holds_memory_alone
 from gitmem.ledger.replay import Carried, carry_over
-from gitmem.ledger.share import agree, change_mode, fold_private, leaving_first
-from gitmem.ledger.side_branches import Landing, adds_nothing, note_asked, with_base
+from gitmem.ledger.share import agree, fold_private, leaving_first, set_mode
+from gitmem.ledger.side_branches import (
+    Landing,
+    Tended,
+    adds_nothing,
+    close,
+    closed_at_host,
+    note_asked,
+    says_more,
+    settle,
+    tend,
+    with_base,
+)
 from gitmem.ledger.workspace import INBOX, PRIVATE_REF, SHARED_REF, Workspace
 from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
@@ -217,7 +222,7 @@ class _Sync:
         )
         if options.dry_run or taken.before == taken.commit:
             return taken.commit
-        kept = keep_index(self.repo, SHARED_REF, taken.before, published) or taken.commit
+        kept = _keep_index(self.repo, SHARED_REF, taken.before, published) or taken.commit
         direct = self.workspace.sharing == "direct"
         tidied = tidy_ref(self.repo, SHARED_REF, self.workspace.state, host_files=direct)
         return tidied.commit if tidied else kept
@@ -249,10 +254,14 @@ class _Sync:
 
     def _is_there(self, ours: str, target: str) -> bool:
         """Whether the remote has all of it, on the memory branch or where it would be pushed."""
-        theirs = self._theirs()
-        if theirs and (theirs == ours or (target != SHARED_REF and adds_nothing(self.repo, ours, theirs))):
+        theirs, waiting = self._theirs(), self._theirs(target)
+        if theirs == ours:
             return True
-        waiting = self._theirs(target)
+        # What waits there may be taken back by now, so that nothing of ours is lacking is no answer, unless
+        # nothing of that is either: a remote may let nobody delete what has landed.
+        asked = {ours, waiting or ours}
+        if theirs and target != SHARED_REF and all(adds_nothing(self.repo, one, theirs) for one in asked):
+            return True
         if waiting is not None:
             return self.repo.is_ancestor(ours, waiting)
         # What a reviewer closed is not asked for again unless a person says so, or there is more to ask.
@@ -311,6 +320,8 @@ class _Sync:
             base = root_commit(repo)
             if not refused and self.remote.push(base, SHARED_REF).outcome == "pushed":
                 self.remote.note(repo, SHARED_REF, base)
+                if adds_nothing(repo, ours, base):
+                    return True  # No memory yet: nobody is asked for an empty decision.
         waiting = self._theirs(inbox)
         if waiting is not None:
             check_arrival(repo, waiting, inbox)
@@ -326,7 +337,7 @@ class _Sync:
         if not self._settled(pushed, tip, inbox):
             return False
         if refused:
-            change_mode(self.workspace, "review")
+            set_mode(self.workspace, "review")
             self.mode = "review"
             self.done = replace(self.done, switched=refused.words)
         return True
@@ -356,18 +367,103 @@ class _Sync:
 
     def _tend(self, before: Mapping[str, str]) -> None:
         """Looks after dreams and inboxes; what was learned has been exchanged by then."""
-        everyone = self.mode == "direct"
-        plan = plan_tending(self.repo, self.remote, before, writer_branch(self.workspace), everyone)
-        if self.options.dry_run:
-            self.done = replace(self.done, tended=plan.outcome)
-            return
-        self.options.tell("bringing side branches up to date")
+        options, inbox = self.options, writer_branch(self.workspace)
+        if not options.dry_run:
+            options.tell("bringing side branches up to date")
         with suppress(RepositoryError):
-            self.done = replace(self.done, tended=tend(self.repo, self.remote, plan))
+            everyone = self.mode == "direct"
+            tended = tend(self.repo, self.remote, before, inbox, everyone, dry_run=options.dry_run)
+            self.done = replace(self.done, tended=tended)
 
 
 def _count(paths: Iterable[str]) -> int:
     return sum(kind(path) in ("memory", "log") for path in paths)
+
+
+def _keep_index(repo: Repository, ref: str, before: str, published: str | None) -> str | None:
+    """Puts lines back that a merge took from an index although nobody took them out.
+
+    A side branch leaves the index as it is on the memory branch (`ledger.side_branches`), and this clone's
+    own commits are among its ancestors: where it lands, git takes their index lines for withdrawn. Whoever
+    accepted it gave its memories lines of gitmem's own; none of these stands beside what was written here.
+
+    Args:
+        ref: the memory ref, after the merge.
+        before: its commit before the merge.
+        published: the memory branch as this clone knew it before: the base of the indexes.
+
+    Returns:
+        The commit that was made, or None where no line was lost.
+    """
+    ours = repo.commit(before).tree
+    base = repo.commit(published).tree if published else None
+
+    def plan(tip: Tip) -> Write | None:
+        edits = _kept_lines(repo, base, ours, tip.tree)
+        return Write(edits, "Keep index lines", Provenance(op="sync", writer="sync")) if edits else None
+
+    if repo.ref(ref) is None:
+        return None
+    done = land(Ref(repo, ref), plan, None)
+    return done.commit if done else None
+
+
+def _kept_lines(repo: Repository, base: str | None, ours: str, now: str) -> dict[str, bytes | None]:
+    edits: dict[str, bytes | None] = {}
+    for agent, entry in repo.tree(now).items():
+        if entry.mode != TREE or not is_agent_folder(agent):
+            continue
+        path = f"{agent}/{index.INDEX}"
+        mine, theirs = (_text(repo, tree, path) for tree in (ours, now))
+        if mine == theirs or not mine:
+            continue
+        files = repo.tree(entry.oid)
+        gone = frozenset(index.targets(theirs))
+        unnamed = any(file in files and file not in gone for file in index.targets(mine))
+        known = _text(repo, base, path)
+        if not unnamed and not _unsaid(repo, agent, (ours, mine), (now, theirs), (base, known)):
+            continue
+        here = {file for file in index.named(mine) if file in files and _is_memory(agent, file)}
+        versions = {
+            file: {_data(repo, tree, f"{agent}/{file}") for tree in (ours, now)} for file in sorted(here)
+        }
+        merged = index.merge(known, mine, index.aligned(theirs, versions, {}))
+        dangling = {
+            file: _data(repo, ours, f"{agent}/{file}")
+            for file in index.targets(merged)
+            if file not in files and _is_memory(agent, file) and file not in gone
+        }
+        merged = index.reconciled(merged, dangling, {})
+        if merged != theirs:
+            edits[path] = encode(merged)
+    return edits
+
+
+def _unsaid(
+    repo: Repository, agent: str, ours: tuple[str, str], now: tuple[str, str], base: tuple[str | None, str]
+) -> bool:
+    """Whether something that was written here by hand, and was never published, is in the index no more.
+
+    Args:
+        ours, now, base: a tree, and the index of the agent in it.
+    """
+    mine, theirs, known = (
+        index.spoken(text, hot(repo, tree, agent)).keys() if tree else set[str]()
+        for tree, text in (ours, now, base)
+    )
+    return bool(mine - theirs - known)
+
+
+def _is_memory(agent: str, file: str) -> bool:
+    return kind(f"{agent}/{file}") == "memory"
+
+
+def _text(repo: Repository, tree: str | None, path: str) -> str:
+    return decode(_data(repo, tree, path)) if tree else ""
+
+
+def _data(repo: Repository, tree: str, path: str) -> bytes:
+    return read_paths(repo, tree, {path}).get(path, b"")
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,6 @@ def told(workspace: Workspace, path: str, data: bytes, commit: str = "") -> byte
 def _proved_index(workspace: Workspace, agent: str) -> bytes:
     """An agent's index of what is proved alone: a line that somebody wrote there proves nothing."""
     from gitmem.core.index import entry_of
-    from gitmem.core.names import is_memory_file
     from gitmem.git.trees import hot_files
     from gitmem.ledger.signatures import unproved
 
@@ -125,7 +124,7 @@ def _proved_index(workspace: Workspace, agent: str) -> bytes:
     left_out = unproved(workspace, blobs)
     lines = []
     for file, blob in sorted(files.items()):
-        if is_memory_file(file) and f"{agent}/{file}" not in left_out:
+        if f"{agent}/{file}" not in left_out:
             with suppress(MissingObject):
                 data = without_secrets(workspace, f"{agent}/{file}", scope.repo.blob(blob))
                 lines.append(entry_of(file, data))

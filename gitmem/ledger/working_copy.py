@@ -42,6 +42,7 @@ from gitmem.ledger.layout import (
     sweep,
     write_record,
 )
+from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory
 from gitmem.ledger.save_plan import (
     STALE_SECONDS,
     VANISHED,
@@ -53,7 +54,6 @@ from gitmem.ledger.save_plan import (
     in_part,
     plan_save,
 )
-from gitmem.ledger.workspace import LIVE_FOLDERS, LiveDirectory
 from gitmem.values import dataclass
 
 QUIET_SECONDS = 1.0

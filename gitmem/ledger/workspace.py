@@ -1,32 +1,26 @@
-"""One code repository and the memory that belongs to it: which repository, ref and folder holds what.
-
-What the ledger asks an index of memories, which is above it, is a protocol here (`MemoryCatalog`): what
-they say of themselves, their ages. Whoever opens a workspace says what answers (`Surroundings.catalog`);
-`search/index.py` does.
-"""
+"""One code repository and the memory that belongs to it: which repository, ref and folder holds what."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.command import GitCommand, Layout, layout
-from gitmem.ledger.files import linked
 from gitmem.ledger.settings import Settings, read_settings
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.git.config import Worktree
     from gitmem.git.repository import Repository, Signature
+    from gitmem.ledger.catalog import MemoryCatalog
 
 ScopeName = Literal["project", "local", "user"]
 SCOPES: tuple[ScopeName, ...] = ("project", "local", "user")
@@ -57,93 +51,8 @@ TURNED_DOWN = "refs/gitmem/rejected/"
 WAITING, DECIDED = "refs/gitmem/proposal/", "refs/gitmem/decided/"
 """Where a change waits for a person, as `<project id>/<id>`, and is kept once decided, for an undo."""
 
-LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
 SNAPSHOT_FOLDER = "agent-memory-snapshots"
 PROJECT_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,80}")
-
-
-DISPUTED = b"*(disputed "
-"""What a disputed claim's mark begins with."""
-
-
-class Head(NamedTuple):
-    """What is known of one content without opening it; there may be very many.
-
-    Attributes:
-        name: empty where the file gives none.
-        disputed: whether it may hold a disputed claim.
-        size: bytes.
-        problems: what a reader would stumble over; None where nobody has looked yet.
-    """
-
-    name: str
-    description: str
-    type: str
-    disputed: bool
-    size: int
-    problems: tuple[str, ...] | None = None
-
-
-class CatalogEntry(NamedTuple):
-    """One memory of a folder; there may be very many.
-
-    Attributes:
-        file: path, with that of the folder in front.
-        blob: object name of its content.
-        head: what its frontmatter says; None where the content is missing.
-    """
-
-    file: str
-    blob: str
-    head: Head | None
-
-
-def read_heads(values: Iterable[str]) -> list[Head]:
-    """Heads as an index keeps them; all at once is twice as quick.
-
-    Raises:
-        ValueError, TypeError: one is no head.
-    """
-    return [
-        Head(name, about, type, disputed, size, None if trouble is None else tuple(trouble))
-        for name, about, type, disputed, size, trouble in json.loads(f"[{','.join(values)}]")
-    ]
-
-
-class MemoryCatalog(Protocol):
-    """The answers; all of them can be made again from git, and no ref need have been followed."""
-
-    def heads(
-        self, repo: Repository, oids: Collection[str], *, checked: bool = False
-    ) -> Mapping[str, Head]:
-        """What the frontmatter of some blobs says; `checked` also asks for `Head.problems`."""
-
-    def folders(
-        self, repo: Repository, tree: str, under: str, *, checked: bool = False
-    ) -> dict[str, list[CatalogEntry]]:
-        """The memories in each folder right below a tree, `under` put in front of their paths."""
-
-    def times(
-        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str], *, alone: bool = False
-    ) -> Mapping[str, int]:
-        """When memories (path to blob) were last taught as of a commit, seconds since the epoch.
-
-        Args:
-            alone: where the history was never walked, only that of these memories is.
-        """
-
-    def lessons(
-        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str]
-    ) -> Mapping[str, tuple[int, str]]:
-        """The same with the commit of the code that each was taught on; empty where nobody said."""
-
-    def close(self) -> None:
-        """Frees what was opened."""
-
-
-def by_folder(file: str) -> str:
-    """Sorts paths folder by folder."""
-    return file.replace("/", "\0")
 
 
 @dataclass(frozen=True)
@@ -166,34 +75,6 @@ class Scope:
     def repo(self) -> Repository:
         """The repository that holds the ref."""
         return self.opener()
-
-
-@dataclass(frozen=True)
-class LiveDirectory:
-    """A folder that an agent reads and writes.
-
-    Attributes:
-        scope: scope that it shows.
-        agent: the agent's folder name in the tree (escaped).
-        path: the folder; may be missing.
-        anchor: folder above it that is trusted: no link is followed between the two.
-        tracked: whether the code branch tracks files in it, which makes it read-only to gitmem.
-        home: git directory of the code repository that it belongs to, where its place does not tell.
-    """
-
-    scope: Scope
-    agent: str
-    path: Path
-    anchor: Path
-    tracked: bool = False
-    home: str = ""
-
-    @property
-    def key(self) -> str:
-        """Name of its record and lock."""
-        from gitmem.ledger.layout import record_key  # a prompt's hook looks at no live directory
-
-        return record_key(self.path)
 
 
 @dataclass(frozen=True)
@@ -327,10 +208,6 @@ class Workspace:
             raise RepositoryError(f"{self.layout.common_dir} has no gitmem memory yet", "Run: git mem init")
         return known
 
-    def with_project_id(self, chosen: str) -> Workspace:
-        """The same, knowing the project's name; nothing is written."""
-        return self.with_settings(projectid=chosen)
-
     def with_settings(self, **values: str) -> Workspace:
         """The same with other settings (lower-cased keys); nothing is written."""
         other = copy(self)
@@ -455,105 +332,21 @@ class Workspace:
         found = worktrees(self.git, None, git_dir=where.common_dir)
         return tuple(tree for tree in found if not tree.bare and not tree.prunable and tree.path.is_dir())
 
-    def live_directories(self, worktree: Path | None = None) -> tuple[LiveDirectory, ...]:
-        """Live directories that exist for one work tree, the current one unless given, in a fixed order."""
-        top = worktree or self.layout.worktree
-        found: list[LiveDirectory] = []
-        if top is not None:
-            for name, folder in LIVE_FOLDERS.items():
-                parent = top / self.claude_folder / folder
-                if not self._is_personal(parent):
-                    found += self._agents(self.scope(name), parent, top)
-            tracked = self._tracked(top) if found else ()
-            found = [
-                replace(live, tracked=live.path.relative_to(top).as_posix() in tracked) for live in found
-            ]
-        if self.auto_memory is not None and self.auto_memory.is_dir():
-            found.append(self._auto())
-            if (self.auto_memory / "team").is_dir():
-                found.append(self._team())
-        config = self.around.config
-        found += self._agents(self.scope("user"), config / "agent-memory", config)
-        return tuple(found)
-
-    def live_directory(
-        self, scope: ScopeName, agent: str, worktree: Path | None = None
-    ) -> LiveDirectory | None:
-        """Where an agent's memory of a scope is laid out, whether or not it exists; None for nowhere.
-
-        Args:
-            agent: folder name in the tree.
-        """
-        top = worktree or self.layout.worktree
-        if agent == MAIN and scope == "local":
-            return self._auto() if self.auto_memory is not None else None
-        if agent == MAIN and scope == "user":
-            return None
-        if agent == MAIN and self.auto_memory is not None and (self.auto_memory / "team").is_dir():
-            return self._team()
-        from gitmem.core.names import agent_folder_name
-
-        try:
-            folder = agent_folder_name(agent)
-        except UsageError:
-            return None
-        if Path(folder).name != folder:
-            return None
-        if scope == "user":
-            config = self.around.config
-            return LiveDirectory(self.scope("user"), agent, config / "agent-memory" / folder, config)
-        if top is None:
-            return None
-        path = top / self.claude_folder / LIVE_FOLDERS[scope] / folder
-        if self._is_personal(path.parent):
-            return None
-        tracked = path.relative_to(top).as_posix() in self._tracked(top)
-        return LiveDirectory(self.scope(scope), agent, path, top, tracked)
-
-    def _is_personal(self, parent: Path) -> bool:
-        """Whether a folder of this work tree is the person's own: a home directory may be a work tree."""
-        return parent.resolve() == (self.around.config / "agent-memory").resolve()
-
-    def _auto(self) -> LiveDirectory:
-        assert self.auto_memory is not None  # noqa: S101 - callers ask first
-        folder, home = self.auto_memory, str(self.layout.common_dir)
-        return LiveDirectory(self.scope("local"), MAIN, folder, folder.parent, home=home)
-
-    def _team(self) -> LiveDirectory:
-        assert self.auto_memory is not None  # noqa: S101 - callers ask first
-        return LiveDirectory(self.scope("project"), MAIN, self.auto_memory / "team", self.auto_memory)
-
-    def _agents(self, scope: Scope, parent: Path, anchor: Path) -> Iterator[LiveDirectory]:
-        if not parent.is_dir() or linked(anchor, parent):
-            return
-        from gitmem.core.names import agent_name
-
-        for path in sorted(parent.iterdir()):
-            if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
-                try:
-                    yield LiveDirectory(scope, agent_name(path.name), path, anchor)
-                except UsageError:
-                    continue
-
-    def _tracked(self, top: Path) -> frozenset[str]:
-        """Agents' folders (relative to the work tree) in which the code branch tracks a file."""
-        folders = tuple(f"{self.claude_folder}/{folder}/" for folder in LIVE_FOLDERS.values())
-        files = (path for path in self.tracked_files(top) if path.startswith(folders))
-        return frozenset("/".join(path.split("/")[:3]) for path in files)
-
     def tracked_files(self, top: Path) -> frozenset[str]:
-        """Files of the clients' folder and of `snapshots/` that the code branch tracks; asked for once an
-        index."""
-        from gitmem.rules.snapshot import ROOT_FOLDER  # a prompt's hook lists no files
+        """Files of the clients' folder and of `snapshots/` that the code tracks, listed once an index."""
+        from gitmem.git.config import index_file, lists_none  # a prompt's hook lists no files
+        from gitmem.rules.snapshot import ROOT_FOLDER
 
         folders = (self.claude_folder, ROOT_FOLDER)
-        stamp = None
+        stamp, none, known = None, False, self._listed.get((top, folders))
         with suppress(OSError):  # nothing was ever added
-            status = (self.layout.git_dir / "index").stat()
+            index = self.layout.git_dir / "index" if top == self.layout.worktree else index_file(top)
+            status = index.stat()
             stamp = status.st_ino, status.st_size, status.st_mtime_ns
-        known = self._listed.get((top, folders))
+            none = (known is None or known[0] != stamp) and lists_none(index, folders)
         if known is None or known[0] != stamp:
-            listed = self.git.run(["ls-files", "-z", "--", *folders], cwd=top, check=False).text
+            words = ["ls-files", "-z", "--", *folders]
+            listed = "" if none else self.git.run(words, cwd=top, check=False).text
             known = self._listed[top, folders] = stamp, frozenset(filter(None, listed.split("\0")))
         return known[1]
 
@@ -615,4 +408,4 @@ def store_project_id(workspace: Workspace, id: str = "") -> Workspace:
 
     chosen = id or make_project_id(workspace)
     config_set(workspace.git, None, "gitmem.projectId", chosen, git_dir=workspace.layout.common_dir)
-    return workspace.with_project_id(chosen)
+    return workspace.with_settings(projectid=chosen)

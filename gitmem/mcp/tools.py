@@ -30,7 +30,7 @@ from gitmem.flows.agent_writes import ASKED, WriteOutcome, carry_out, may_write,
 from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.exit import credentials
-from gitmem.flows.recall import ask
+from gitmem.flows.recall import RecallRequest, ask
 from gitmem.flows.values import entry_value, place_value, sound
 from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed
@@ -202,7 +202,8 @@ def recall(
         UsageError: `at` means nothing.
     """
     narrow = {"at": at or None, "scope": scope or None, "agent": agent or None, "type": type or None}
-    found = ask(call.workspace, call.edges, query, limit=limit, engine=None, **narrow)  # type: ignore[arg-type]
+    asked = RecallRequest(query, limit, engine=None, **narrow)  # type: ignore[arg-type]
+    found = ask(call.workspace, call.edges, asked)
     last_recalls.keep(call.workspace, call.edges, found)
     text = as_context(found, RECALL_CHARS) or "No recorded memory bears on this."
     items = cast(list[dict[str, Any]], as_json(found)["items"])

@@ -208,10 +208,9 @@ def fewer(before: Files, after: Files, fates: Iterable[Fate]) -> Iterator[Findin
         gone = Counter(claim.key for claim in here.values())
         told = Counter(here[source].key for source in {fate.source for fate in fates} if source in here)
         for key in [key for key, number in gone.items() if left[key] and number - left[key] > told[key]]:
-            source = next((ref for ref, claim in here.items() if claim.key == key and ref not in there), "")
-            if source:
-                what = "it stood more than once, and nothing says why it goes here"
-                yield _failure(old, source, here, "account", what)
+            source = next(ref for ref, claim in here.items() if claim.key == key and ref not in there)
+            what = "it stood more than once, and nothing says why it goes here"
+            yield _failure(old, source, here, "account", what)
 
 
 def given_up(before: Files, after: Files, fates: Sequence[Fate], *, lost: bool = False) -> dict[Mark, str]:
@@ -260,8 +259,6 @@ def _says(fate: Fate, old: str, new: str, sources: Sequence[str]) -> bool:
     Args:
         sources: what went into the new one, and what stood around it.
     """
-    if fate.kind == "kept":
-        return True
     said, says = _LINK.sub(" ", old), _LINK.sub(" ", undated(new))
     swapped = about(said) - about(says) and about(says) - about("\n\n".join(sources))
     if only_renamed(old, new, fate.reason):

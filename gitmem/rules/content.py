@@ -32,11 +32,10 @@ Place = tuple[str, str]
 
 def judge_size(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds changed files that are larger than a memory may be; what was larger already may stay."""
-    for path in sorted(context.changed):
+    for path in context.changed:
         old = before.files.get(path) if before else None
-        former = context.former.get(path)
-        was = max(old.size if old else 0, len(former.data) if former else 0)
-        if after.files[path].size > MEMORY_BYTES >= was:
+        stood = old.size > MEMORY_BYTES if old else path in context.former
+        if after.files[path].size > MEMORY_BYTES and not stood:
             what = f"is larger than {MEMORY_BYTES:,} bytes, so it is neither stored nor judged"
             yield Finding(path, 1, "limit", what)
 
@@ -168,7 +167,7 @@ def judge_logs(before: Side | None, after: Side, _context: RuleContext) -> Itera
     """Finds lines of logs that are removed or changed; to archive a log is neither."""
     if before is None:
         return
-    for folder in sorted(before.folders):
+    for folder in before.folders:
         old = list(_logs(before, folder))
         if not old:
             continue
@@ -200,10 +199,13 @@ def judge_links(before: Side | None, after: Side, context: RuleContext) -> Itera
 
     A link that a request wrote is an error; one that it left behind, by taking its target away, a notice.
     """
-    folders = sorted(after.folders)
-    known = {place for folder in folders for place in _dangling(before, folder)} if before else frozenset()
-    listed = {path for folder in folders for path in _unlisted(before, folder)} if before else frozenset()
-    for folder in folders:
+    known: set[Place] = set()
+    listed: set[str] = set()
+    if before:
+        for folder in after.folders:
+            known |= _dangling(before, folder).keys()
+            listed |= _unlisted(before, folder)
+    for folder in after.folders:
         for place, line in _dangling(after, folder).items():
             if place in known:
                 continue
@@ -218,7 +220,7 @@ def judge_links(before: Side | None, after: Side, context: RuleContext) -> Itera
 
 def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds lines of indexes that are in dispute since the request, as claims of memories may be."""
-    for folder in sorted(after.folders):
+    for folder in after.folders:
         path = f"{folder}/{INDEX}"
         if path not in context.changed:
             continue
@@ -233,7 +235,7 @@ def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Itera
 
 def judge_names(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds memories of one agent that have the same name since the request."""
-    for folder in sorted(after.folders):
+    for folder in after.folders:
         known = _named(before, folder) if before else {}
         for name, paths in _named(after, folder).items():
             if len(paths) < 2 or paths <= known.get(name, frozenset()):
@@ -251,9 +253,9 @@ def _named(side: Side, folder: str) -> dict[str, frozenset[str]]:
     return {name: frozenset(paths) for name, paths in found.items()}
 
 
-def _dangling(side: Side | None, folder: str) -> dict[Place, int]:
+def _dangling(side: Side, folder: str) -> dict[Place, int]:
     """Links of a folder that lead nowhere, and the line of each."""
-    if side is None or folder not in side.folders:
+    if folder not in side.folders:
         return {}
     names = {
         slugify(name)
@@ -282,7 +284,7 @@ def _links(text: RuleFile) -> Iterator[tuple[str, int]]:
     """Links of a file outside of code; `[[tool.mypy]]` and `[[1, 2]]` are no names of memories."""
     if "[[" not in text.text:
         return
-    shown = _CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text.text)
+    shown = _CODE.sub(lambda match: " " + "\n" * match[0].count("\n"), text.text)
     for match in _LINK.finditer(shown):
         link = match[1].strip().removesuffix(".md")
         if not set(link) & set(".,;:=\"'()$") and any(char.isalpha() for char in link):
@@ -306,10 +308,8 @@ def _disputed(side: Side, folder: str) -> dict[str, tuple[str, ...]]:
     return index.disputed(text.text, hot)
 
 
-def _unlisted(side: Side | None, folder: str) -> frozenset[str]:
+def _unlisted(side: Side, folder: str) -> frozenset[str]:
     """Hot memories of a folder that its index does not name."""
-    if side is None or folder not in side.folders:
-        return frozenset()
     text = side.texts.get(f"{folder}/{INDEX}")
     listed = index.named(text.text) if text else frozenset()
     hot = (text for text in side.memories(folder) if is_memory_file(text.name))
@@ -331,7 +331,7 @@ def judge_tombstones(before: Side | None, after: Side, _context: RuleContext) ->
     Who forgets a claim deletes it, too. One that stands on would go with the next merge, in a commit that
     says nothing of it.
     """
-    for folder in sorted(after.folders):
+    for folder in after.folders:
         path = f"{folder}/{TOMBSTONES}"
         fresh = _stones(after, path) - (_stones(before, path) if before else frozenset())
         if rejected := sum(one.kind == "rejected" for one in fresh):

@@ -174,11 +174,9 @@ def _pieces(
     for unit, line in fresh:
         yield _Piece(text.path, unit, line, commit=commit, known=known)
     if len(fresh) > 1:
-        numbers = tuple(
-            line + number for unit, line in fresh for number in range(unit.rstrip("\n").count("\n") + 1)
-        )
-        whole = "\n".join(unit.rstrip("\n") for unit, _ in fresh)
-        yield _Piece(text.path, whole, 1, numbers, commit, known, joined=True)
+        # What it shows is told where the value stands: by the unit that has it, or has a line of it.
+        whole = "\n".join(unit for unit, _ in fresh)
+        yield _Piece(text.path, whole, commit=commit, known=known, joined=True)
 
 
 def _of_paths(before: Side | None, after: Side, context: RuleContext) -> Iterator[_Piece]:
@@ -251,7 +249,7 @@ def _units(text: RuleFile) -> Iterator[tuple[str, int]]:
     for field in front.fields if front else ():
         line += 1 if line == 1 else 0
         if field.raw.strip():
-            yield field.raw, line
+            yield field.raw.removesuffix("\n"), line
         line += field.raw.count("\n")
     line = 1 + (front.render().count("\n") if front else 0)
     for claim in text.memory.parsed.claims:

@@ -84,7 +84,7 @@ _FACTS = (
 _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n]*\n.*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _CODE_SHARE = 0.7
 
-_REASONED = re.compile(r"^\s*\**(?:why|how to apply)\b\**\s*:", re.IGNORECASE)
+_REASONED = re.compile(r"\s*\**(?:why|how to apply)\**\s*:", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n|\n\s*(?:[-*+]|\d+[.)])\s+|\n#+\s+")
 _WORD = re.compile(r"[a-z0-9][\w.+\-/]*")
 _NEGATIONS = frozenset({"not", "no", "never", "without", "avoid", "cannot", "neither", "nor", "forbidden"})
@@ -166,21 +166,19 @@ def _statements(text: str) -> Iterator[str]:
             yield from filter(None, map(str.strip, _SENTENCE.split(block)))
 
 
-Meaning = tuple[frozenset[str], bool, frozenset[str]]
+Meaning = tuple[frozenset[str], frozenset[str]]
 
 
 def _meaning(sentence: str) -> Meaning:
-    """Returns a sentence's words, whether it negates, and its numbers."""
+    """Returns a sentence's words, and what of it stands in any that says the same: numbers, negation."""
     lowered = re.sub(r"(?<=\w)n['’]t\b", " not", sentence.lower())
     words = [word.strip(".-/") for word in _WORD.findall(lowered)]
-    negated = any(word in _NEGATIONS for word in words)
     kept = [word for word in words if word and word not in _NEGATIONS and not _STOP.fullmatch(word)]
-    numbers = frozenset(word for word in kept if any(char.isdigit() for char in word))
+    fixed = {word for word in kept if any(char.isdigit() for char in word)}
+    fixed |= {"not" for word in words if word in _NEGATIONS}
     stems = frozenset(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in kept)
-    return stems, negated, numbers
+    return stems, frozenset(fixed)
 
 
 def _same(one: Meaning, other: Meaning) -> bool:
-    if one[1:] != other[1:] or not one[0] or not other[0]:
-        return False
-    return len(one[0] & other[0]) >= _SAME * len(one[0] | other[0])
+    return one[1] == other[1] and len(one[0] & other[0]) >= _SAME * len(one[0] | other[0])

@@ -142,7 +142,7 @@ def _lost(
         failures |= set(_judged(search, said, path, homes[path], "the description that it had"))
         if new and then and then != said:
             failures |= set(_judged(search, said, path, {path}, "its new description", then))
-    for path in sorted(near):
+    for path in near:
         memory = parse(path, search.before[path])
         if is_memory(path) and memory.description.strip() and search.may_lose(memory):
             query = memory.description.strip()
@@ -226,8 +226,7 @@ def _shown(search: Search, one: RecallWitness, homes: Set[str]) -> Iterator[Find
 
 def _failure(query: str, path: str, homes: Set[str], what: str, instead: Sequence[str]) -> Finding:
     words = one_line(query, QUERY_CHARS)
-    gone = sorted(homes - {path})
-    missed = "it" if path in homes or not gone else f"it, nor {_named(gone[0])}, which took its claims"
+    missed = "it" if path in homes else f"it, nor {_named(min(homes))}, which took its claims"
     first = f"; {_named(instead[0])} comes first" if instead else ""
     return Finding(path, 1, "found", f'{what}, "{words}", no longer finds {missed}{first}')
 

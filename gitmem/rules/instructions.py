@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.text import find_invisible, in_latin
+from gitmem.core.names import in_latin
+from gitmem.core.text import find_invisible
 from gitmem.rules.rule import Finding, Level, RuleFile, quoted
 from gitmem.values import dataclass
 
@@ -65,7 +66,7 @@ _PERSON = r"(?:the\s+)?(?:user|human|developer|operator|person)s?"
 _READER = r"(?:ai|llm|language\s+model|assistant|agent|claude)s?"
 _PRIVATE = r"""(?:secrets?|credentials?|api[ -]?keys?|(?:access|auth)\s+tokens?|passwords?
     |(?:ssh|private)\s+keys?
-    |environment\s+variables?|env\s+vars?|\.env\b|~/\.(?:ssh|aws)|id_rsa|system\s+prompt|conversation|transcript
+    |environment\s+variables?|env\s+vars?|\.env\b|/\.(?:ssh|aws)|id_rsa|system\s+prompt|conversation|transcript
     |chat\s+history)"""
 _PRIVATE_FILE = r"""(?:\.env\b|\.ssh\b|id_rsa|id_ed25519|\.aws\b|\.netrc|\.npmrc|\.git-credentials
     |/etc/(?:passwd|shadow))"""
@@ -229,12 +230,10 @@ def judge_hidden(text: RuleFile) -> Iterator[Finding]:
         yield Finding(text.path, line, "encoding", "is not UTF-8 text")
     if text.kind == "host" and b"\0" in text.data:
         return
-    shown = text.text[1:] if text.text.startswith("\ufeff") else text.text
     lines: dict[int, list[str]] = {}
-    for found in find_invisible(shown):
-        # A byte that is not UTF-8 was told already, and stands as a surrogate here.
-        if not 0xD800 <= int(found.code[2:], 16) <= 0xDFFF:
-            lines.setdefault(found.line, []).append(f"{found.code} {found.name}")
+    # A byte that is not UTF-8 was told already.
+    for found in find_invisible(text.data.decode("utf-8", "replace").removeprefix("\ufeff")):
+        lines.setdefault(found.line, []).append(f"{found.code} {found.name}")
     for line, names in lines.items():
         several = list(dict.fromkeys(names))
         more = f" and {len(several) - SHOWN} more kinds" if len(several) > SHOWN else ""

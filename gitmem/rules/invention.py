@@ -257,7 +257,7 @@ def refiled(step: ReplayedCommit) -> Iterator[Finding]:
             yield from _front(path, after, parse(path, step.before[path]), set())
         else:
             yield from _front(path, after, None, known)
-        if after.type != "user" and (path in told or (personal and path in _fed(step, personal))):
+        if after.type != "user" and (path in told or path in _fed(step, personal)):
             yield Finding(path, 1, "place", "it takes in what is about a person, and has another type")
 
 

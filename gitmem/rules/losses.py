@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import replace
 
 from gitmem.core import index
 from gitmem.core.account import account, claims_at, is_memory, path_of, proposals, reference, references
@@ -21,6 +20,7 @@ from gitmem.core.text import counted, decode
 from gitmem.core.trailers import Fate, parse
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, by_agent, given_up, line_of
 from gitmem.rules.rule import File, Finding, Revision, RuleContext, Side, quoted
+from gitmem.values import dataclass
 
 
 def judge_losses(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
@@ -35,9 +35,8 @@ def judge_losses(before: Side | None, after: Side, context: RuleContext) -> Iter
     declared = [fate for one in context.revisions for fate in parse(one.message).claims]
     touched = changed | {path_of(fate.target) for fate in declared if fate.target}
     was, now = ({path: data for path, data in side.items() if path in touched} for side in (old, new))
-    gone: dict[Mark, str] = {}
-    lines = [*_lines(before, after)]
-    listed: list[tuple[Mark, Finding, str, Fate | None, str]] = []
+    gone: set[Mark] = set()
+    claims: list[_Loss] = []
     for mine, left in by_agent(was, now):
         fates = [*declared, *_paired(mine, left, {fate.source for fate in declared})]
         given = given_up(mine, left, fates, lost=True)
@@ -49,32 +48,50 @@ def judge_losses(before: Side | None, after: Side, context: RuleContext) -> Iter
             # What says the same in other words is told where a word went.
             other = fate and target and fate.kind == "superseded" and about(claim.key) - about(target.key)
             if ref in given.values() or other:
-                path = path_of(ref)
-                at = Finding(path, line_of(mine, path, claim), "dropped", "", "notice", claim=ref)
-                into = target.text if target else ""
-                listed.append(((agent_of(path), claim.key), at, claim.text, fate, into))
-        gone |= given
-    by = _takers(context.revisions, {one[0] for one in listed} | {one[0] for one in lines})
-    for mark, at, text, fate, into in listed:
+                path, into = path_of(ref), target.text if target else ""
+                mark, line = (agent_of(path), claim.key), line_of(mine, path, claim)
+                claims.append(_Loss(mark, path, line, ref, claim.text, into, fate))
         # What is told counts, also where only a word of it went.
-        gone.setdefault(mark, at.claim)
-        one = by.get(mark)
-        if one is None and context.revisions:
-            what = f"it is gone with a merge, which says nothing of claims: {quoted(text)}"
-            yield replace(at, rule="account", level="error", message=what)
+        gone |= given.keys() | {one.mark for one in claims}
+    lines = [*_lines(before, after)]
+    gone |= {one.mark for one in lines}
+    by = _takers(context.revisions, {one.mark for one in (*claims, *lines)})
+    for one in claims:
+        if one.mark in by or not context.revisions:
+            yield _told(one, by.get(one.mark))
         else:
-            yield _told(at, text, fate, into, one)
-    for mark, at, text, into in lines:
-        gone[mark] = at.claim
-        yield _told(at, text, None, into, by.get(mark))
+            what = f"it is gone with a merge, which says nothing of claims: {quoted(one.text)}"
+            yield Finding(one.path, one.line, "account", what, claim=one.claim)
+    for one in lines:
+        yield _told(one, by.get(one.mark))
     if gone:
         total = sum(len(claims_at(path, data)) for path, data in old.items())
         total += sum(len(_spoken(before, folder, before, after)) for folder in before.folders)
         yield _counted(gone, total, context.allow)
 
 
-def _lines(before: Side, after: Side) -> Iterator[tuple[Mark, Finding, str, str]]:
-    """What indexes no longer say that somebody wrote there: the line, and what stands in its place.
+@dataclass(frozen=True)
+class _Loss:
+    """A claim, or a line of an index, that a request takes out.
+
+    Attributes:
+        path, line, claim: where it stood, and its reference.
+        text: what it said.
+        into: what stands in its place; empty for nothing.
+        fate: what commits say of it.
+    """
+
+    mark: Mark
+    path: str
+    line: int
+    claim: str
+    text: str
+    into: str
+    fate: Fate | None = None
+
+
+def _lines(before: Side, after: Side) -> Iterator[_Loss]:
+    """What indexes no longer say that somebody wrote there.
 
     It is not lost where a memory says it, or another line for the same memory holds all of its facts.
     """
@@ -98,9 +115,9 @@ def _lines(before: Side, after: Side) -> Iterator[tuple[Mark, Finding, str, str]
             new = fresh[target].pop(0) if fresh.get(target) else ""
             if new and not lacking(key, new) and not about(key) - about(new):
                 continue
-            at = Finding(path, 1, "dropped", "", "notice", claim=reference(path, claim))
-            at = replace(at, line=line_of(before.contents, path, claim))
-            yield (folder, f"{INDEX} {key}"), at, claim.text, now[new][0].text if new else ""
+            mark, line = (folder, f"{INDEX} {key}"), line_of(before.contents, path, claim)
+            into = now[new][0].text if new else ""
+            yield _Loss(mark, path, line, reference(path, claim), claim.text, into)
 
 
 def _spoken(side: Side, folder: str, *sides: Side) -> dict[str, tuple[Claim, str]]:
@@ -117,19 +134,18 @@ def _index(file: File) -> bytes | None:
     return file.data if file.size <= MEMORY_BYTES else None
 
 
-def _told(at: Finding, text: str, fate: Fate | None, now: str, by: Revision | None) -> Finding:
+def _told(one: _Loss, by: Revision | None) -> Finding:
     """One loss, with who took the claim out, and what is said of it."""
-    why = f": {quoted(fate.reason)}" if fate and fate.reason.strip() else ""
-    how = "replaced" if now else "dropped"
-    into = f", with {quoted(now)}" if now else ""
-    if by is None:
-        return replace(at, rule=how, message=f"claim {how}: {quoted(text)}{into}")
-    who = quoted(by.people[0].rpartition(" <")[0])
-    what = f"claim {how} by {who}: {quoted(text)}{into} ({by.oid[:12]}){why}"
-    return replace(at, rule=how, message=what, commit=by.oid)
+    how = "replaced" if one.into else "dropped"
+    said = f"{quoted(one.text)}, with {quoted(one.into)}" if one.into else quoted(one.text)
+    what = f"claim {how}: {said}"
+    if by is not None:
+        why = f": {quoted(one.fate.reason)}" if one.fate and one.fate.reason.strip() else ""
+        what = f"claim {how} by {quoted(by.people[0].rpartition(' <')[0])}: {said} ({by.oid[:12]}){why}"
+    return Finding(one.path, one.line, how, what, "notice", claim=one.claim, commit=by.oid if by else "")
 
 
-def _counted(gone: Mapping[Mark, str], total: int, allow: frozenset[str]) -> Finding:
+def _counted(gone: Set[Mark], total: int, allow: frozenset[str]) -> Finding:
     """How many claims go, of how many; an error where these are more than go unasked."""
     most = max(FLOOR, total // SHARE)
     marks = "\n".join(sorted(f"{agent} {key}" for agent, key in gone))

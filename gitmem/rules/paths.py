@@ -24,9 +24,10 @@ from gitmem.core.names import (
     is_agent_folder,
     is_memory_file,
     log_path,
+    skeleton,
     unsafe_segment,
 )
-from gitmem.core.text import beginning, decode, skeleton
+from gitmem.core.text import beginning, decode
 from gitmem.rules.rule import PLAIN, File, Finding, RuleContext, Side, new_ones, quoted
 from gitmem.rules.snapshot import STATE_FILE
 
@@ -87,7 +88,6 @@ def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
         paths: of one tree; folders on the way are looked at, too.
     """
     seen: dict[str, str] = {}
-    folders: set[str] = set()
     for path in paths:
         whole = path
         while whole:
@@ -95,15 +95,12 @@ def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
             if known != whole and known.lower() != whole.lower():
                 return known, whole
             whole = whole.rpartition("/")[0]
-            if whole in folders:
-                break
-            folders.add(whole)
     return None
 
 
 def judge_places(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds changed files where none may stand, or of a kind that no memory is."""
-    for path in sorted(context.changed):
+    for path in context.changed:
         old = before.files.get(path) if before else None
         known = _judge_place(before, path, old) if before and old else ()
         yield from new_ones(_judge_place(after, path, after.files[path]), known)
@@ -136,7 +133,7 @@ def judge_hosts(before: Side | None, after: Side, _context: RuleContext) -> Iter
     """
     if before is None:
         return
-    for path in sorted({*before.files, *after.files}):
+    for path in before.files.keys() | after.files.keys():
         old, new = before.files.get(path), after.files.get(path)
         if old == new or not (_acted_on(before, path) or _acted_on(after, path)):
             continue

@@ -1,4 +1,4 @@
-"""Which rule applies where: one line a rule, one column a profile.
+"""Which rule applies where: one line a rule.
 
 The rules of writes and dreams are here: what may become an object at all, and what a dream may not bring:
 secrets, orders, other files.
@@ -7,14 +7,13 @@ secrets, orders, other files.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from gitmem.core.account import is_memory
 from gitmem.core.merge import Files
-from gitmem.core.names import archive_path, hot_file, is_agent_folder, is_memory_file
+from gitmem.core.names import archive_path, hot_file, is_agent_folder, is_memory_file, skeleton
 from gitmem.core.pointer import is_promoted
-from gitmem.core.text import decode, skeleton
+from gitmem.core.text import decode
 from gitmem.rules.account import quoted
 from gitmem.rules.content import (
     judge_content,
@@ -37,7 +36,7 @@ from gitmem.rules.history import (
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.losses import judge_losses
 from gitmem.rules.paths import check_path, judge_collisions, judge_format, judge_hosts, judge_places
-from gitmem.rules.rule import Finding, Profile, Rule, RuleContext, Side, compare, in_texts, side_of
+from gitmem.rules.rule import Finding, Judge, Profile, RuleContext, Side, compare, in_texts, side_of
 from gitmem.rules.screen import screen
 from gitmem.rules.secrets import scan
 from gitmem.rules.snapshot import judge_snapshots
@@ -49,8 +48,7 @@ def judge_stored(before: Side | None, after: Side, context: RuleContext) -> Iter
     Raises:
         DetectorUnavailable: nothing can be said about any text.
     """
-    fresh = {path: data for path, data in after.contents.items() if path in context.changed}
-    yield from screen(before.contents if before else {}, fresh, context.allow).refusals
+    yield from screen(before.contents if before else {}, after.contents, context.allow).refusals
 
 
 def judge_brought(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
@@ -140,39 +138,35 @@ def _said(files: Files) -> Counter[tuple[str, str]]:
     )
 
 
-TABLE = (
-    # What it judges, and the words that its findings have as their rule; then the profiles that it is in.
-    Rule(judge_stored, ("secret", "path", "size"), write="error"),
-    Rule(judge_brought, ("secret", "place"), dream="error"),
-    Rule(judge_orders, ("instruction",), dream="error"),
-    Rule(judge_memories, ("place",), dream="error"),
-    Rule(judge_trouble, ("limit",), request="error"),
-    Rule(judge_places, ("path", "foreign"), request="error"),
-    Rule(judge_size, ("limit",), request="error"),
-    Rule(judge_secrets, ("secret",), request="error"),
-    Rule(in_texts(judge_hidden), ("encoding", "invisible"), request="error"),
-    Rule(in_texts(judge_instructions), ("instruction",), request="error"),
-    Rule(
+RULES: Mapping[Profile, Sequence[Judge]] = {
+    "write": [judge_stored],
+    "dream": [judge_brought, judge_orders, judge_memories],
+    "request": [
+        judge_trouble,
+        judge_places,
+        judge_size,
+        judge_secrets,
+        in_texts(judge_hidden),
+        in_texts(judge_instructions),
         in_texts(judge_content),
-        ("frontmatter", "type", "scope", "date", "dispute", "limit", "tombstone"),
-        request="error",
-    ),
-    Rule(judge_collisions, ("collision",), request="error"),
-    Rule(judge_format, ("format",), request="error"),
-    Rule(judge_hosts, ("host",), request="error"),
-    Rule(judge_links, ("link", "index"), request="error"),
-    Rule(judge_lines, ("dispute",), request="error"),
-    Rule(judge_names, ("duplicate",), request="error"),
-    Rule(judge_tombstones, ("tombstone",), request="error"),
-    Rule(judge_logs, ("log",), request="error"),
-    Rule(judge_losses, ("dropped", "replaced", "account", "loss"), request="error"),
-    Rule(judge_snapshots, ("snapshot", "path", "limit"), request="error"),
-    Rule(judge_commits, ("invisible", "instruction"), request="error"),
-    Rule(judge_signatures, ("unsigned",), request="error"),
-    Rule(judge_questions, ("account",), request="error"),
-    Rule(judge_between, ("path", "limit", "encoding", "invisible", "instruction"), request="error"),
-    Rule(judge_merges, ("merge",), request="error"),
-)
+        judge_collisions,
+        judge_format,
+        judge_hosts,
+        judge_links,
+        judge_lines,
+        judge_names,
+        judge_tombstones,
+        judge_logs,
+        judge_losses,
+        judge_snapshots,
+        judge_commits,
+        judge_signatures,
+        judge_questions,
+        judge_between,
+        judge_merges,
+    ],
+}
+"""What judges where; a finding of less weight than an error says so itself."""
 
 
 def judge(
@@ -192,8 +186,8 @@ def judge(
         DetectorUnavailable: nothing can be said about secrets.
     """
     known = compare(before, after, context or RuleContext())
-    found = without_secrets(_found(profile, before, after, known), known.allow)
-    return tuple(sorted(set(found)))
+    found = (one for rule in RULES[profile] for one in rule(before, after, known))
+    return tuple(sorted(set(without_secrets(found, known.allow))))
 
 
 def judge_files(
@@ -209,10 +203,3 @@ def judge_files(
         DetectorUnavailable: nothing can be said about secrets.
     """
     return judge(profile, side_of(before), side_of(after), RuleContext(allow))
-
-
-def _found(profile: Profile, before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
-    for rule in TABLE:
-        level = rule.level(profile)
-        for found in rule.judge(before, after, context) if level else ():
-            yield replace(found, level="notice") if level == "notice" else found

@@ -69,10 +69,8 @@ _TAG = rf"""<(?=
         |<\s{{0,8}}/?\s{{0,8}}sys\s{{0,8}}>>
     )"""
 
-_LABELS = (
-    "pass", "pwd", "psw", "pw", "secret", "token", "key", "auth", "cred", "login", "bearer", "curl", "user",
-    "://", "begin",
-)  # fmt: skip
+_LABEL_WORDS = "pass psw pw secret token key auth cred login bearer curl user :// begin"
+_LABELS = frozenset(_LABEL_WORDS.split())
 _LABELLED = r"(?:pass|pwd|psw|pw\b|secret|token|key|auth|cred|login|bearer|curl|user)[^\n]{0,160}"
 _VALUE = r"(?<![^\s\"'`=:,(])(?=[^\s\"'`]*[0-9])(?=[^\s\"'`]*[^\W\d])(?P<value>[^\s\"'`]{6,})"
 _SET = r"""(?:pass|pwd|psw|pw|secret|token|key|cred)\w*["'`*]{0,3}\s{0,3}(?::=|=>|=|:)\s{0,3}["'`]{0,3}
@@ -197,7 +195,7 @@ def suspects(text: str) -> tuple[Hole, ...]:
             holes += _values(_VALUE, text[: labelled.end()], labelled.start())
         for pattern in (_SET, _LOGIN, _KEY):
             holes += _values(pattern, text)
-    if not text.isascii() and (hidden := {one.offset for one in find_invisible(text)}):
+    if hidden := {one.offset for one in find_invisible(text)}:
         # A character that nobody sees may split one: what is found without it is taken out with it.
         kept = [at for at in range(len(text)) if at not in hidden]
         bare = "".join(text[at] for at in kept)

@@ -249,27 +249,6 @@ Judge = Callable[[Side | None, Side, RuleContext], Iterable[Finding]]
 """Judges what lies between two states; without a state before, everything is new."""
 
 
-@dataclass(frozen=True)
-class Rule:
-    """One rule, and where it applies.
-
-    Attributes:
-        judge: what it finds.
-        words: what its findings have as their `rule`.
-        write, request, dream: the gravest level that it has in each profile; None where it does not apply.
-    """
-
-    judge: Judge
-    words: tuple[str, ...]
-    write: Level | None = None
-    request: Level | None = None
-    dream: Level | None = None
-
-    def level(self, profile: Profile) -> Level | None:
-        """The gravest level in a profile."""
-        return {"write": self.write, "request": self.request, "dream": self.dream}[profile]
-
-
 def quoted(text: str) -> str:
     """A piece of someone's text for a message: without credentials, on one line, cut, nothing invisible.
 
@@ -294,7 +273,7 @@ def in_texts(judge_text: Callable[[RuleFile], Iterable[Finding]]) -> Judge:
     """Makes a rule over one file into one over two states: what is new in the files that changed."""
 
     def judge(_before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
-        for path in sorted(context.changed & after.texts.keys()):
+        for path in context.changed & after.texts.keys():
             former = context.former.get(path)
             yield from new_ones(judge_text(after.texts[path]), judge_text(former) if former else ())
 
@@ -307,8 +286,6 @@ def compare(before: Side | None, after: Side, context: RuleContext) -> RuleConte
     changed = frozenset(path for path, file in after.files.items() if past.files.get(path) != file)
     # At its own path, else equal content elsewhere: moved or paged out.
     places = {file.oid: path for path, file in past.files.items()}
-    sources = {
-        path: path if path in past.files else places.get(after.files[path].oid, "") for path in changed
-    }
+    sources = {path: path if path in past.files else places.get(after.files[path].oid) for path in changed}
     former = {path: past.texts[source] for path, source in sources.items() if source in past.texts}
     return replace(context, changed=changed, former=former)

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from gitmem.core import index
 from gitmem.core.errors import CheckFailed
-from gitmem.core.limits import OTHER_BYTES, size_problem
+from gitmem.core.limits import size_problem
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.text import decode, encode, printable
@@ -138,14 +138,14 @@ def screen(
             judged[path] = data
     new = {path: _new_texts(path, base.get(path), d) for path, d in judged.items() if base.get(path) != d}
     pieces = [(path, text) for path, texts in new.items() for text in texts]
-    wholes = _wholes(judged, base, new, allow)
+    wholes = _wholes(judged, new, allow)
     known: dict[str, Secret] = {}
     for whole, together in wholes.values():
         known |= values(whole, together)
     scanned = scan_together([text for _, text in pieces], allow, seen=known)
     for (_, text), found in zip(pieces, scanned, strict=True):
         known |= values(text, found)
-    for path in [path for path in judged if path not in base and kind(path) in ("memory", "host")]:
+    for path in [path for path in judged if path not in base]:
         if named := [one for one in named_after(path, known) if hold or one.severity == "block"]:
             refusals.append(replace(refusal("", named, nameless(path, known)), text=""))
             del judged[path]
@@ -249,8 +249,7 @@ def _unfit(paths: Sequence[str], allow: frozenset[str]) -> dict[str, Finding]:
     """Why new files may not be stored under their names; a name is not told where it is a secret."""
     reasons = {path: reason for path in paths if (reason := check_path(path))}
     refused = {path: Finding(path, 1, "path", reason) for path, reason in reasons.items()}
-    named = [path for path in paths if path not in reasons and kind(path) in ("memory", "host")]
-    names = {path: path_read(path) for path in named}
+    names = {path: path_read(path) for path in paths if path not in reasons}
     for (path, name), every in zip(names.items(), scan(list(names.values()), allow), strict=True):
         if found := [one for one in every if one.severity == "block"]:
             told = refusal(name, found, redact(name, found).replace("\n", "/"))
@@ -267,17 +266,10 @@ def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
 
 
 def _wholes(
-    files: Mapping[str, bytes],
-    base: Mapping[str, bytes],
-    new: Mapping[str, Sequence[str]],
-    allow: frozenset[str],
+    files: Mapping[str, bytes], new: Iterable[str], allow: frozenset[str]
 ) -> dict[str, tuple[str, tuple[Secret, ...]]]:
-    """Files in which something new stands beside another text, and what blocks in each when all is read."""
-    whole = {
-        path: decode(files[path])
-        for path, texts in new.items()
-        if (len(set(texts)) > 1 or (texts and path in base)) and len(files[path]) <= OTHER_BYTES
-    }
+    """Files that changed, and what blocks in each when all is read: a name says what stands below it."""
+    whole = {path: decode(files[path]) for path in new}
     found = scan(list(whole.values()), allow, prose=False)
     return {
         path: (text, tuple(one for one in every if one.severity == "block"))
@@ -293,7 +285,7 @@ def _across(
     A key with blank lines is several paragraphs; an id and its secret are two list items.
 
     Args:
-        whole, found: as `_whole` gives them.
+        whole, found: as `_wholes` gives them.
         new: texts of the file that are new and not refused yet.
     """
     wanted = set(new) if found else set()
@@ -303,19 +295,15 @@ def _across(
         if start < 0:
             continue
         at = start + len(text)
-        touching = [one for one in found if any(low < at and high > start for low, high in one.spans)]
+        touching = [part for one in found if (part := _within(one, start, at)).spans]
         if touching and text in wanted:
-            yield text, refusal(text, _within(touching, start, text), path)
+            yield text, refusal(text, touching, path)
 
 
-def _within(found: list[Secret], start: int, text: str) -> list[Secret]:
-    """The findings of a whole file as those of one of its texts."""
-    size = len(text)
-    return [
-        replace(one, spans=tuple((max(0, low - start), min(size, high - start)) for low, high in one.spans
-                                 if low < start + size and high > start))
-        for one in found
-    ]  # fmt: skip
+def _within(found: Secret, start: int, end: int) -> Secret:
+    """A finding of a whole file as one of a text in it; without spans where it is none there."""
+    spans = ((max(start, low), min(end, high)) for low, high in found.spans)
+    return replace(found, spans=tuple((low - start, high - start) for low, high in spans if low < high))
 
 
 def _new_texts(path: str, base: bytes | None, data: bytes) -> list[str]:

@@ -36,7 +36,7 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 def judge_snapshots(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Judges the snapshots that changed."""
-    for folder in sorted(after.folders) if after.snapshots else ():
+    for folder in after.folders if after.snapshots else ():
         known = before.folders.get(folder) if before else None
         if known != after.folders[folder]:
             former = _judge_state(before, folder) if before and known is not None else ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from typing import Any
 
 from gitmem.core.errors import GitmemError
 from gitmem.git.command import GitCommand, Glimpse, peek
-from gitmem.ledger.files import write_atomically
+from gitmem.ledger.files import is_own_folder, keep_newest, read_json, write_atomically
 from gitmem.ledger.rewrites import read_rewrites
 from gitmem.search.reach import (
     Change,
@@ -53,7 +53,7 @@ MOST_NEWER = 2_000
 """Commits of HEAD that are looked through for an equal change."""
 
 BYTES = 4 << 20
-"""Output of one git command that is read."""
+"""Output of one git command, or a file of what is known, that is read."""
 
 _NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _BRANCHES = ("refs/heads", "refs/remotes", "refs/tags")
@@ -327,8 +327,9 @@ class Ancestry:
         return self._until - time.monotonic()
 
     def _read(self, head: str) -> _Known:
-        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
-            return _known(json.loads((self._state / FOLDER / f"{head}.json").read_bytes()))
+        value = read_json(self._state / FOLDER / f"{head}.json", BYTES)
+        with suppress(ValueError, LookupError, TypeError, AttributeError):
+            return _known(value)
         return _Known()
 
     def _newest(self, head: str) -> tuple[str, _Known]:
@@ -349,14 +350,15 @@ class Ancestry:
             "elsewhere": known.elsewhere,
         }
         with suppress(OSError):
-            write_atomically(self._state / FOLDER / f"{head}.json", json.dumps(value).encode())
-            for old in list(self._files())[HEADS_KEPT:]:
-                old.unlink(missing_ok=True)
+            if is_own_folder(self._state / FOLDER):
+                write_atomically(self._state / FOLDER / f"{head}.json", json.dumps(value).encode())
+                keep_newest(self._files(), HEADS_KEPT)
 
-    def _files(self) -> Iterator[Path]:
+    def _files(self) -> list[Path]:
         with suppress(OSError):
             files = [path for path in (self._state / FOLDER).iterdir() if path.suffix == ".json"]
-            yield from sorted(files, key=lambda path: path.lstat().st_mtime, reverse=True)
+            return sorted(files, key=lambda path: path.lstat().st_mtime, reverse=True)
+        return []
 
 
 def _known(value: Any) -> _Known:

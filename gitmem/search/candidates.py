@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.search.score import REACH, Corpus, QueryTerm, ScoredText, rarity, read_text, scores
@@ -234,7 +234,7 @@ def _lists(question: SearchQuery) -> Iterator[_List]:
     most = COMMON_SHARE * total if total > COMMON_FROM else total
     rare = any(having <= most for having in counts.values())
     for word, having in counts.items():
-        if having and not (rare and having > most):
+        if not (rare and having > most):
             yield _List(rarity(total, having), number_of(word), having)
 
 
@@ -299,14 +299,12 @@ class Parts:
             "word": sum(known) / len(known) if known else rarity(corpus.texts, 1),
         }
 
-    def of(self, words: str, score: float) -> dict[str, float]:
-        """The parts of a text, given its words as the catalog keeps them and its score by words."""
+    def of(self, words: str) -> dict[str, float]:
+        """The parts of a text, given its words as the catalog keeps them."""
         heading = words.rpartition(FIELD)[0]
         matched = [at for at, (term, _) in enumerate(self._terms) if _has(words, term)]
         headed = [at for at in matched if _has(heading, self._terms[at][0])]
         return self._whole | {
-            "text": score,
-            "rarity": sum([self._terms[at][1] for at in matched]),
             "covered": sum([self._shares[at] for at in matched]),
             "matched": float(len(matched)),
             "headed": float(len(headed)),
@@ -352,13 +350,13 @@ def _beside(
         own = [alone.get(entry.blob) for entry in thread]
         places = [at for at, entry in enumerate(thread) if entry.id in leading]
         near = {at + step for at in places for step in range(-BESIDE, BESIDE + 1)}
-        for at in sorted(near & set(range(len(thread)))):
-            if text := own[at]:
-                before = [one.passages[-REACH:] for one in own[max(0, at - REACH) : at] if one]
-                after = [one.passages[:REACH] for one in own[at + 1 : at + 1 + REACH] if one]
+        for at, text in enumerate(own):
+            if text and at in near:
+                before = [one.passages for one in own[max(0, at - REACH) : at] if one]
+                after = [one.passages for one in own[at + 1 : at + 1 + REACH] if one]
                 texts[thread[at].id] = text._replace(
                     before=tuple(chain.from_iterable(before))[-REACH:],
-                    after=tuple(chain.from_iterable(after))[:REACH],
+                    after=tuple(islice(chain.from_iterable(after), REACH)),
                 )
     return texts
 

@@ -20,14 +20,14 @@ from contextlib import closing, suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from gitmem.core.errors import GitmemError, MissingObject
-from gitmem.git.command import GitCommand, peek
+from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
+from gitmem.git.command import GitCommand, layout, peek
 from gitmem.git.objects import parse_commit
 from gitmem.git.repository import Commit
 from gitmem.ledger.files import COMMITS, delete_index
 from gitmem.search.database import TOKENIZER, create, portions, stamp, writing
 from gitmem.search.reach import read_changes
-from gitmem.search.words import Vocabulary, tells, terms, words
+from gitmem.search.words import Stems, tells, terms, words
 from gitmem.values import dataclass
 
 VERSION = 2
@@ -163,7 +163,7 @@ class CommitIndex:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         connection.executescript(_TEMPORARY)
-        self._vocabulary = Vocabulary(connection)
+        self._stems = Stems(connection)
 
     @classmethod
     def open(cls, folder: Path) -> CommitIndex | None:
@@ -253,10 +253,8 @@ class CommitIndex:
     def _asked(self, query: str) -> list[tuple[str, ...]]:
         """Words of a question as stems, identifiers and phrases as several, each once."""
         cut = [words(term) for term in terms(query)]
-        self._vocabulary.learn(word for some in cut for word in some)
-        return [
-            parts for parts in dict.fromkeys(tuple(self._vocabulary.stems(some)) for some in cut) if parts
-        ]
+        self._stems.learn(word for some in cut for word in some)
+        return [parts for parts in dict.fromkeys(tuple(self._stems.stems(some)) for some in cut) if parts]
 
     def _counts(self, stems: Iterable[str]) -> dict[str, int]:
         found = {}
@@ -326,8 +324,8 @@ class CommitIndex:
         worth = {stem: math.log(size / max(1, count)) for stem, count in self._counts(stems).items()}
         sentences = [one for one in _SENTENCE.split(body) if one.strip()]
         cut = [words(one) for one in sentences]
-        self._vocabulary.learn(word for some in cut for word in some)
-        scores = [sum(worth.get(stem, 0.0) for stem in set(self._vocabulary.stems(some))) for some in cut]
+        self._stems.learn(word for some in cut for word in some)
+        scores = [sum(worth.get(stem, 0.0) for stem in set(self._stems.stems(some))) for some in cut]
         chosen: set[int] = set()
         room = chars
         for at in sorted(range(len(sentences)), key=lambda at: (-scores[at], at)):
@@ -473,11 +471,10 @@ class _Follower:
 
         Where a history is cut, a commit seems to bring every file: such an index is made anew.
         """
-        words = ["rev-parse", "--git-path", "shallow"]
-        seen = peek(self._git, words, cwd=self._top, seconds=self._left, size=READ_BYTES)
-        if seen.returncode != 0:
+        try:
+            file = layout(self._git, self._top).common_dir / "shallow"
+        except RepositoryError:
             return None
-        file = self._top / seen.text.rstrip("\n")
         return blake2b(file.read_bytes()).hexdigest() if file.is_file() else ""
 
     def _list(self, which: Sequence[str]) -> list[str] | None:

@@ -57,11 +57,13 @@ def open_content(data: bytes) -> Opened:
 
 def opened_memory(memory: Memory) -> Opened:
     """What a memory says, without values of its frontmatter that lost: that they are disputed is told."""
+    from gitmem.core.claim import disputed
     from gitmem.core.memory import without_lost
 
     said, lost = without_lost(memory)
-    known = tuple(f"its {key} is disputed, and not settled yet" for key in lost if key in _TOLD)
-    return Opened(said.name, said.description, said.type, said.body, known)
+    known = [f"its {key} is disputed, and not settled yet" for key in lost if key in _TOLD]
+    known += filter(None, [disputed(said.body)])
+    return Opened(said.name, said.description, said.type, said.body, tuple(known))
 
 
 def code_names(said: Opened) -> CodeNames:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from gitmem.ledger.files import CATALOG, delete_index
 
-VERSION = 10
+VERSION = 12
 """Of the tables, below zero in a file without stems: one who has them makes it anew."""
 
 APPLICATION = 0x6D656D31
@@ -71,8 +71,6 @@ CREATE TABLE ref(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, tip TEXT NOT
 CREATE TABLE opened(blob INTEGER PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE head(oid BLOB PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE folder(id INTEGER PRIMARY KEY, oid BLOB NOT NULL UNIQUE, checked INTEGER NOT NULL,
-  value TEXT NOT NULL);
 {_AGES.format(where="main")}
 """
 """No number of a text is given twice: another process may still hold it."""
@@ -230,7 +228,6 @@ def _open(file: Path) -> sqlite3.Connection:
             "fact",
             "opened",
             "head",
-            "folder",
             "walked",
             "taught",
             "distilled",

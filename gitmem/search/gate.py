@@ -154,7 +154,7 @@ def weight(candidate: Candidate, others: float) -> float:
     Args:
         others: see `background`.
     """
-    longer = max(0.0, math.log(max(1.0, candidate.parts["asked"]) / SHORT))
+    longer = math.log(max(SHORT, candidate.parts["asked"]) / SHORT)
     return likeness(candidate, others) + LENGTH * longer
 
 
@@ -232,9 +232,7 @@ def select(
         else:
             kept[candidate.blob] = candidate
             chosen.append(candidate)
-    if len(chosen) > 1:
-        chosen = list(headed_alike(chosen))
-    return Selection(tuple(chosen), tuple(left))
+    return Selection(headed_alike(chosen), tuple(left))
 
 
 def explains(candidate: Candidate, tools: Set[str]) -> bool:
@@ -309,7 +307,7 @@ def headed_alike(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
         first, second = found[at], found[later]
         fresher = second.time - first.time
         longer = len(second.description) > len(first.description)
-        better = fresher >= HALF_A_DAY or (abs(fresher) < HALF_A_DAY and longer)
+        better = fresher >= HALF_A_DAY or (fresher > -HALF_A_DAY and longer)
         if (second.kind == "memory" if first.kind != second.kind else better) and (
             _holds(first.description, second.description) or _holds(second.description, first.description)
         ):

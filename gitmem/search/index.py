@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitmem.core.errors import RepositoryError
 from gitmem.ledger.files import CATALOG
-from gitmem.ledger.workspace import read_heads
 from gitmem.search import database
-from gitmem.search.lessons import Lesson, RecordedWalk, brought
-from gitmem.search.words import Vocabulary
+from gitmem.search.words import Stems
 from gitmem.values import dataclass
 
 # Nearly every prompt finds the index up to date, and loads nothing of what makes it.
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
-    from gitmem.ledger.workspace import CatalogEntry, Head
+    from gitmem.ledger.catalog import Head
     from gitmem.search import ages
     from gitmem.search.content import Opened
+    from gitmem.search.lessons import Lesson
     from gitmem.search.text import Read
 
 Value = TypeVar("Value")
@@ -57,7 +57,7 @@ class Catalog:
         self._folder = folder
         self._connection = connection
         self._laid: dict[tuple[str, str | None], Callable[[], bool]] = {}
-        self._vocabulary: Vocabulary | None = None
+        self._stems: Stems | None = None
         self.made_anew = 0
         """How often the file was: numbers of texts, refs and entries that were read before mean nothing."""
 
@@ -136,14 +136,20 @@ class Catalog:
 
         return self._steadily(lambda: heads.heads(self._connection, repo, oids, checked=checked), {})
 
-    def described(self, numbers: Iterable[int]) -> dict[int, tuple[str, Head]]:
-        """Object names of texts, by number, and what their frontmatter says; nothing is opened."""
+    def described(self, numbers: Iterable[int]) -> dict[int, tuple[str, str, str, str]]:
+        """Texts by number: object name, and the name, description and type that their frontmatter says.
+
+        Nothing is opened.
+        """
         asked = ",".join(map(str, numbers))
         if not asked:
             return {}
         rows = self.read(f"SELECT id, lower(hex(oid)), head FROM blob WHERE id IN ({asked})")  # noqa: S608
-        read = read_heads([value for _, _, value in rows])
-        return {number: (oid, head) for (number, oid, _), head in zip(rows, read, strict=True)}
+        read = json.loads(f"[{','.join(head for _, _, head in rows)}]")  # as `heads` keeps them
+        return {
+            number: (oid, name, about, type)
+            for (number, oid, _), (name, about, type, *_) in zip(rows, read, strict=True)
+        }
 
     def opened(self, oid: str) -> Opened | None:
         """What a memory says, where somebody opened it before; see `content`."""
@@ -165,21 +171,6 @@ class Catalog:
             words = "INSERT OR REPLACE INTO opened(blob, value) SELECT id, ? FROM blob WHERE oid = ?"
             row = (as_kept(said), bytes.fromhex(oid))
             self._steadily(lambda: database.keep(self._connection, [(words, [row])]), False)
-
-    def folders(
-        self, repo: Repository, tree: str, under: str, *, checked: bool = False
-    ) -> dict[str, list[CatalogEntry]]:
-        """The memories in each folder right below a tree; see `heads.folders`."""
-        from gitmem.search import heads
-
-        def work() -> dict[str, list[CatalogEntry]] | None:
-            return heads.folders(self._connection, repo, tree, under, checked=checked)
-
-        found = self._steadily(work, None)
-        if found is None:
-            with closing(database.in_memory()) as other:
-                return heads.folders(other, repo, tree, under, checked=checked)
-        return found
 
     def times(
         self,
@@ -209,6 +200,7 @@ class Catalog:
 
         The ref need not be followed.
         """
+        from gitmem.search.lessons import RecordedWalk
 
         def work() -> dict[str, Lesson]:
             walked = RecordedWalk(self._connection, ref)
@@ -224,6 +216,8 @@ class Catalog:
 
     def brought(self, ref: str, files: Mapping[str, str]) -> dict[str, list[str]]:
         """The commits that first brought contents to where they stand; see `lessons.brought`."""
+        from gitmem.search.lessons import brought
+
         return self._steadily(lambda: brought(self._connection, ref, files), {})
 
     def is_distilled(self, repo: Repository, ref: str, line: str, commit: str | None = None) -> bool:
@@ -247,10 +241,10 @@ class Catalog:
     def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """Gives each word as the index holds it: the stem, or none where it is no word to the index."""
         asked = list(words)
-        if not self._vocabulary or self._vocabulary.connection is not self._connection:
-            self._vocabulary = Vocabulary(self._connection)
-        self._vocabulary.learn(asked)
-        return {word: tuple(self._vocabulary.stems([word])) for word in asked}
+        if not self._stems or self._stems.connection is not self._connection:
+            self._stems = Stems(self._connection)
+        self._stems.learn(asked)
+        return {word: tuple(self._stems.stems([word])) for word in asked}
 
     def _steadily(self, work: Callable[[], Value], busy: Value) -> Value:
         """Runs `work`; on a damaged or unwritable file it moves to a sound one and repeats it once.

@@ -10,6 +10,7 @@ import gc
 import hashlib
 import sqlite3
 import sys
+import zlib
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
@@ -29,15 +30,18 @@ from gitmem.search.words import (
     KIND_BITS,
     LABEL,
     MARKS,
+    MOST,
     PASSAGE,
     STRONG,
     WEAK,
-    Vocabulary,
+    Stems,
+    char,
     number_of,
     parts,
     spaced,
     storable,
     unpacked,
+    word_of,
 )
 
 BATCH = 10_000
@@ -64,6 +68,79 @@ _COUNT = (
     "INSERT INTO fact(name, value) VALUES(?, ?)"
     " ON CONFLICT(name) DO UPDATE SET value = value + excluded.value"
 )
+
+
+class Vocabulary(Stems):
+    """The same, and gives tokens of texts their characters, by the numbers of their stems."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        super().__init__(connection)
+        self._chars: dict[str, str] = {}
+        self._prepared: dict[str, tuple[str, ...]] = {}
+        self._written: dict[str, str] = {}
+        self._several: set[str] = set()
+        self._bound()
+
+    def _bound(self) -> None:
+        super()._bound()
+        if not self._stems:
+            self._chars.clear()
+            self._several.clear()
+            self._written = {mark: mark for mark in MARKS}
+
+    def prepare(self, tokens: Iterable[str]) -> None:
+        """Finds the stems of tokens; the file is not touched.
+
+        Args:
+            tokens: the frequent ones first, whose stems get the low numbers.
+        """
+        self._bound()
+        words = {token: word_of(token) for token in tokens if token not in self._written}
+        self.learn(filter(None, words.values()))
+        self._prepared = {token: self._stems[word] if word else () for token, word in words.items()}
+
+    def number(self) -> None:
+        """Gives characters to the tokens that were prepared; within a writing transaction."""
+        stems = dict.fromkeys(chain.from_iterable(self._prepared.values()))
+        self._load(stems)
+        self._add([stem for stem in stems if stem not in self._chars])
+        chars = self._chars
+        for token, some in self._prepared.items():
+            self._written[token] = chars[some[0]] if len(some) == 1 else "".join([chars[x] for x in some])
+            if len(some) > 1:
+                self._several.add(token)
+
+    def chars(self, tokens: list[str]) -> list[str]:
+        """Tokens that were numbered, as one character for each word of the index; marks as they stand."""
+        found = [*filter(None, map(self._written.__getitem__, tokens))]
+        return [*"".join(found)] if self._several and not self._several.isdisjoint(tokens) else found
+
+    def _add(self, stems: Sequence[str]) -> None:
+        if not stems:
+            return
+        row = self.connection.execute("SELECT value FROM fact WHERE name = 'words'").fetchone()
+        first = row[0] if row else 0
+        numbers = {
+            stem: number if number < MOST else zlib.crc32(stem.encode()) % MOST
+            for number, stem in enumerate(stems, first)
+        }
+        self.connection.executemany("INSERT INTO word(text, number) VALUES(?, ?)", sorted(numbers.items()))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO fact(name, value) VALUES('words', ?)", (first + len(stems),)
+        )
+        self._chars.update((stem, char(number)) for stem, number in numbers.items())
+
+    def _load(self, stems: Iterable[str]) -> None:
+        unknown = [stem for stem in stems if stem not in self._chars]
+        for some in portions(unknown):
+            slots = ",".join("?" * len(some))
+            self._chars.update(
+                (text, char(number))
+                for text, number in self.connection.execute(
+                    f"SELECT text, number FROM word WHERE text IN ({slots})",  # noqa: S608
+                    some,
+                )
+            )
 
 
 class Blobs(Protocol):

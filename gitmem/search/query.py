@@ -13,12 +13,11 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import CANDIDATES
 from gitmem.search import candidates
 from gitmem.search.candidates import SearchEntry, SearchSpace, is_line
-from gitmem.search.words import FIELD, storable
+from gitmem.search.words import storable
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
-    from gitmem.ledger.workspace import Head
     from gitmem.search.index import Catalog
 
 
@@ -32,10 +31,9 @@ class Candidate:
         score: the higher the better; comparable between catalogs only roughly.
         parts: what made the score. Of the question: `asked` (its terms), `worth` (their rarities together),
             `telling` (its terms that say what it is about, `words.tells`), `word` (what one of these is
-            worth that some memory has). Of what the memory matches: `text` (the score by words), `rarity`
-            (sum over terms), `covered` (the share of all that is asked, by rarity), `matched` (terms),
-            `headed` (of these, in the name or description), `told` (terms that tell), `decisive` (of
-            these, in the name or description).
+            worth that some memory has). Of what the memory matches: `covered` (the share of all that is
+            asked, by rarity), `matched` (terms), `headed` (of these, in the name or description), `told`
+            (terms that tell), `decisive` (of these, in the name or description).
         time: author time of the last taught change, epoch seconds; 0 where unknown.
         why: what each strategy contributed to `score`.
         commit: the commit it was read at, for a search as of then; empty for the tip.
@@ -107,14 +105,12 @@ def _search(ground: SearchSpace, query: str, limit: int, now: int | None) -> tup
         if any(term.ways for term in completed.asked):
             question, found = completed, candidates.find(ground, completed, limit)
     entries = dict(found.entries)
-    leading = sorted(found.scores.items(), key=lambda one: -one[1])
-    if len(leading) > LINKING:  # of equal ones the first by path
-        least = leading[LINKING - 1][1]
-        leading = [one for one in leading if one[1] >= least]
-    leading.sort(key=lambda one: _best_first(entries[one[0]], one[1]))
+    leading = sorted(
+        ((entries[id], score) for id, score in found.scores.items()), key=lambda one: _best_first(*one)
+    )
     scores = {
         "words": found.scores,
-        "links": linked(ground, [(entries[id], score) for id, score in leading], entries),
+        "links": linked(ground, leading, entries),
         "times": _timed(ground, query, now, entries, question.corpus.texts),
     }
     fused = fuse(scores)
@@ -142,23 +138,25 @@ def _best_first(entry: SearchEntry, score: float) -> tuple[float, str, str]:
 def _candidate(
     entry: SearchEntry,
     oid: str,
-    head: Head,
+    name: str,
+    description: str,
+    type: str,
     score: float,
     why: Mapping[str, float],
     parts: candidates.Parts,
     found: candidates.SearchHit,
 ) -> Candidate:
-    words = found.words.get(entry.blob, 2 * FIELD)
+    words = found.words.get(entry.blob, "")
     return Candidate(
         ref=entry.ref,
         agent=entry.agent,
         path=entry.path,
         blob=oid,
         score=round(score, 6),
-        parts=parts.of(words, why.get("words", 0.0)),
-        name=_line_name(entry) if entry.is_line else storable(head.name) or entry.stem,
-        description=storable(head.description),
-        type=storable(head.type),
+        parts=parts.of(words),
+        name=_line_name(entry) if entry.is_line else storable(name) or entry.stem,
+        description=storable(description),
+        type=storable(type),
         archived=bool(entry.archived),
         time=entry.time,
         commit=entry.commit,
@@ -251,7 +249,7 @@ def _tip(source: RecallSource, ref: str) -> str | None:
         RepositoryError: it cannot be read, or is no memory.
     """
     tip = source.repo.ref(ref)
-    if tip is None or tip == source.catalog.tip(ref):
+    if tip == source.catalog.tip(ref):
         return tip
     from gitmem.ledger.land import memory_commit
 

@@ -42,9 +42,6 @@ if TYPE_CHECKING:
 
 DAY = 86_400
 
-DISPUTED = "*(disputed "
-"""What the mark of a disputed claim begins with."""
-
 NEAREST = 3
 """Memories that are named where none fits."""
 
@@ -378,7 +375,7 @@ def _item(
     body = memory.body.strip()
     days, stale, aged = age_note(candidate.time, now, bool(findings))
     warned, checked = _told_of_names(findings)
-    facts = [fact for fact in (aged, *memory.known, _disputed(body), *known, *warned) if fact]
+    facts = [fact for fact in (aged, *memory.known, *known, *warned) if fact]
     if candidate.commit and warned:
         facts.append("what it names was looked up in HEAD as it is now")
     return RecallItem(
@@ -410,14 +407,6 @@ def _told_of_names(findings: Sequence[NameFate]) -> tuple[tuple[str, ...], tuple
     from gitmem.core.references import statement, warnings
 
     return warnings(findings), tuple(map(statement, findings))
-
-
-def _disputed(body: str) -> str:
-    if DISPUTED not in body:
-        return ""
-    from gitmem.core.references import disputed  # hardly any claim is
-
-    return disputed(body)
 
 
 PLACE_CHARS = 100

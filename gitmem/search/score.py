@@ -115,11 +115,11 @@ class QueryTerm:
 class Corpus(NamedTuple):
     """A catalog in numbers: how many texts and passages, and words of each field in all texts together."""
 
-    texts: int = 0
-    passages: int = 0
-    name: int = 0
-    description: int = 0
-    body: int = 0
+    texts: int
+    passages: int
+    name: int
+    description: int
+    body: int
 
 
 def read_text(words: str, before: tuple[Piece, ...] = (), after: tuple[Piece, ...] = ()) -> ScoredText:
@@ -134,7 +134,7 @@ def pieces(body: str) -> tuple[Piece, ...]:
 
 
 def _piece(piece: str) -> Piece:
-    label, _, rest = piece.rpartition(LABEL) if LABEL in piece else ("", "", piece)
+    label, _, rest = piece.rpartition(LABEL)
     return Piece(label, rest[:-1], True) if piece.endswith(ASKS) else Piece(label, rest, False)
 
 

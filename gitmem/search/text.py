@@ -70,20 +70,24 @@ Read = Callable[[str, bytes], Fields]
 def read_memory(path: str, data: bytes) -> Fields:
     """Reads the fields of a memory file, whatever its bytes."""
     from gitmem.core.dates import named_days
-    from gitmem.core.memory import read_values
+    from gitmem.core.frontmatter import split
+    from gitmem.core.memory import Memory
+    from gitmem.core.text import decode
 
-    values, body = read_values(data)
-    given, description = values.name, values.description
-    text = f"{description}\n{body}"
+    # Not by `parse`, which keeps what it read: a whole scope is gone through here, once.
+    memory = Memory(path, *split(decode(data)))
+    given, session = (memory.front.text(key) if memory.front else "" for key in ("name", "originSessionId"))
+    description = memory.description
+    text = f"{description}\n{memory.body}"
     days = ((first.toordinal(), last.toordinal()) for first, last in named_days(text, MOST_PERIODS))
     return Fields(
         given or path.rpartition("/")[2].removesuffix(".md"),
         description,
-        values.type,
-        body,
+        memory.type,
+        memory.body,
         links=links(text),
         dates=tuple(dict.fromkeys(days)),
-        session=values.session[:LONGEST_SESSION],
+        session=session[:LONGEST_SESSION],
         given=given,
     )
 

@@ -11,13 +11,10 @@ import re
 import sqlite3
 import sys
 import unicodedata
-import zlib
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import chain, pairwise
-
-from gitmem.search.database import portions
+from itertools import pairwise
 
 _FUNCTION_WORDS = """
     a about after again all also am an and any are aren as at be because been before being between
@@ -262,17 +259,12 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-class Vocabulary:
-    """Gives words their stems, and tokens of texts their characters, for one connection."""
+class Stems:
+    """Gives words their stems, for one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._stems: dict[str, tuple[str, ...]] = {}
-        self._chars: dict[str, str] = {}
-        self._prepared: dict[str, tuple[str, ...]] = {}
-        self._written: dict[str, str] = {}
-        self._several: set[str] = set()
-        self._bound()
 
     def learn(self, words: Iterable[str]) -> None:
         """Finds the stems of words; the file is not touched.
@@ -294,10 +286,8 @@ class Vocabulary:
                 self._stems[others[doc - len(rows)]] += (stem,)
 
     def _bound(self) -> None:
-        if len(self._stems) > MOST_STEMS or not self._written:
-            for kept in (self._stems, self._chars, self._several):
-                kept.clear()
-            self._written = {mark: mark for mark in MARKS}
+        if len(self._stems) > MOST_STEMS:
+            self._stems.clear()
 
     def _probed(self, texts: Sequence[str]) -> list[tuple[int, int, str]]:
         """The number of a text, the place in it, and the stem there, in order."""
@@ -320,57 +310,3 @@ class Vocabulary:
     def stems(self, words: Iterable[str]) -> list[str]:
         """The stems of words that were learned, in order."""
         return [stem for word in words for stem in self._stems[word]]
-
-    def prepare(self, tokens: Iterable[str]) -> None:
-        """Finds the stems of tokens; the file is not touched.
-
-        Args:
-            tokens: the frequent ones first, whose stems get the low numbers.
-        """
-        self._bound()
-        words = {token: word_of(token) for token in tokens if token not in self._written}
-        self.learn(filter(None, words.values()))
-        self._prepared = {token: self._stems[word] if word else () for token, word in words.items()}
-
-    def number(self) -> None:
-        """Gives characters to the tokens that were prepared; within a writing transaction."""
-        stems = dict.fromkeys(chain.from_iterable(self._prepared.values()))
-        self._load(stems)
-        self._add([stem for stem in stems if stem not in self._chars])
-        chars = self._chars
-        for token, some in self._prepared.items():
-            self._written[token] = chars[some[0]] if len(some) == 1 else "".join([chars[x] for x in some])
-            if len(some) > 1:
-                self._several.add(token)
-
-    def chars(self, tokens: list[str]) -> list[str]:
-        """Tokens that were numbered, as one character for each word of the index; marks as they stand."""
-        found = [*filter(None, map(self._written.__getitem__, tokens))]
-        return [*"".join(found)] if self._several and not self._several.isdisjoint(tokens) else found
-
-    def _add(self, stems: Sequence[str]) -> None:
-        if not stems:
-            return
-        row = self.connection.execute("SELECT value FROM fact WHERE name = 'words'").fetchone()
-        first = row[0] if row else 0
-        numbers = {
-            stem: number if number < MOST else zlib.crc32(stem.encode()) % MOST
-            for number, stem in enumerate(stems, first)
-        }
-        self.connection.executemany("INSERT INTO word(text, number) VALUES(?, ?)", sorted(numbers.items()))
-        self.connection.execute(
-            "INSERT OR REPLACE INTO fact(name, value) VALUES('words', ?)", (first + len(stems),)
-        )
-        self._chars.update((stem, char(number)) for stem, number in numbers.items())
-
-    def _load(self, stems: Iterable[str]) -> None:
-        unknown = [stem for stem in stems if stem not in self._chars]
-        for some in portions(unknown):
-            slots = ",".join("?" * len(some))
-            self._chars.update(
-                (text, char(number))
-                for text, number in self.connection.execute(
-                    f"SELECT text, number FROM word WHERE text IN ({slots})",  # noqa: S608
-                    some,
-                )
-            )

@@ -9,19 +9,16 @@ calls hang their results beside the chain, and a refusal with a reason can be am
 rewound when the way up from it meets a prompt that is off the chain before it meets the chain; a compaction
 whose own past was rewound goes with it (`logicalParentUuid`, followed for nothing else).
 
-So a *stretch*, a prompt with all that follows up to the next prompts, counts or goes as a whole. A tree of
-stretches is small, and of the records before only two numbers each have to be kept for reading on.
+So a *stretch*, a prompt with all that follows up to the next prompts, counts or goes as a whole, and a tree
+of stretches is small.
 """
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitmem.transcripts.reader import NONE, key
+from gitmem.transcripts.reader import NONE
 
 
 class Link(NamedTuple):
@@ -51,31 +48,26 @@ class _Stretch:
         logical: stretch that a compaction at its head continues; NONE otherwise.
         last: number of its last leaf in file order; NONE where it has none.
         prompt: begins with a person's prompt.
-        awaits_parent, awaits_logical: key of a record that is named and not there (yet); 0 for none.
     """
 
     parent: int = NONE
     logical: int = NONE
     last: int = NONE
     prompt: bool = False
-    awaits_parent: int = 0
-    awaits_logical: int = 0
-
-
-_Run = tuple["array[int]", "array[int]"]
 
 
 class Tree:
-    """A transcript's records as they come, in file order, and which of them were rewound."""
+    """A transcript's records as they come, in file order, and which of them were rewound.
+
+    `_places` holds the stretch of each record, `_children` and `_successors` the stretches that wait for a
+    record which is named and not there (yet).
+    """
 
     def __init__(self) -> None:
         self._stretches: list[_Stretch] = []
-        self._runs: list[_Run] = []
-        self._new: dict[int, int] = {}
-        self._count = 0
-        self._last = "", 0
-        self._children: dict[int, list[int]] = {}
-        self._successors: dict[int, list[int]] = {}
+        self._places: dict[str, int] = {}
+        self._children: dict[str, list[int]] = {}
+        self._successors: dict[str, list[int]] = {}
 
     def add(self, link: Link) -> int:
         """Takes one more record.
@@ -83,38 +75,26 @@ class Tree:
         Returns:
             The number of its stretch; NONE where a record with its uuid is there already.
         """
-        own = key(link.uuid)
-        if self._find(own) != NONE:
+        if link.uuid in self._places:
             return NONE
-        parent = 0
-        if link.parent:
-            # Nearly always the record before.
-            parent = self._last[1] if link.parent == self._last[0] else key(link.parent)
-        self._last = link.uuid, own
-        above = self._find(parent) if parent else NONE
-        if link.prompt or above == NONE:
-            number = len(self._stretches)
+        number = self._places.get(link.parent, NONE) if link.parent else NONE
+        if link.prompt or number == NONE:
+            above, number = number, len(self._stretches)
             stretch = _Stretch(above, prompt=link.prompt)
             self._stretches.append(stretch)
-            if above == NONE and parent and parent != own:
-                stretch.awaits_parent = parent
-                self._children.setdefault(parent, []).append(number)
+            if above == NONE and link.parent not in ("", link.uuid):
+                self._children.setdefault(link.parent, []).append(number)
             if above == NONE and link.logical:
-                past = key(link.logical)
-                stretch.logical = self._find(past)
+                stretch.logical = self._places.get(link.logical, NONE)
                 if stretch.logical == NONE:
-                    stretch.awaits_logical = past
-                    self._successors.setdefault(past, []).append(number)
-        else:
-            number = above
-        self._new[own] = number
+                    self._successors.setdefault(link.logical, []).append(number)
         if link.leaf:
-            self._stretches[number].last = self._count
-        self._count += 1
-        for child in self._children.pop(own, ()):
-            self._stretches[child].parent, self._stretches[child].awaits_parent = number, 0
-        for successor in self._successors.pop(own, ()):
-            self._stretches[successor].logical, self._stretches[successor].awaits_logical = number, 0
+            self._stretches[number].last = len(self._places)
+        self._places[link.uuid] = number
+        for child in self._children.pop(link.uuid, ()):
+            self._stretches[child].parent = number
+        for successor in self._successors.pop(link.uuid, ()):
+            self._stretches[successor].logical = number
         return number
 
     def rewound(self) -> frozenset[int]:
@@ -130,65 +110,6 @@ class Tree:
         for root in set(roots):
             self._fall(root, roots, gone, fallen)
         return frozenset(gone | {number for number, root in enumerate(roots) if fallen.get(root)})
-
-    def dump(self) -> list[array[int]]:
-        """Everything needed to go on, as arrays."""
-        if self._new:
-            self._runs.append(_run(self._new.items()))
-            self._new = {}
-        # Each run is more than twice as long as the next: few to search, and seldom a long one to merge.
-        while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
-            pairs = [pair for run in self._runs[-2:] for pair in zip(*run, strict=True)]
-            self._runs[-2:] = [_run(pairs)]
-        table = array("q")
-        awaited = array("Q")
-        for one in self._stretches:
-            table.extend((one.parent, one.logical, one.last, one.prompt))
-            awaited.extend((one.awaits_parent, one.awaits_logical))
-        return [
-            array("Q", [self._count]),
-            table,
-            awaited,
-            *(column for run in self._runs for column in run),
-        ]
-
-    @classmethod
-    def load(cls, arrays: list[array[int]]) -> Tree:
-        """The tree that `dump` told of.
-
-        Raises:
-            ValueError, IndexError: they are not of one tree.
-        """
-        tree = cls()
-        (tree._count,), table, awaited = arrays[0], arrays[1], arrays[2]
-        if len(table) != 2 * len(awaited) or len(table) % 4 or len(arrays) % 2 == 0:
-            raise ValueError("not a tree")
-        count = len(table) // 4
-        for at in range(count):
-            parent, logical, last, prompt = table[4 * at : 4 * at + 4]
-            stretch = _Stretch(parent, logical, last, bool(prompt), *awaited[2 * at : 2 * at + 2])
-            if not (NONE <= parent < count and NONE <= logical < count):
-                raise ValueError("not a tree")
-            tree._stretches.append(stretch)
-            if stretch.awaits_parent:
-                tree._children.setdefault(stretch.awaits_parent, []).append(at)
-            if stretch.awaits_logical:
-                tree._successors.setdefault(stretch.awaits_logical, []).append(at)
-        for keys, numbers in zip(arrays[3::2], arrays[4::2], strict=True):
-            if len(keys) != len(numbers) or (numbers and max(numbers) >= count):
-                raise ValueError("not a tree")
-            tree._runs.append((keys, numbers))
-        return tree
-
-    def _find(self, wanted: int) -> int:
-        found = self._new.get(wanted)
-        if found is not None:
-            return found
-        for keys, numbers in self._runs:
-            at = bisect_left(keys, wanted)
-            if at < len(keys) and keys[at] == wanted:
-                return numbers[at]
-        return NONE
 
     def _way(self, number: int) -> dict[int, None]:
         """From a stretch up to its root; a cycle of parents is left where it closes."""
@@ -237,26 +158,3 @@ class Tree:
             root = roots[past]
         verdict = verdict or fallen.get(root, False)
         fallen.update(dict.fromkeys(way, verdict))
-
-
-def _run(pairs: Iterable[tuple[int, int]]) -> _Run:
-    """Keys in order, and the stretch of each."""
-    ordered = sorted(pairs)
-    return array("Q", [own for own, _ in ordered]), array("I", [number for _, number in ordered])
-
-
-def rewound(links: Iterable[Link]) -> frozenset[str]:
-    """Finds what a person took back.
-
-    Args:
-        links: all records of one file, in file order.
-
-    Returns:
-        uuids of the records that do not count as said.
-    """
-    tree = Tree()
-    places: dict[str, int] = {}
-    for link in links:
-        places.setdefault(link.uuid, tree.add(link))
-    gone = tree.rewound()
-    return frozenset(uuid for uuid, number in places.items() if number in gone)

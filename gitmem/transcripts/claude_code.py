@@ -14,6 +14,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +24,16 @@ from gitmem.transcripts.claude_home import claude_config_dir, sessions_of
 from gitmem.transcripts.model import Message, Session, Source, ToolCall
 from gitmem.transcripts.reader import (
     NONE,
-    OPEN_CALLS,
-    Bookmark,
     ClientReader,
     Reply,
     Utterances,
-    key,
-    reader_of,
+    read_on,
     result_text,
     time_of,
     tool_call,
 )
 
 NAME = "claude-code"
-RULES = f"{NAME} 2"
-"""Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
 SUBAGENTS = "subagents"
 """Folder of a session's subagents, beside its recording."""
 DEEPEST = 5
@@ -60,9 +56,9 @@ _Utterance = tuple[speech.Spoken, Source, str]
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A queued prompt that no record has taken up yet: key of its text, its number in what was said."""
+    """A queued prompt that no record has taken up yet: its text, its number in what was said."""
 
-    text: int
+    text: str
     number: int
     handed_out: bool
 
@@ -84,32 +80,6 @@ class RecordingReading:
         self._names: dict[str, str] = {}
         self._replies: dict[str, Reply] = {}
         self._calls: dict[str, tuple[Reply, int]] = {}
-
-    @classmethod
-    def resume(cls, name: str, mark: Bookmark) -> RecordingReading | None:
-        """A reading that goes on from a bookmark; None where it makes no sense."""
-        reading = cls(name, mark.offset)
-        try:
-            values, arrays = mark.values, mark.arrays
-            reading._id, reading._cwd = str(values["id"]), str(values["cwd"])
-            reading._names = {str(call): str(tool) for call, tool in values["names"]}
-            reading._waiting = [
-                _Waiting(int(text), int(number), True) for text, number in values["waiting"]
-            ]
-            reading._said, reading._tree = Utterances.load(arrays[:3]), Tree.load(arrays[3:])
-        except (KeyError, ValueError, TypeError, IndexError):
-            return None
-        return reading
-
-    def mark(self, edges: str) -> Bookmark:
-        said, numbers = self._said.dump()
-        values = {
-            "id": self._id,
-            "cwd": self._cwd,
-            "names": list(self._names.items())[-OPEN_CALLS:],
-            "waiting": [[one.text, numbers[one.number]] for one in self._waiting],
-        }
-        return Bookmark(RULES, self.end, edges, values, [*said, *self._tree.dump()])
 
     def skim(self, raw: bytes, /) -> dict[str, Any] | None:
         """What counts of a record that says nothing; None for one that has to be parsed."""
@@ -228,8 +198,7 @@ class RecordingReading:
         Returns:
             Whether an earlier reading, which ended between the two, already handed it out.
         """
-        wanted = key(text)
-        found = next((waiting for waiting in self._waiting if waiting.text == wanted), None)
+        found = next((waiting for waiting in self._waiting if waiting.text == text), None)
         if found is None:
             return False
         self._waiting.remove(found)
@@ -247,11 +216,11 @@ class RecordingReading:
             time = time_of(stamp)
             message = Message(f"q-{digest[:16]}", "person", text, time, "queued", pasted=pasted)
             number = self._said.person(said.whole, None if handed_out else message, NONE)
-            self._waiting.append(_Waiting(key(said.whole), number, handed_out))
+            self._waiting.append(_Waiting(said.whole, number, handed_out))
         elif operation == "popAll":
             # Taken back into the input line: what is sent in the end is recorded on its own.
             for waiting in [
-                one for one in self._waiting if said is speech.NOTHING or one.text == key(said.whole)
+                one for one in self._waiting if said is speech.NOTHING or one.text == said.whole
             ]:
                 self._waiting.remove(waiting)
                 self._said.take_back(waiting.number)
@@ -315,7 +284,7 @@ def _recognises(record: Mapping[str, Any]) -> bool:
     return "payload" not in record and ("sessionId" in record or "uuid" in record or "leafUuid" in record)
 
 
-read_session = reader_of(RecordingReading, RecordingReading.resume, RULES)
+read_session = partial(read_on, RecordingReading)
 """Reads a recorded session, or what was added to it."""
 
 CLIENT = ClientReader(NAME, read_session, _recognises, claude_config_dir, sessions_of)
@@ -329,44 +298,16 @@ def is_subagents(path: Path) -> bool:
     return path.name.startswith("agent-") and SUBAGENTS in path.parts[-DEEPEST:-1]
 
 
-class _Sidechain:
+class _Sidechain(RecordingReading):
     """The client's reading of records that are a conversation of their own here."""
 
-    def __init__(self, inner: RecordingReading) -> None:
-        self._inner = inner
-
-    @classmethod
-    def resume(cls, name: str, mark: Bookmark) -> _Sidechain | None:
-        inner = RecordingReading.resume(name, mark)
-        return cls(inner) if inner is not None else None
-
-    @property
-    def end(self) -> int:
-        return self._inner.end
-
-    @end.setter
-    def end(self, value: int) -> None:
-        self._inner.end = value
-
-    @property
-    def settled(self) -> bool:
-        return self._inner.settled
-
-    def skim(self, raw: bytes, /) -> dict[str, Any] | None:
-        return self._inner.skim(raw)
-
     def add(self, offset: int, record: dict[str, Any] | None) -> None:
-        self._inner.add(offset, {**record, "isSidechain": False} if record is not None else None)
+        super().add(offset, {**record, "isSidechain": False} if record is not None else None)
 
     def session(self, path: Path) -> Session:
-        read = self._inner.session(path)
+        read = super().session(path)
         return replace(read, messages=tuple(one for one in read.messages if one.source in SPOKEN))
 
-    def mark(self, edges: str) -> Bookmark:
-        return replace(self._inner.mark(edges), reader=f"{RULES} subagent")
 
-
-read_subagent = reader_of(
-    lambda name, start: _Sidechain(RecordingReading(name, start)), _Sidechain.resume, f"{RULES} subagent"
-)
+read_subagent = partial(read_on, _Sidechain)
 """Reads a subagent's recording, or what was added to it."""

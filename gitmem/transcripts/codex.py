@@ -14,6 +14,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from os import scandir
 from pathlib import Path
@@ -23,15 +24,13 @@ from gitmem.core.errors import GitmemError
 from gitmem.transcripts import speech
 from gitmem.transcripts.model import Message, Session, SessionFile, Source, ToolCall
 from gitmem.transcripts.reader import (
-    OPEN_CALLS,
-    Bookmark,
     ClientReader,
     Reply,
     Utterances,
     belongs,
     key,
     read_lines,
-    reader_of,
+    read_on,
     result_text,
     time_of,
     tool_call,
@@ -155,8 +154,6 @@ def answers(text: str) -> Iterator[tuple[str, str]]:
 
 
 NAME = "codex"
-RULES = f"{NAME} 2"
-"""Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
 _HEAD = 5
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 
@@ -204,34 +201,6 @@ class _Reading:
     def settled(self) -> bool:
         """Whether it is known of every prompt if a person said it."""
         return not self._held
-
-    @classmethod
-    def resume(cls, name: str, mark: Bookmark) -> _Reading | None:
-        """A reading that goes on from a bookmark; None where it makes no sense."""
-        reading = cls(name, mark.offset)
-        try:
-            values = mark.values
-            reading._head = _Head(**values["head"])
-            reading._chain, reading._turn, reading._told = values["chain"], values["turn"], values["told"]
-            reading._turns = [(int(number), int(before)) for number, before in values["turns"]]
-            reading._gone = set(values["gone"])
-            reading._names = {str(call): (str(tool), dict(asked)) for call, tool, asked in values["names"]}
-            reading._said = Utterances.load(mark.arrays)
-        except (KeyError, ValueError, TypeError):
-            return None
-        return reading
-
-    def mark(self, edges: str) -> Bookmark:
-        values = {
-            "head": vars(self._head),
-            "chain": self._chain,
-            "turn": self._turn,
-            "told": self._told,
-            "turns": self._turns,
-            "gone": sorted(self._gone),
-            "names": [[call, *known] for call, known in self._names.items()][-OPEN_CALLS:],
-        }
-        return Bookmark(RULES, self.end, edges, values, self._said.dump()[0])
 
     def skim(self, _: bytes, /) -> dict[str, Any] | None:
         """Parses every line."""
@@ -430,7 +399,7 @@ def _recognises(record: Mapping[str, Any]) -> bool:
     return record.get("type") in _TYPES and isinstance(record.get("payload"), dict)
 
 
-read_session = reader_of(_Reading, _Reading.resume, RULES)
+read_session = partial(read_on, _Reading)
 """Reads a recorded session, or what was added to it."""
 
 CLIENT = ClientReader(NAME, read_session, _recognises, codex_home, sessions_of)

@@ -85,12 +85,10 @@ def read(
     path: Path,
     start: int = 0,
     *,
-    bookmarks: Path | None = None,
-    keep: bool = True,
     most: int = 0,
     ignore: Ignore = NOTHING,
 ) -> Session:
-    """Reads a recorded session of any client, or what was added to it; see `reading.read_on`.
+    """Reads a recorded session of any client, or what was added to it; see `reader.read_on`.
 
     Args:
         ignore: messages that it hides are left out wholly.
@@ -98,7 +96,7 @@ def read(
     Raises:
         RepositoryError: the file cannot be read, or is no regular file.
     """
-    session = client_of(path).read(path, start, bookmarks=bookmarks, keep=keep, most=most)
+    session = client_of(path).read(path, start, most=most)
     if not ignore:
         return session
     return replace(session, messages=tuple(one for one in session.messages if not ignore.hides(one)))

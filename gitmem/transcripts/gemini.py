@@ -26,7 +26,6 @@ import hashlib
 import json
 import re
 import stat
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -39,7 +38,6 @@ from gitmem.transcripts import speech
 from gitmem.transcripts.model import Message, Session, SessionFile, Source, ToolCall
 from gitmem.transcripts.reader import (
     NONE,
-    Bookmark,
     ClientReader,
     Reply,
     Utterances,
@@ -48,7 +46,7 @@ from gitmem.transcripts.reader import (
     key,
     opened,
     read_lines,
-    reader_of,
+    read_on,
     result_text,
     time_of,
     tool_call,
@@ -309,13 +307,7 @@ def _by_hash(paths: Sequence[str]) -> dict[str, str]:
     return {hashlib.sha256(path.encode("utf-8", "replace")).hexdigest(): path for path in paths}
 
 
-RULES = f"{NAME} 1"
-"""Name and version of what a bookmark holds: to be raised with every change of who counts as speaking."""
-
-
-def read_session(
-    path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
-) -> Session:
+def read_session(path: Path, start: int = 0, *, most: int = 0) -> Session:
     """Reads a recorded session, or what was added to it; see `read_on`. A subagent's says nothing.
 
     Raises:
@@ -323,9 +315,7 @@ def read_session(
     """
     if path.suffix == ".json":
         return _read_document(path, start)
-    return reader_of(_Reading, _Reading.resume, RULES)(
-        path, start, bookmarks=bookmarks, keep=keep, most=most
-    )
+    return read_on(_Reading, path, start, most=most)
 
 
 def _read_document(path: Path, start: int) -> Session:
@@ -392,42 +382,6 @@ class _Reading:
     @property
     def settled(self) -> bool:
         return True
-
-    @classmethod
-    def resume(cls, name: str, mark: Bookmark) -> _Reading | None:
-        """A reading that goes on from a bookmark; None where it makes no sense."""
-        reading = cls(name, mark.offset)
-        try:
-            values = mark.values
-            reading._id, reading._project, reading._subagent = values["head"]
-            reading._stretches, reading._gone = int(values["stretches"]), set(values["gone"])
-            reading._prompt = (values["prompt"][0], values["prompt"][1])
-            number, written, calls = values["last"]
-            reading._last = _Last(number, written, frozenset(calls))
-            reading._said, reading._order = Utterances.load(mark.arrays[:3]), mark.arrays[3].tolist()
-            for number, text, stretch, person in zip(*mark.arrays[4:], strict=True):
-                reading._known[number] = _Entry(text, stretch, bool(person))
-        except (KeyError, ValueError, TypeError, IndexError):
-            return None
-        return reading
-
-    def mark(self, edges: str) -> Bookmark:
-        values = {
-            "head": [self._id, self._project, self._subagent],
-            "stretches": self._stretches,
-            "gone": sorted(self._gone),
-            "prompt": self._prompt,
-            "last": [self._last.id, self._last.written, sorted(self._last.calls)],
-        }
-        entries = self._known.values()
-        known = [
-            array("Q", self._order),
-            array("Q", self._known),
-            array("Q", [one.text for one in entries]),
-            array("q", [one.stretch for one in entries]),
-            array("B", [one.person for one in entries]),
-        ]
-        return Bookmark(RULES, self.end, edges, values, self._said.dump()[0] + known)
 
     def skim(self, _: bytes, /) -> dict[str, Any] | None:
         """Parses every line."""

@@ -157,13 +157,6 @@ _DONE = frozenset({"completed", "cancelled", "canceled", "done", "deleted"})
 _NUMBER = re.compile(r"#(\d{1,6})\b")
 
 
-def last_request(messages: Sequence[Message]) -> Message | None:
-    """What a person asked for last; None where nothing that may be told was asked."""
-    asked = ("prompt", "queued", "answer", "refusal")
-    said = (one for one in reversed(messages) if one.role == "person" and one.source in asked)
-    return next((one for one in said if one.text.strip() or one.pasted), None)
-
-
 @dataclass(frozen=True)
 class Todo:
     """An item of the agent's own list of things to do.
@@ -210,25 +203,6 @@ def todos_of(calls: Iterable[ToolCall]) -> tuple[Todo, ...]:
                 _text(given.get("subject")) or known.text, _text(given.get("status")) or known.status
             )
     return tuple(todo for todo in (*listed, *tasks.values()) if todo.text)
-
-
-def open_todos(messages: Sequence[Message]) -> tuple[str, ...]:
-    """What of the agent's own list of things to do is not done, in its order."""
-    return tuple(todo.text for todo in todos_of(_calls(messages)) if not todo.done)
-
-
-def files_changed(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Files that the agent wrote, as it named them, the last one first; failed calls do not count."""
-    names = [
-        _text(call.input.get(EDITORS[call.name]))
-        for call in _calls(messages)
-        if call.name in EDITORS and not call.is_error
-    ]
-    return tuple(dict.fromkeys(name for name in reversed(names) if name))
-
-
-def _calls(messages: Sequence[Message]) -> Iterator[ToolCall]:
-    return (call for message in messages for call in message.tools)
 
 
 def _todo(item: Any, words: str) -> Todo:

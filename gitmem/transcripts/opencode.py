@@ -106,8 +106,6 @@ def read_session(
     path: Path,
     start: int = 0,
     *,
-    bookmarks: Path | None = None,  # noqa: ARG001 (nothing has to be kept to go on)
-    keep: bool = True,  # noqa: ARG001
     most: int = 0,
 ) -> Session:
     """Reads a session, or what was added to it.

@@ -12,15 +12,15 @@ from __future__ import annotations
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gitmem.transcripts import claude_code
 from gitmem.transcripts.model import Session, SessionFile
-from gitmem.transcripts.reader import Bookmark, ClientReader, belongs, first_cwd, reader_of
+from gitmem.transcripts.reader import ClientReader, belongs, first_cwd, read_on
 
 NAME = "qwen"
-RULES = f"{NAME} 1"
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "read_file": "Read"}
 
 
@@ -35,9 +35,6 @@ class _Reading(claude_code.RecordingReading):
 
     def session(self, path: Path) -> Session:
         return replace(super().session(path), client=NAME)
-
-    def mark(self, edges: str) -> Bookmark:
-        return replace(super().mark(edges), reader=RULES)
 
 
 def _claude(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +115,7 @@ def _recognises(record: Mapping[str, Any]) -> bool:
     return "payload" not in record and "sessionId" in record and ("provenance" in record or parts)
 
 
-read_session = reader_of(_Reading, _Reading.resume, RULES)
+read_session = partial(read_on, _Reading)
 """Reads a recorded session, or what was added to it."""
 
 CLIENT = ClientReader(NAME, read_session, _recognises, qwen_home, sessions_of)

@@ -1,9 +1,9 @@
 """Reads on in a recorded session from where an earlier reading stopped, whichever client recorded it.
 
-Most clients append JSON lines to a file. What a reader needs to go on is a *bookmark*, a small file that
-can be deleted at any time: the session is then read whole, to the same end. It holds numbers that stand for
-record ids and texts, the names of tools that run, and of what was said only open questions. A dialect tells
-who spoke; what is the same for all of them is here.
+Most clients append JSON lines to a file. What a record means takes all before it to tell (it may be taken
+back, repeated, or the answer to a question), so a file is always parsed from its beginning, some 10 ms of a
+worker's time a megabyte, and nothing has to be kept. A dialect tells who spoke; what is the same for all of
+them is here.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
-from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -102,18 +100,18 @@ def document(path: Path) -> dict[str, Any] | None:
 
 
 def lines_of(
-    file: BinaryIO, place: int = 0, skim: Callable[[bytes], dict[str, Any] | None] | None = None
+    file: BinaryIO, skim: Callable[[bytes], dict[str, Any] | None] | None = None
 ) -> Iterator[RecordLine]:
-    """Streams the lines of an open file.
+    """Streams the lines of an open file from its beginning.
 
     A last line without its newline is taken only if it is a whole JSON object, and left for a later
     reading otherwise.
 
     Args:
-        place: byte offset of the first line's beginning.
         skim: makes what is needed of a line without parsing it; None for a line that has to be parsed.
     """
-    file.seek(place)
+    file.seek(0)
+    place = 0
     while raw := file.readline(LONGEST_LINE):
         start, place = place, place + len(raw)
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
@@ -150,111 +148,6 @@ def _parse(raw: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-_MAGIC = b"gitmem bookmark 1\n"
-_SIZE = 64 * 1024 * 1024
-_EDGE = 4096
-"""Bytes at the beginning and before the end of what was read that tell whether it is the same file."""
-
-
-@dataclass(frozen=True)
-class Bookmark:
-    """What a reader needs to go on.
-
-    Attributes:
-        reader: name and version of the rules that made it: with others, it says nothing.
-        offset: byte to go on from.
-        edges: digest of the first and last bytes before that.
-        values: small things, as JSON.
-        arrays: numbers.
-    """
-
-    reader: str
-    offset: int
-    edges: str
-    values: dict[str, Any]
-    arrays: list[array[int]]
-
-
-def edges_of(file: BinaryIO, offset: int) -> str:
-    """Digest of the first and the last 4,096 bytes of the first `offset` bytes of a file.
-
-    Empty where the file is shorter.
-    """
-    size = min(_EDGE, offset)
-    file.seek(0)
-    head = file.read(size)
-    file.seek(offset - size)
-    tail = file.read(size)
-    if len(tail) < size:
-        return ""
-    return hashlib.sha256(b"%d\n%b%b" % (offset, head, tail)).hexdigest()
-
-
-def load_bookmark(folder: Path, path: Path, offset: int, reader: str) -> Bookmark | None:
-    """Reads the bookmark at an offset of a session; None where there is none, or it is damaged.
-
-    Args:
-        folder: where bookmarks are kept.
-        path: the session.
-        offset: byte to go on from.
-        reader: as it was saved.
-    """
-    try:
-        with (folder / _name(path, offset)).open("rb") as file:
-            raw = file.read(min(os.fstat(file.fileno()).st_size, _SIZE))
-        digest, rest = raw[:32], raw[32:]
-        if hashlib.sha256(rest).digest() != digest or not rest.startswith(_MAGIC):
-            return None
-        head, _, blob = rest[len(_MAGIC) :].partition(b"\n")
-        value = json.loads(head)
-        if (value["reader"], value["offset"]) != (reader, offset):
-            return None
-        arrays = []
-        at = 0
-        for code, size in value["arrays"]:
-            arrays.append(array(code, blob[at : at + size]))
-            at += size
-        return Bookmark(reader, offset, str(value["edges"]), dict(value["values"]), arrays)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
-def save_bookmark(folder: Path, path: Path, bookmark: Bookmark, start: int) -> None:
-    """Writes a bookmark, best effort; those of other offsets go, except the one that was started from.
-
-    That one stays, since what follows a reading can fail and is then tried again from there.
-    """
-    blobs = [one.tobytes() for one in bookmark.arrays]
-    head = {
-        "reader": bookmark.reader,
-        "offset": bookmark.offset,
-        "edges": bookmark.edges,
-        "values": bookmark.values,
-        "arrays": [[one.typecode, len(blob)] for one, blob in zip(bookmark.arrays, blobs, strict=True)],
-    }
-    rest = b"".join([_MAGIC, json.dumps(head).encode("ascii"), b"\n", *blobs])
-    name = _name(path, bookmark.offset)
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(prefix=".", suffix=".new", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(rest).digest())
-                file.write(rest)
-            os.replace(aside, folder / name)
-        except BaseException:
-            Path(aside).unlink(missing_ok=True)
-            raise
-        for other in folder.glob(f"{name.partition('-')[0]}-*"):
-            if other.name not in (name, _name(path, start)):
-                other.unlink(missing_ok=True)
-
-
-def _name(path: Path, offset: int) -> str:
-    place = hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()[:24]  # noqa: PTH100
-    return f"{place}-{offset}"
-
-
 class FileReading(Protocol):
     """A client's reader at work on one file.
 
@@ -277,37 +170,21 @@ class FileReading(Protocol):
     def session(self, path: Path) -> Session:
         """What was said after the reading's start."""
 
-    def mark(self, edges: str) -> Bookmark:
-        """What is needed to go on."""
-
 
 def read_on(
-    path: Path,
-    start: int,
-    begin: Callable[[int], FileReading],
-    resume: Callable[[Bookmark], FileReading | None],
-    rules: str,
-    *,
-    bookmarks: Path | None = None,
-    keep: bool = True,
-    most: int = 0,
+    begin: Callable[[str, int], FileReading], path: Path, start: int = 0, *, most: int = 0
 ) -> Session:
     """Reads a session, or what was added to it.
 
     Reading on from `end` gives what a single reading would have given, except that what was handed out
     before cannot be taken back: neither a prompt that is rewound since, nor the first half of a reply.
-    What was rewound, dequeued or repeated takes all of the file to tell: without a bookmark from an earlier
-    reading, all of it is parsed, and what was recorded before `start` is not returned.
+    What was recorded before `start` is not returned.
 
     Args:
+        begin: makes a reading of the recording of a name, which hands out from an offset on.
         path: the transcript.
         start: byte offset to go on from, the `end` of an earlier reading; 0 is taken instead where the file
-            is shorter or, as a bookmark tells, another one.
-        begin: makes a reading that hands out from an offset on.
-        resume: makes one that goes on; None where the bookmark makes no sense.
-        rules: name and version of what the reader's bookmarks hold.
-        bookmarks: folder for a bookmark of each session; disposable.
-        keep: leave a bookmark for the next reading.
+            is shorter.
         most: bytes to read at once; the rest is for the next reading. 0 for all.
 
     Returns:
@@ -319,20 +196,13 @@ def read_on(
     with opened(path) as file, _without_collector():
         if start > file.seek(0, 2):
             start = 0
-        mark = load_bookmark(bookmarks, path, start, rules) if bookmarks and start else None
-        if mark is not None and edges_of(file, start) != mark.edges:
-            mark, start = None, 0
-        resumed = resume(mark) if mark is not None else None
-        reading, place = (resumed, start) if resumed else (begin(start), 0)
-        for line in lines_of(file, place, reading.skim):
+        reading = begin(path.stem, start)
+        for line in lines_of(file, reading.skim):
             reading.add(line.start, line.record)
             reading.end = max(line.end, start)
             if most and reading.end - start >= most and reading.settled:
                 break
-        session = reading.session(path)
-        if bookmarks and keep and reading.settled and (resumed is None or session.end > start):
-            save_bookmark(bookmarks, path, reading.mark(edges_of(file, session.end)), start)
-    return session
+        return reading.session(path)
 
 
 @contextmanager
@@ -360,8 +230,6 @@ RESULT_LENGTH = 2_000
 """Characters kept of a tool result, and of each string given to a tool that writes no file."""
 INPUT_LENGTH = 102_400
 """Characters kept of each string given to a tool that can write one: a memory is never longer."""
-OPEN_CALLS = 1_000
-"""Calls without a result whose names are remembered; the oldest are forgotten first."""
 
 _WRITERS = frozenset({*EDITORS, "Bash", "memory", "shell", "apply_patch"})
 _DEPTH = 20
@@ -472,32 +340,6 @@ class Utterances:
             if event.message and (message := event.message()):
                 yield message
 
-    def dump(self) -> tuple[list[array[int]], dict[int, int]]:
-        """Everything needed to go on, and what becomes of the numbers that `person` gave."""
-        kinds, stretches, texts = array("B"), array("q"), array("Q")
-        numbers: dict[int, int] = {}
-        for number, event in enumerate(self._events):
-            if event.kind == REMOVED:
-                continue
-            if event.kind == REPLY and kinds and (kinds[-1], stretches[-1]) == (REPLY, event.stretch):
-                continue
-            numbers[number] = len(kinds)
-            kinds.append(event.kind)
-            stretches.append(event.stretch)
-            texts.append(event.text)
-        return [kinds, stretches, texts], numbers
-
-    @classmethod
-    def load(cls, arrays: list[array[int]]) -> Utterances:
-        """What `dump` told of.
-
-        Raises:
-            ValueError: the arrays do not belong together.
-        """
-        said = cls()
-        said._events = [_Event(*row) for row in zip(*arrays, strict=True)]
-        return said
-
 
 @dataclass
 class Reply:
@@ -526,40 +368,8 @@ class Reply:
 class Read(Protocol):
     """Reads a session, see `read_on`."""
 
-    def __call__(
-        self, path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
-    ) -> Session:
+    def __call__(self, path: Path, start: int = 0, *, most: int = 0) -> Session:
         """Reads from a byte offset on."""
-
-
-def reader_of(
-    begin: Callable[[str, int], FileReading],
-    resume: Callable[[str, Bookmark], FileReading | None],
-    rules: str,
-) -> Read:
-    """Gives the function by which a client's recordings are read, see `read_on`.
-
-    Args:
-        begin: makes a reading of the recording of a name, which hands out from an offset on.
-        resume: makes one that goes on from a bookmark; None where that makes no sense.
-        rules: name and version of what its bookmarks hold.
-    """
-
-    def read(
-        path: Path, start: int = 0, *, bookmarks: Path | None = None, keep: bool = True, most: int = 0
-    ) -> Session:
-        return read_on(
-            path,
-            start,
-            lambda at: begin(path.stem, at),
-            lambda mark: resume(path.stem, mark),
-            rules,
-            bookmarks=bookmarks,
-            keep=keep,
-            most=most,
-        )
-
-    return read
 
 
 @dataclass(frozen=True)

@@ -238,9 +238,7 @@ def _cards(place: MemoryView, item: ReviewItem, whole: Mapping[str, Any]) -> lis
     if isinstance(item.subject, Inbox):
         from gitmem.flows.pull_request import inbox_cards
 
-        one = item.subject
-        cards = inbox_cards(place.workspace.code, one.base, one.tip, one.proposals)
-        return [card_value(card) for card in cards]
+        return [card_value(card) for card in inbox_cards(place.workspace.code, item.subject)]
     if item.kind == "import":
         return [
             _card(f"{one['path']}: {one['description']}", [_side("+", one["body"])])
@@ -257,14 +255,10 @@ def _side(mark: str, text: str) -> dict[str, Any]:
 
 
 def _suggestion_card(item: ReviewItem, one: Any) -> dict[str, Any]:
-    from gitmem.ledger.edits import said_anew, taken_out
+    from gitmem.flows.review_items import suggested_claims
 
     change = one.change
-    gone = [claim.text for claim in taken_out(change)]
-    come = [claim.text for claim in said_anew(change) if claim.text != change.description]
-    if change.op == "delete":
-        gone, come = [*gone, *come], []
-    sides = [_side(mark, text) for mark, texts in (("-", gone), ("+", come)) for text in texts]
+    sides = [_side(mark, text) for mark, text in suggested_claims(change)]
     return _card(item.title, sides) | {
         "reason": sound(change.reason),
         "session": sound(change.origin.session),
@@ -297,7 +291,7 @@ def item(place: MemoryView, given: Given) -> dict[str, Any]:
 def laid(place: MemoryView, given: Given) -> dict[str, Any]:
     """The memories that a dream's change, or a suggestion, would leave, for a person to edit."""
     from gitmem.flows.review_edit import suggestion_file
-    from gitmem.ledger.decide import laid_out
+    from gitmem.ledger.dream_branch import laid_out
     from gitmem.ledger.dreams import Dream
     from gitmem.ledger.suggestions import Suggestion
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from slices import often
 
+from gitmem.app import bench_agent
 from gitmem.app.bench_agent import Run, figures, read_tasks, run_tasks
 from gitmem.core.errors import UsageError
+from gitmem.entry import main
 
 TASKS = Path(__file__).parents[1] / "fixtures" / "agent_tasks.jsonl"
 
@@ -24,25 +30,35 @@ def given(path: Path, *lines: dict[str, Any]) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Run]:
-    """Each task in each arm, once for this module: an arm is a repository with all that belongs to it."""
-    folder = tmp_path_factory.mktemp("agent")
-    done = run_tasks(read_tasks(TASKS), folder, dict(os.environ), lambda _: None)
-    return {(one.task, one.arm): one for one in done}
+def inside(ground: bench_agent._Ground, *words: str, input: str = "") -> str:
+    """Runs gitmem in this process, which takes a fifth of the CPU of one of its own."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "environ", dict(ground.environ))
+        patch.chdir(ground.repo)
+        patch.setattr(sys, "argv", ["gitmem", *words])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode()), "utf-8"))
+        patch.setattr(sys, "stdout", out)
+        assert main() == 0
+    out.flush()
+    return bytes(out.buffer.getvalue()).decode()  # type: ignore[attr-defined]
 
 
-def test_what_was_decided_is_solved_with_memory_and_not_without(runs: dict[tuple[str, str], Run]) -> None:
-    """Guesses end where nobody said better: after one wrong one, and after two."""
-    for task, guesses in (("rounding", 1), ("retries", 2)):
-        without, with_it = runs[task, "none"], runs[task, "memory"]
-        assert (without.told, without.solved, without.tries, without.printed) == (False, False, guesses, 0)
-        assert (with_it.told, with_it.solved, with_it.tries) == (True, True, 1)
-
-
-def test_memory_of_something_else_solves_nothing_more_than_none(runs: dict[tuple[str, str], Run]) -> None:
-    """Else it would be something in the script that solves them, not memory."""
-    for task in ("rounding", "retries", "guessed"):
+@pytest.mark.parametrize("started", often(["inside", "a process"], "inside"))
+def test_what_was_decided_is_solved_with_memory_and_not_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: str
+) -> None:
+    """Memory of something else solves no more than none: else something in the script did it."""
+    if started == "inside":
+        monkeypatch.setattr(bench_agent._Ground, "_gitmem", inside)
+    tasks = [replace(one, prompt="") if one.id == "rounding" else one for one in read_tasks(TASKS)]
+    done = run_tasks(tasks, tmp_path / "ground", dict(os.environ), lambda _: None)
+    runs = {(one.task, one.arm): one for one in done}
+    without, with_it = runs["retries", "none"], runs["retries", "memory"]
+    # Guesses end where nobody said better: after two wrong ones.
+    assert (without.told, without.solved, without.tries, without.printed) == (False, False, 2, 0)
+    assert (with_it.told, with_it.solved, with_it.tries) == (True, True, 1)
+    for task in ("retries", "guessed"):
         assert not runs[task, "others"].told
         assert runs[task, "others"].solved == runs[task, "none"].solved == (task == "guessed")
 
@@ -86,10 +102,13 @@ def test_tasks_that_answer_themselves_or_reach_out_are_refused(
     assert said in caught.value.message
 
 
-def test_a_task_that_is_solved_before_anything_is_written_is_refused(tmp_path: Path) -> None:
+def test_a_task_that_is_solved_before_anything_is_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without guesses it would count as what memory alone solves."""
     solved = rows()["rounding"] | {"check": ["{python}", "-c", "pass"], "guesses": []}
     tasks = read_tasks(given(tmp_path / "t.jsonl", solved))
+    monkeypatch.setattr(bench_agent._Ground, "_gitmem", inside)
     with pytest.raises(UsageError, match="rounding passes with the code as it stands"):
         list(run_tasks(tasks, tmp_path / "ground", dict(os.environ), lambda _: None))
 

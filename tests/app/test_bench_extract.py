@@ -52,6 +52,7 @@ def test_a_find_is_right_where_its_message_has_a_label_with_its_words(tmp_path: 
     assert total["stored"]["right"] == 1
     assert total["stored"]["of"] == 3
     assert total["stored_and_suggested"]["share"] == 0.5
+    assert total["suggested_a_session"] == 1.0
     assert total["recall_asked_stored"]["share"] == 1.0
     assert total["recall_plain"]["share"] == 1.0
     assert total["recall_plain_wide"]["share"] == 1.0

@@ -17,13 +17,14 @@ from cli_ground import Ground, ground, memory
 
 from gitmem.app import hooks as hook_entry
 from gitmem.app import prompt_choice as picked
+from gitmem.app import session_context as context
 from gitmem.app import spool, steps
 from gitmem.app.tools_in_use import TAIL, tools_in_use
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows import engines
 from gitmem.flows.pause import pause
-from gitmem.flows.recall import ask
+from gitmem.flows.recall import RecallRequest, ask
 from gitmem.ledger import session_files
 from gitmem.ledger.job_record import read_runs
 
@@ -58,7 +59,7 @@ def model(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     ground.learn({"reviewer/ports.md": memory("ports", "Port 8080 is taken by the proxy.")})
     ground.learn({"main/canary.md": memory("canary", "Five percent of the traffic first.")}, "local")
     made = Scripted("canary")
-    monkeypatch.setattr(engines, "engine_for", lambda *given: made)
+    monkeypatch.setattr(engines, "chooser_for", lambda *given: made)
     return made
 
 
@@ -120,17 +121,19 @@ def test_what_changed_since_it_was_chosen_is_not_shown(ground: Ground, model: Sc
     assert prompt(ground, "carry on with that") == ""
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["yes, do", "about <private>the shop</private> and how it is rolled out", f"word {'word ' * 800}"],
-)
-def test_such_prompts_leave_no_job(ground: Ground, model: Scripted, text: str) -> None:
-    prompt(ground, text)
-    assert waiting(ground) == []
-
-
-def test_nothing_is_left_where_nothing_may_be_sent(ground: Ground, model: Scripted) -> None:
+def test_nothing_is_left_where_nothing_may_be_sent_or_too_little_or_much_is_asked(
+    ground: Ground, model: Scripted
+) -> None:
+    private = "about <private>the shop</private> and how it is rolled out"
+    few = " ".join(["word"] * (context.FEWEST_WORDS - 1))
+    for text in (few, private, f"word {'word ' * 800}"):
+        prompt(ground, text)
+        assert waiting(ground) == [], text
     prompt(ground, ASKED, agent_id="a1", agent_type="reviewer")
+    assert waiting(ground) == []
+    prompt(ground, f"{few} word")
+    assert len(waiting(ground)) == 1, "as few as are enough"
+    work(ground)
     pause(ground.workspace.state, ground.now - 1)
     prompt(ground, ASKED)
     assert waiting(ground) == []
@@ -143,21 +146,16 @@ def test_the_offline_engine_is_sent_nothing(ground: Ground, model: Scripted) -> 
     assert waiting(ground) == [], "a repository's own configuration chooses no engine"
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_the_worker_sends_no_secret_and_nothing_ignored(ground: Ground, model: Scripted) -> None:
+    subprocess.run(["git", "config", "gitmem.ignore", "bluebird"], check=True)
+    for text, why in (
         (f"why is {TOKEN} refused by the shop", "it holds what looks like a secret"),
         ("what of Bluebird and the shop", "gitmem.ignore matches it"),
-    ],
-)
-def test_the_worker_sends_no_secret_and_nothing_ignored(
-    ground: Ground, model: Scripted, text: str, why: str
-) -> None:
-    subprocess.run(["git", "config", "gitmem.ignore", "bluebird"], check=True)
-    prompt(ground, text)
-    (skipped,) = work(ground)["skipped"]
-    assert skipped["why"] == f"Nothing was sent to anthropic: {why}"
-    assert model.asked == []
+    ):
+        prompt(ground, text)
+        (skipped,) = work(ground)["skipped"]
+        assert skipped["why"] == f"Nothing was sent to anthropic: {why}"
+        assert model.asked == []
 
 
 def test_a_model_that_fails_costs_the_choice_and_nothing_else(ground: Ground, model: Scripted) -> None:
@@ -168,16 +166,16 @@ def test_a_model_that_fails_costs_the_choice_and_nothing_else(ground: Ground, mo
 
 
 def test_recall_says_so_where_it_chose_offline_instead(ground: Ground, model: Scripted) -> None:
-    got = ask(ground.workspace, ground.edges, ASKED, engine=None)
+    got = ask(ground.workspace, ground.edges, RecallRequest(ASKED, engine=None))
     assert ([item.name for item in got.items], got.engine, got.notes) == (["canary"], model.name, ())
     model.failing = True
-    got = ask(ground.workspace, ground.edges, "which port is taken?", engine=None)
+    got = ask(ground.workspace, ground.edges, RecallRequest("which port is taken?", engine=None))
     assert ([item.name for item in got.items], got.engine) == (["ports"], "offline")
     assert got.notes == ("The model is overloaded; chosen offline",)
     asked = len(model.asked)
-    got = ask(ground.workspace, ground.edges, "which port is taken?", engine="claude-code")
+    got = ask(ground.workspace, ground.edges, RecallRequest("which port is taken?", engine="claude-code"))
     assert got.engine == "offline" and len(model.asked) == asked
-    assert ask(ground.workspace, ground.edges, "which port?").notes == ()
+    assert ask(ground.workspace, ground.edges, RecallRequest("which port?")).notes == ()
 
 
 def test_a_choice_that_was_tampered_with_is_no_choice(ground: Ground, model: Scripted) -> None:

@@ -59,51 +59,39 @@ def test_the_hash_that_codex_itself_gave() -> None:
     assert trusted_hash("pre_tool_use", entry, "Bash") == wanted
 
 
-@pytest.mark.parametrize("way", ["no project", "no hooks", "another command"])
-def test_codex_hooks_that_nobody_trusted_are_named(
-    gitmem, repo: Path, home: Path, look: Look, way: str
-) -> None:
+def test_codex_hooks_that_nobody_trusted_are_named(gitmem, repo: Path, home: Path, look: Look) -> None:
     """Codex passes over them without a word."""
     gitmem("init", "-y", "--client", "codex")
-    trust(home, repo, hooks=way != "no hooks", project=way != "no project")
-    if way == "another command":
+    for way in ("no project", "no hooks", "another command"):
+        trust(home, repo, hooks=way != "no hooks", project=way != "no project")
         config = home / ".codex/config.toml"
-        config.write_text(config.read_text().replace("sha256:", "sha256:0"))
-    assert look() == [("codex", "untrusted")]
+        if way == "no project":
+            config.write_text(f'{config.read_text()}\n[projects."/elsewhere"]\ntrust_level = "trusted"\n')
+        if way == "another command":
+            config.write_text(config.read_text().replace("sha256:", "sha256:0"))
+        assert look() == [("codex", "untrusted")], way
     told = gitmem("doctor", ok=False)
     assert told.code == 1 and "trust" in told.out
     assert "Codex CLI" in gitmem("status").out
 
 
-@pytest.mark.parametrize(
-    ("client", "path", "text", "kind"),
-    [
-        (CLAUDE, "home/.claude/settings.json", {"disableAllHooks": True}, "off"),
-        (CLAUDE, "repo/.claude/settings.json", {"disableAllHooks": True}, "off"),
-        (GEMINI, "home/.gemini/settings.json", {"hooksConfig": {"enabled": False}}, "off"),
-        (GEMINI, "home/.gemini/settings.json", {"hooksConfig": {"disabled": ["gitmem"]}}, "off"),
-        (
-            CLAUDE,
-            "machine/etc/claude-code/managed-settings.json",
-            {"allowManagedHooksOnly": True},
-            "overridden",
-        ),
-    ],
-)
-def test_a_switch_that_keeps_hooks_from_running_is_named(
-    gitmem, repo: Path, home: Path, tmp_path: Path, look: Look, client, path: str, text, kind: str
+def test_what_keeps_hooks_from_running_is_named(
+    gitmem, repo: Path, home: Path, tmp_path: Path, look: Look
 ) -> None:
-    gitmem("init", "-y", "--client", client.name)
+    gitmem("init", "-y", "--client", "claude", "--client", "gemini")
     assert look() == []
-    root, _, rest = path.partition("/")
-    file = {"home": home, "repo": repo, "machine": tmp_path / "machine"}[root] / rest
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(text))
-    assert look() == [(client.name, kind)]
-
-
-def test_hooks_that_are_gone_are_named(gitmem, repo: Path, look: Look) -> None:
-    gitmem("init", "-y", "--client", "claude")
+    managed = tmp_path / "machine/etc/claude-code/managed-settings.json"
+    for client, file, text, kind in (
+        (CLAUDE, home / ".claude/settings.json", {"disableAllHooks": True}, "off"),
+        (CLAUDE, repo / ".claude/settings.json", {"disableAllHooks": True}, "off"),
+        (CLAUDE, managed, {"allowManagedHooksOnly": True}, "overridden"),
+        (GEMINI, home / ".gemini/settings.json", {"hooksConfig": {"enabled": False}}, "off"),
+        (GEMINI, home / ".gemini/settings.json", {"hooksConfig": {"disabled": ["gitmem"]}}, "off"),
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(text))
+        assert look() == [(client.name, kind)], file
+        file.unlink()
     (repo / CLAUDE.file).unlink()
     assert look() == [("claude", "missing")]
 

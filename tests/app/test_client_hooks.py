@@ -13,8 +13,10 @@ from gitmem.app.client_hooks import HookFile, HookPlan, tree_place
 from gitmem.app.clients import CLAUDE, CLIENTS, CODEX, CURSOR, GEMINI, Client
 from gitmem.core.errors import RepositoryError
 from gitmem.flows.context import Edges, workspace_at
+from gitmem.git.command import GitCommand
 from gitmem.search.action import FILE_TOOLS, SHELL_TOOLS
 
+GIT = GitCommand(os.environ)
 ARGV = ("/opt dir/gitmem's/python", "-P", "-m", "gitmem")
 SETTINGS, EVENTS = CLAUDE.file, CLAUDE.events
 EXCLUDE = f"/{SETTINGS}"
@@ -44,13 +46,13 @@ def planned(one: HookFile, argv=ARGV) -> HookPlan:
 
 def install(repo: Path, argv=ARGV, client: Client = CLAUDE) -> HookPlan:
     plan = planned(place(repo, client), argv)
-    client_hooks.apply_hooks(plan)
+    client_hooks.apply_hooks(plan, GIT)
     return plan
 
 
 def remove(repo: Path, argv=ARGV, client: Client = CLAUDE) -> HookPlan:
     plan = client_hooks.plan_removal(place(repo, client), argv)
-    client_hooks.apply_hooks(plan)
+    client_hooks.apply_hooks(plan, GIT)
     return plan
 
 
@@ -274,7 +276,7 @@ def test_a_file_that_changed_after_the_plan_is_not_overwritten(repo: Path, setti
     plan = planned(place(repo))
     write(settings, "{}")
     with pytest.raises(RepositoryError, match="changed meanwhile"):
-        client_hooks.apply_hooks(plan)
+        client_hooks.apply_hooks(plan, GIT)
     assert settings.read_text() == "{}"
 
 
@@ -284,10 +286,10 @@ def test_the_last_worktree_that_leaves_takes_the_exclude_line(repo: Path, settin
     install(repo)
     theirs = tree_place(CLAUDE, other, repo / ".git")
     plan = planned(theirs)
-    client_hooks.apply_hooks(plan)
+    client_hooks.apply_hooks(plan, GIT)
     remove(repo)
     assert EXCLUDE in (repo / ".git/info/exclude").read_text()
-    client_hooks.apply_hooks(client_hooks.plan_removal(theirs, ARGV))
+    client_hooks.apply_hooks(client_hooks.plan_removal(theirs, ARGV), GIT)
     assert EXCLUDE not in (repo / ".git/info/exclude").read_text()
 
 
@@ -368,21 +370,6 @@ def test_a_plugin_of_somebody_elses_is_left_alone(repo: Path) -> None:
     assert path.read_text() == "export const Mine = 1\n"
 
 
-def test_the_record_of_an_older_gitmem_still_gives_the_bytes_back(repo: Path, settings: Path) -> None:
-    write(settings, MINE)
-    install(repo)
-    record = repo / ".git/gitmem/client-hooks.json"
-    (known,) = json.loads(record.read_text()).values()
-    kept = {name: known[name] for name in ("created", "before", "after")} | {"excluded": True}
-    (repo / ".git/info/exclude").write_text("# mine\n/.claude/settings.local.json\n")
-    (repo / ".git/gitmem/claude-hooks.json").write_text(json.dumps({str(repo): {**kept, "folder": False}}))
-    record.unlink()
-    remove(repo)
-    assert settings.read_text() == MINE
-    assert (repo / ".git/info/exclude").read_text() == "# mine\n"
-    assert not (repo / ".git/gitmem/claude-hooks.json").exists()
-
-
 def test_a_file_in_the_home_stays_until_the_last_repository_leaves(tmp_path: Path, home: Path) -> None:
     """It serves all of them."""
     folder, data = home / ".codex", home / ".local/share/gitmem"
@@ -391,11 +378,11 @@ def test_a_file_in_the_home_stays_until_the_last_repository_leaves(tmp_path: Pat
     for one in places:
         plan = client_hooks.plan_hooks(one, ARGV, False)
         assert plan.changes
-        client_hooks.apply_hooks(plan)
+        client_hooks.apply_hooks(plan, GIT)
         assert not client_hooks.plan_hooks(one, ARGV, False).changes
     assert client_hooks.clients_of(data / "state", str(tmp_path / "b")) == (CODEX,)
     for one, there in zip(places, (True, False), strict=True):
-        client_hooks.apply_hooks(client_hooks.plan_removal(one, ARGV))
+        client_hooks.apply_hooks(client_hooks.plan_removal(one, ARGV), GIT)
         assert (folder / "hooks.json").exists() == there
     assert folder.is_dir()
 

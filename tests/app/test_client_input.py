@@ -39,6 +39,14 @@ def test_text_that_gemini_put_before_a_prompt_is_no_question() -> None:
     assert clients.given(GEMINI, "BeforeAgent", {"prompt": "<hook_context>cut"})["prompt"] == ""
 
 
+def test_a_field_that_is_named_as_claude_code_names_it_counts_before_the_clients_own() -> None:
+    client = next(one for one in CLIENTS.values() if one.keys)
+    event = next(iter(client.events))
+    ours, theirs = next(iter(client.keys.items()))
+    assert clients.given(client, event, {ours: "a", theirs: "b"})[ours] == "a"
+    assert clients.given(client, event, {theirs: "b"})[ours] == "b"
+
+
 @pytest.mark.parametrize(
     ("client", "event", "tool", "given", "wanted"),
     [

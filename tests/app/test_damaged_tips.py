@@ -8,25 +8,36 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
 from slices import often
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from cli_ground import Ground, ground, memory
 
-__all__ = ["ground"]
+from gitmem.app import doctor_state
+
+__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 
 
 @pytest.fixture
-def known(ground: Ground, home: Path) -> Ground:
+def known(ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch, once: Once[int]) -> Ground:
     """One memory in the ref and in the agent's folder."""
-    (home / ".claude").mkdir()
-    ground.folder("local")
-    ground.run("init", "-y")
-    listed = {"reviewer/MEMORY.md": "- [ports](ports.md)\n"}
-    ground.learn({"reviewer/ports.md": memory("ports"), **listed}, "local")
-    ground.run("save")
+
+    def make() -> int:
+        (home / ".claude").mkdir()
+        ground.folder("local")
+        ground.run("init", "-y")
+        listed = {"reviewer/MEMORY.md": "- [ports](ports.md)\n"}
+        ground.learn({"reviewer/ports.md": memory("ports"), **listed}, "local")
+        ground.run("save")
+        return ground.now
+
+    ground.now = once("known", make)
+    ground.tick(0)
+    monkeypatch.delenv("GITMEM_DISABLE")
+    monkeypatch.setattr(doctor_state, "start_worker", lambda *given: None)
     return ground
 
 
@@ -113,17 +124,15 @@ def test_a_format_file_that_cannot_be_read_is_put_back(known: Ground, git: Git) 
     assert "reviewer/new.md" in known.tree("local")
 
 
-@pytest.mark.parametrize("emptied", [True, False])
-def test_verbs_point_to_the_doctor_where_the_private_repository_is_gone(
-    known: Ground, emptied: bool
-) -> None:
+def test_verbs_point_to_the_doctor_where_the_private_repository_is_gone(known: Ground) -> None:
     """`init` would ask what to take in and know nothing of what was lost."""
-    shutil.rmtree(known.workspace.private_path)
-    if emptied:
-        known.workspace.private_path.mkdir()
-    for words in (["status"], ["list"], ["save"]):
-        told = known.run(*words, code=3).err
-        assert "git mem doctor" in told and "git mem init" not in told
-    known.run("doctor", "-y")
-    assert "ports" in known.run("list").out
-    assert "reviewer/ports.md" in known.tree("local")
+    for emptied in (True, False):
+        shutil.rmtree(known.workspace.private_path)
+        if emptied:
+            known.workspace.private_path.mkdir()
+        for words in (["status"], ["list"], ["save"]):
+            told = known.run(*words, code=3).err
+            assert "git mem doctor" in told and "git mem init" not in told
+        known.run("doctor", "-y")
+        assert "ports" in known.run("list").out
+        assert "reviewer/ports.md" in known.tree("local")

@@ -40,26 +40,36 @@ def by_text(gitmem, word: str) -> dict:
     return next(item for item in found if word in str(item["claims"]))
 
 
-def test_both_claims_and_both_descriptions_wait(gitmem, folder: Path) -> None:
-    assert sorted(by_text(gitmem, "Thursdays")["claims"]) == ["On Thursdays.", "On Wednesdays."]
-    assert by_text(gitmem, "Deploy days")["claims"] == [
-        "description: Deploy days",
-        "description: The day of deploys",
-    ]
-
-
-def test_the_claim_that_is_accepted_stands_alone(gitmem, folder: Path) -> None:
-    item = by_text(gitmem, "Thursdays")
-    gitmem("review", "accept", item["id"], item["claims"].index("On Wednesdays.") + 1)
+def test_both_claims_and_both_descriptions_wait_until_it_is_said_which_stands(gitmem, folder: Path) -> None:
+    claims, descriptions = by_text(gitmem, "Thursdays"), by_text(gitmem, "Deploy days")
+    assert sorted(claims["claims"]) == ["On Thursdays.", "On Wednesdays."]
+    assert descriptions["claims"] == ["description: Deploy days", "description: The day of deploys"]
+    one_value = "A description has one value"
+    for words, said in (
+        (("accept", claims["id"]), f"git mem review show {claims['id']}"),
+        (("accept", claims["id"], 3), "1 to 2"),
+        (("accept", descriptions["id"], 1, 2), one_value),
+        (("reject", descriptions["id"], 1, 2), one_value),
+    ):
+        ran = gitmem("review", *words, ok=False)
+        assert ran.code == 2 and said in ran.err, words
+    assert by_text(gitmem, "Deploy days")["key"] == "description"
+    gitmem("review", "accept", claims["id"], 1, 2)
     text = (folder / "deploy.md").read_text()
-    assert "---\n\nOn Wednesdays.\n" in text and "Thursdays" not in text
+    assert "On Thursdays.\n" in text and "On Wednesdays.\n" in text, "both can be kept"
 
 
-def test_the_claim_that_is_rejected_goes(gitmem, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("verb", "stands", "gone"),
+    [("accept", "Wednesdays", "Thursdays"), ("reject", "Thursdays", "Wednesdays")],
+)
+def test_the_claim_that_is_accepted_stands_alone_and_one_that_is_rejected_goes(
+    gitmem, folder: Path, verb: str, stands: str, gone: str
+) -> None:
     item = by_text(gitmem, "Thursdays")
-    gitmem("review", "reject", item["id"], item["claims"].index("On Wednesdays.") + 1)
+    gitmem("review", verb, item["id"], item["claims"].index("On Wednesdays.") + 1)
     text = (folder / "deploy.md").read_text()
-    assert "---\n\nOn Thursdays.\n" in text and "Wednesdays" not in text
+    assert f"---\n\nOn {stands}.\n" in text and gone not in text
 
 
 def test_where_one_side_is_undone_the_other_stands_unmarked(gitmem, folder: Path) -> None:
@@ -77,15 +87,6 @@ def test_a_disputed_description_takes_the_value_that_is_accepted(
     gitmem("review", "accept", by_text(gitmem, "Deploy days")["id"], keep)
     text = (folder / "deploy.md").read_text()
     assert f"description: {stands}\n" in text and text.count("description:") == 1
-
-
-@pytest.mark.parametrize("numbers", [(1, 2), ()])
-def test_a_description_has_one_value(gitmem, folder: Path, numbers: tuple[int, ...]) -> None:
-    item = by_text(gitmem, "Deploy days")["id"]
-    words = ("accept", item, *numbers) if numbers else ("reject", item, 1, 2)
-    ran = gitmem("review", *words, ok=False)
-    assert ran.code == 2 and "A description has one value" in ran.err
-    assert by_text(gitmem, "Deploy days")["key"] == "description"
 
 
 def test_a_disputed_description_is_told_as_one_and_no_line_of_the_body(gitmem, folder: Path) -> None:
@@ -131,20 +132,6 @@ def test_three_writers_of_a_description_make_one_dispute_of_three_values(
     assert text.count("description:") == 1 and f"{item['claims'][stands - 1]}\n" in text
 
 
-def test_accepting_needs_to_say_which_and_can_keep_both(gitmem, folder: Path) -> None:
-    item = by_text(gitmem, "Thursdays")["id"]
-    ran = gitmem("review", "accept", item, ok=False)
-    assert ran.code == 2 and f"git mem review show {item}" in ran.err
-    gitmem("review", "accept", item, 1, 2)
-    text = (folder / "deploy.md").read_text()
-    assert "On Thursdays.\n" in text and "On Wednesdays.\n" in text
-
-
-def test_a_number_that_is_none_exits_2(gitmem, folder: Path) -> None:
-    ran = gitmem("review", "accept", by_text(gitmem, "Thursdays")["id"], 3, ok=False)
-    assert ran.code == 2 and "1 to 2" in ran.err
-
-
 LISTED = "# Rules\n\n- [deploy](deploy.md) — {0}\n- note: {1}\n"
 
 
@@ -172,22 +159,18 @@ def listed(gitmem, git, repo: Path, tmp_path: Path, once: Once[int]) -> Path:
 
 
 class TestLinesOfAnIndex:
-    def test_both_versions_wait_and_are_counted(self, gitmem, listed: Path) -> None:
-        item = by_text(gitmem, "dusk")
-        assert item["path"] == "ops/MEMORY.md"
-        assert sorted(item["claims"]) == [
-            "- [deploy](deploy.md) — ship before dusk",
-            "- [deploy](deploy.md) — ship before nine",
-        ]
-        shown = gitmem("review", "show", item["id"]).out
-        assert "before dusk" in shown and "before nine" in shown and "(disputed" not in shown
-        assert gitmem("status", "--json").json["review"] == 1
-
     @pytest.mark.parametrize(("verb", "stands"), [("accept", "dusk"), ("reject", "nine")])
-    def test_one_is_settled_as_in_a_memory(self, gitmem, listed: Path, verb: str, stands: str) -> None:
+    def test_both_versions_wait_and_one_is_settled_as_in_a_memory(
+        self, gitmem, listed: Path, verb: str, stands: str
+    ) -> None:
         item = by_text(gitmem, "dusk")
-        number = next(n for n, claim in enumerate(item["claims"], 1) if "dusk" in claim)
-        gitmem("review", verb, item["id"], number)
+        lines = {when: f"- [deploy](deploy.md) — ship before {when}" for when in ("dusk", "nine")}
+        assert item["path"] == "ops/MEMORY.md" and sorted(item["claims"]) == list(lines.values())
+        if verb == "accept":
+            shown = gitmem("review", "show", item["id"]).out
+            assert "before dusk" in shown and "before nine" in shown and "(disputed" not in shown
+            assert gitmem("status", "--json").json["review"] == 1
+        gitmem("review", verb, item["id"], item["claims"].index(lines["dusk"]) + 1)
         assert listed.read_text() == LISTED.format(f"ship before {stands}", "Ann decides")
         assert "index of ops" in gitmem("log", "--json").out
         assert gitmem("status", "--json").json["review"] == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -93,31 +91,6 @@ def test_a_file_that_cannot_be_read_is_a_conflict_and_the_words_are_checked(
     assert "was not merged" in capsys.readouterr().err
     with pytest.raises(UsageError):
         main(["one"])
-
-
-def test_git_merge_runs_it_without_a_conflict(repo: Path, git) -> None:
-    driver = f"{shlex.quote(sys.executable)} -m gitmem merge-driver %O %A %B %P"
-    git("-C", repo, "config", "merge.gitmem.driver", driver)
-    (repo / ".git/info/attributes").write_text("*.md merge=gitmem\n")
-    (repo / "main").mkdir()
-
-    def write(text: str) -> None:
-        (repo / "main/a.md").write_text(MEMORY.format("a", text))
-        git("-C", repo, "add", ".")
-        git("-C", repo, "commit", "-qm", "learn")
-
-    write("The port is 80.")
-    git("-C", repo, "checkout", "-qb", "other")
-    write("The port is 8080.")
-    git("-C", repo, "checkout", "-q", "main")
-    write("The port is 9090.")
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        ["git", "-C", repo, "merge", "-q", "--no-edit", "other"], env=environ, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr
-    text = (repo / "main/a.md").read_text()
-    assert "8080" in text and "9090" in text and text.count("*(disputed ") == 2
 
 
 def test_it_loads_no_git_library_and_no_command_line() -> None:

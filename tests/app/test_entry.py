@@ -168,6 +168,19 @@ def test_git_hooks_have_a_slow_way_too(repo: Path, common: Path, hook: Hook, mon
     assert (job.event, job.args, job.rewritten) == ("rewrite", ("amend",), (("a", "b"), ("c", "d")))
 
 
+def test_the_slow_way_leaves_no_job_for_a_commit_of_a_rebase_under_way(
+    repo: Path, common: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo / "deep").mkdir()
+    monkeypatch.chdir(repo / "deep")
+    (common / "rebase-merge").mkdir()
+    hook("git", "post-commit", payload=b"", environ={"GIT_DIR": str(common)})
+    assert jobs(common) == []
+    (common / "rebase-merge").rmdir()
+    hook("git", "post-commit", payload=b"", environ={"GIT_DIR": str(common)})
+    assert [job.event for job in jobs(common)] == ["commit"]
+
+
 def test_the_repository_is_found_as_git_finds_it(repo: Path, git, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git("-C", repo, "worktree", "add", "-q", "-b", "other", other)

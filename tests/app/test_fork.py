@@ -311,6 +311,11 @@ def in_mid_turn(ground: Ground) -> None:
     os.utime(ground.transcript, (NOW - 1, NOW - 1))
 
 
+def before_the_first_answer(ground: Ground) -> None:
+    ground.transcript.write_text(records(ground.app).splitlines()[0] + "\n")
+    os.utime(ground.transcript, (NOW - 1, NOW - 1))
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -318,6 +323,7 @@ def in_mid_turn(ground: Ground) -> None:
         (ceiling_reached, "ceiling"),
         (hooks_off, "switches all hooks off"),
         (in_mid_turn, "in the middle of a turn"),
+        (before_the_first_answer, "in the middle of a turn"),
     ],
 )
 def test_no_fork_is_begun_that_cannot_end_well(
@@ -337,13 +343,20 @@ def test_a_turn_that_was_interrupted_long_ago_is_looked_at(ground: Ground) -> No
 
 
 def test_what_cannot_be_forked_is_looked_at_offline(ground: Ground) -> None:
-    """A subagent's transcript, say: the client resumes whole sessions only."""
+    """A subagent's transcript, say: the client resumes whole sessions only. What is found is no model's."""
     other = ground.transcript.with_name("agent-7.jsonl")
     ground.transcript.rename(other)
     said = Message("u1", "person", "Please remember that we deploy on Fridays only.", WHEN, "prompt")
     found = ground.engine().extract(ExtractInput((said,), transcript=other, worktree=ground.app, now=NOW))
     assert [(change.op, change.asked) for change in found.changes] == [("add", True)]
     assert "offline" in found.log[0]
+    assert found.engine == "offline"
+
+
+def test_a_session_that_no_model_ever_answered_is_looked_at_offline(ground: Ground) -> None:
+    before_the_first_answer(ground)
+    os.utime(ground.transcript, (NOW - 3600, NOW - 3600))
+    assert ground.play().engine == "offline"
 
 
 @pytest.mark.parametrize(

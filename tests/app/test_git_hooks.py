@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from gitmem.app import git_hooks
-from gitmem.app.git_hooks import GitSetup, HookAction
-from gitmem.app.spool import take
+from gitmem.app.git_hooks import GitSetup, HookStep
+from gitmem.app.spool import Job, take
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import GitCommand
 
@@ -39,7 +38,7 @@ class Ground:
         self.argv = (str(self.program), "-m", "x y")
         self.runner = GitCommand(os.environ)
 
-    def install(self, setup: GitSetup = OLD) -> tuple[HookAction, ...]:
+    def install(self, setup: GitSetup = OLD) -> tuple[HookStep, ...]:
         plan = git_hooks.plan_git_hooks(self.common, self.argv, setup)
         git_hooks.apply(plan, self.runner)
         return plan
@@ -63,6 +62,10 @@ class Ground:
 
     def events(self) -> list[str]:
         return sorted(job.event for _, job in take(self.spool))
+
+    def forget_jobs(self) -> None:
+        for path, _ in take(self.spool):
+            path.unlink()
 
     def state(self) -> dict[str, tuple[bytes, int]]:
         return {
@@ -99,7 +102,7 @@ def test_a_commit_does_not_wait_for_the_worker(ground: Ground) -> None:
 
 
 def test_installing_twice_changes_nothing(ground: Ground) -> None:
-    assert [action.hook for action in ground.install()] == list(git_hooks.HOOKS)
+    assert [step.hook for step in ground.install()] == list(git_hooks.HOOKS)
     before = ground.state()
     assert ground.install() == ()
     assert ground.state() == before
@@ -130,22 +133,22 @@ def test_another_gitmem_path_is_renewed_in_place(ground: Ground) -> None:
     assert (ground.hooks / "post-commit").read_text() == "#!/bin/sh\necho mine\n"
 
 
-@pytest.mark.parametrize("shell", ["#!/bin/sh", "#!/bin/sh -eu", "#!/usr/bin/env bash", "#! /bin/bash -e"])
-def test_a_shell_hook_keeps_its_bytes_mode_and_work(ground: Ground, shell: str) -> None:
+def test_a_shell_hook_keeps_its_bytes_mode_and_work(ground: Ground) -> None:
     quiet(ground)
-    mine = ground.foreign(
-        "post-commit", f"{shell}\nprintf ran >'{ground.repo.parent}/ran'\nexit 3\n", 0o750
-    )
-    before = ground.state()
-    ground.install()
-    assert mine.stat().st_mode & 0o777 == 0o750
-    ground.change()
-    assert (ground.repo.parent / "ran").read_text() == "ran"
-    assert ground.events() == ["commit"]
-    done = subprocess.run([mine], cwd=ground.repo)
-    assert done.returncode == 3
-    ground.remove()
-    assert ground.state() == before
+    ran = ground.repo.parent / "ran"
+    for shell in ("#!/bin/sh", "#!/bin/sh -eu", "#!/usr/bin/env bash", "#! /bin/bash -e"):
+        mine = ground.foreign("post-commit", f"{shell}\nprintf ran >'{ran}'\nexit 3\n", 0o750)
+        before = ground.state()
+        ground.install()
+        assert mine.stat().st_mode & 0o777 == 0o750
+        ground.change(shell)
+        assert ran.read_text() == "ran"
+        assert ground.events() == ["commit"]
+        assert subprocess.run([mine], cwd=ground.repo).returncode == 3
+        ground.remove()
+        assert ground.state() == before
+        ran.unlink()
+        ground.forget_jobs()
 
 
 def test_a_foreign_hook_that_ends_early_does_not_stop_ours(ground: Ground) -> None:
@@ -156,19 +159,31 @@ def test_a_foreign_hook_that_ends_early_does_not_stop_ours(ground: Ground) -> No
     assert ground.events() == ["commit"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["#!/usr/bin/env python3\nimport sys; sys.exit(4)\n", "#!/bin/sh", "echo no shebang\nexit 4\n"],
-)
-def test_a_hook_that_is_no_shell_script_is_kept_aside_and_put_back(ground: Ground, text: str) -> None:
+def test_a_hook_that_is_no_shell_script_is_kept_aside_and_put_back(ground: Ground) -> None:
     quiet(ground)
-    ground.foreign("post-commit", text, 0o711)
+    python = "#!/usr/bin/env python3\nimport sys; sys.exit(4)\n"
+    for text in (python, "#!/bin/sh", "echo no shebang\nexit 4\n"):
+        ground.foreign("post-commit", text, 0o711)
+        before = ground.state()
+        ground.install()
+        assert (ground.hooks / "post-commit.gitmem-kept").read_text() == text
+        assert ground.install() == ()
+        ground.change(text)
+        assert ground.events() == ["commit"]
+        ground.remove()
+        assert ground.state() == before
+        ground.forget_jobs()
+
+
+def test_a_hook_kept_aside_is_found_where_a_process_died_before_ours_was_there(ground: Ground) -> None:
+    """Or behind the first step of putting it back."""
+    path, kept = ground.hooks / "post-commit", ground.hooks / "post-commit.gitmem-kept"
+    ground.foreign("post-commit", "#!/usr/bin/env python3\n", 0o711)
     before = ground.state()
+    path.rename(kept)
     ground.install()
-    assert (ground.hooks / "post-commit.gitmem-kept").read_text() == text
-    assert ground.install() == ()
-    ground.change()
-    assert ground.events() == ["commit"]
+    assert git_hooks.KEPT_MARK in path.read_bytes() and ground.install() == ()
+    path.unlink()
     ground.remove()
     assert ground.state() == before
 
@@ -226,7 +241,7 @@ def test_half_a_block_is_left_to_a_person(ground: Ground) -> None:
     text = "#!/bin/sh\n# >>> gitmem >>>\necho mine\n"
     ground.foreign("post-commit", text)
     plan = ground.install()
-    assert [action.kind for action in plan if action.hook == "post-commit"] == ["by-hand"]
+    assert [step.edit for step in plan if step.hook == "post-commit"] == [None]
     assert (ground.hooks / "post-commit").read_text() == text
 
 
@@ -258,22 +273,55 @@ def test_commits_of_a_rebase_under_way_leave_no_job_and_start_no_worker(ground: 
     assert ground.events() == ["commit"]
 
 
-def test_a_rebase_leaves_its_pairs(ground: Ground, git) -> None:
+def test_a_hundred_commits_leave_one_job(ground: Ground, git) -> None:
+    """Where no worker comes to it: the one that waits does for all; another work tree has its own."""
     quiet(ground)
-    git("-C", ground.repo, "checkout", "-qb", "topic")
-    for name in ("a", "b", "c"):
-        (ground.repo / name).write_text(name)
+    ground.install()
+    other = ground.repo.parent / "other tree"
+    git("-C", ground.repo, "worktree", "add", "-q", other, "-b", "other")
+    for number in range(5):
+        git("-C", ground.repo, "commit", "-q", "--allow-empty", "-m", str(number))
+    git("-C", other, "commit", "-q", "--allow-empty", "-m", "there")
+    found = [job for _, job in take(ground.spool) if job.event == "commit"]
+    assert sorted(job.worktree for job in found) == sorted([str(ground.repo), str(other)])
+
+
+@pytest.mark.parametrize("backend", ["--merge", "--apply"])
+def test_a_rebase_leaves_one_job_with_its_pairs_and_one_that_is_given_up_loses_nothing(
+    ground: Ground, git, backend: str
+) -> None:
+    quiet(ground)
+
+    def commit(name: str, text: str = "") -> None:
+        (ground.repo / name).write_text(text or name)
         git("-C", ground.repo, "add", name)
         git("-C", ground.repo, "commit", "-qm", name)
+
+    def left() -> list[Job]:
+        found = [job for _, job in take(ground.spool) if job.event != "checkout"]
+        ground.forget_jobs()
+        return found
+
+    git("-C", ground.repo, "checkout", "-qb", "topic")
+    for name in "abc":
+        commit(name)
     git("-C", ground.repo, "checkout", "-q", "main")
-    ground.change("other")
+    commit("c", "another")
     git("-C", ground.repo, "checkout", "-q", "topic")
     ground.install()
-    git("-C", ground.repo, "rebase", "-q", "--no-ff", "main")
-    jobs = [job for _, job in take(ground.spool)]
-    [rewrite] = [job for job in jobs if job.event == "rewrite"]
-    assert len(rewrite.rewritten) == 3
-    assert sorted(job.event for job in jobs) == ["checkout", "rewrite"]
+    stopped = subprocess.run(
+        ["git", "-C", ground.repo, "rebase", "-q", backend, "main"], capture_output=True
+    )
+    assert stopped.returncode and left() == []
+    git("-C", ground.repo, "rebase", "--abort")
+    commit("d")
+    # Given up, no post-rewrite comes: the next commit's job sees all that was said meanwhile.
+    assert [job.event for job in left()] == ["commit"]
+    git("-C", ground.repo, "rebase", "-q", backend, "main~1", "--force-rebase")
+    (rewrite,) = left()
+    assert rewrite.event == "rewrite" and len(rewrite.rewritten) == 4
+    git("-C", ground.repo, "cherry-pick", "main", "--strategy-option=theirs")
+    assert [job.event for job in left()] == ["commit"]
 
 
 def test_merge_and_checkout_leave_jobs_and_a_file_checkout_none(ground: Ground, git) -> None:
@@ -288,17 +336,6 @@ def test_merge_and_checkout_leave_jobs_and_a_file_checkout_none(ground: Ground, 
     assert ground.events() == ["checkout", "merge"]
 
 
-def test_a_linked_worktree_leaves_its_own_path(ground: Ground, git) -> None:
-    quiet(ground)
-    ground.install()
-    other = ground.repo.parent / "other tree"
-    git("-C", ground.repo, "worktree", "add", "-q", "-b", "other", other)
-    (other / "README").write_text("there")
-    git("-C", other, "commit", "-qam", "there")
-    [job] = [job for _, job in take(ground.spool) if job.event == "commit"]
-    assert job.worktree == str(other)
-
-
 def test_a_moved_repository_spools_into_itself(ground: Ground, git) -> None:
     quiet(ground)
     ground.install()
@@ -309,21 +346,28 @@ def test_a_moved_repository_spools_into_itself(ground: Ground, git) -> None:
     assert [job.worktree for _, job in take(moved / ".git/gitmem/spool")] == [str(moved)]
 
 
-@pytest.mark.parametrize("way", ["disabled", "program gone", "state gone", "spool read-only"])
-def test_hooks_do_nothing_and_block_nothing(ground: Ground, way: str, monkeypatch) -> None:
+def test_hooks_do_nothing_and_block_nothing(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     quiet(ground)
     ground.install()
-    if way == "disabled":
-        monkeypatch.setenv("GITMEM_DISABLE", "1")
-    elif way == "program gone":
-        ground.program.unlink()
-    elif way == "state gone":
-        shutil.rmtree(ground.common / "gitmem")
-    else:
-        ground.spool.rmdir()
-        ground.spool.write_text("in the way")
-    assert ground.change() == ""
-    assert take(ground.spool) == []
+
+    def nothing_is_left(why: str) -> None:
+        assert ground.change(why) == ""
+        assert take(ground.spool) == [], why
+
+    with monkeypatch.context() as patch:
+        patch.setenv("GITMEM_DISABLE", "1")
+        nothing_is_left("disabled")
+    ground.spool.rmdir()
+    ground.spool.write_text("in the way")
+    nothing_is_left("the spool cannot be written")
+    ground.spool.unlink()
+    ground.change("all is well")
+    assert ground.events() == ["commit"]
+    shutil.rmtree(ground.common / "gitmem")
+    nothing_is_left("the state is gone")
+    ground.spool.mkdir(parents=True)
+    ground.program.unlink()
+    nothing_is_left("the program is gone")
 
 
 def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_now(ground: Ground) -> None:
@@ -340,20 +384,21 @@ def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_n
     assert starter.read_text() != f"{os.getpid()}\n"
 
 
-@pytest.mark.parametrize("name", ["spool/commit-.git", "starter", "worker.lock"])
-def test_a_commit_waits_for_no_pipe_in_the_state(ground: Ground, name: str) -> None:
+def test_a_commit_waits_for_no_pipe_in_the_state(ground: Ground) -> None:
     """Whoever opens a named pipe waits for the other end, which never comes."""
     quiet(ground)
     ground.install()
-    path = ground.common / "gitmem" / name
-    path.parent.mkdir(exist_ok=True)
-    if name != "spool/commit-.git":
-        (ground.common / "gitmem/spool/commit-.git").write_text("gitmem-job 1\n")
-    os.mkfifo(path)
-    (ground.repo / "README").write_text("more")
-    words = ["git", "-C", str(ground.repo), "commit", "-qam", "more"]
-    subprocess.run(words, check=True, timeout=60)
-    assert ground.git("-C", ground.repo, "log", "-1", "--format=%s").strip() == "more"
+    job = ground.spool / "commit-.git"
+    for path in (job, ground.common / "gitmem/starter", ground.common / "gitmem/worker.lock"):
+        if path != job:
+            job.write_text("gitmem-job 1\n")
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        (ground.repo / "README").write_text(path.name)
+        words = ["git", "-C", str(ground.repo), "commit", "-qam", path.name]
+        subprocess.run(words, check=True, timeout=60)
+        assert ground.git("-C", ground.repo, "log", "-1", "--format=%s").strip() == path.name
+        path.unlink()
 
 
 def test_hooks_of_a_gitmem_that_is_gone_are_told_apart(ground: Ground) -> None:
@@ -394,42 +439,6 @@ def push(ground: Ground, *words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["refs/gitmem/project:refs/heads/innocent"],
-        ["HEAD:refs/gitmem/project"],
-        ["gitmem/foo"],
-        ["main", "gitmem/foo:elsewhere"],
-        ["--mirror"],
-        ["--all"],
-    ],
-)
-def test_memory_is_not_pushed_while_sharing_is_off(
-    ground: Ground, git, remote: Path, words: Sequence[str]
-) -> None:
-    done = push(
-        ground, *[word for word in words if word[0] == "-"], remote, *[w for w in words if w[0] != "-"]
-    )
-    assert done.returncode != 0
-    assert "git mem share" in done.stderr
-    assert "--no-verify" in done.stderr
-    assert git("-C", remote, "for-each-ref") == ""
-
-
-@pytest.mark.parametrize("share", ["review", "direct"])
-def test_memory_is_pushed_where_sharing_is_on(ground: Ground, git, remote: Path, share: str) -> None:
-    git("-C", ground.repo, "config", "gitmem.share", share)
-    assert push(ground, remote, "gitmem/foo").returncode == 0
-
-
-def test_code_is_pushed_and_a_person_can_override(ground: Ground, git, remote: Path) -> None:
-    git("-C", ground.repo, "branch", "about/refs/gitmem/x")
-    assert push(ground, remote, "main", "about/refs/gitmem/x").returncode == 0
-    assert push(ground, remote, "main").returncode == 0
-    assert push(ground, "--no-verify", remote, "gitmem/foo").returncode == 0
-
-
 def test_a_foreign_pre_push_gets_all_its_lines_and_nothing_where_there_are_none(
     ground: Ground, git, remote: Path
 ) -> None:
@@ -454,8 +463,8 @@ def test_a_hooks_path_of_another_tool_is_left_alone_until_the_person_has_them_ch
     git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
     setup = git_hooks.read_setup(ground.runner, ground.repo)
     assert setup.hooks_path == ground.repo / ".hooks"
-    offered = [action for action in ground.install(setup) if action.kind == "by-hand"]
-    assert [action.hook for action in offered] == [",".join(git_hooks.HOOKS)]
+    offered = [step for step in ground.install(setup) if not step.edit]
+    assert [step.hook for step in offered] == [",".join(git_hooks.HOOKS)]
     assert str(offered[0]).endswith(": git mem init --chain")
     assert not (ground.repo / ".hooks").exists()
     assert ground.state() == {}
@@ -505,14 +514,14 @@ def test_a_hook_of_another_tool_that_is_no_shell_script_is_the_persons(ground: G
     (ground.repo / ".hooks/post-merge").write_text("#!/usr/bin/env python3\n")
     setup = git_hooks.read_setup(ground.runner, ground.repo)
     plan = git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True)
-    assert [step.hook for step in plan if step.kind == "by-hand"] == ["post-merge"]
+    assert [step.hook for step in plan if not step.edit] == ["post-merge"]
 
 
 def test_husky_makes_its_own_folder_anew_so_the_lines_go_beside_it(ground: Ground, git) -> None:
     git("-C", ground.repo, "config", "core.hooksPath", ".husky/_")
     setup = git_hooks.read_setup(ground.runner, ground.repo)
     (offered,) = ground.install(setup)[-1:]
-    assert offered.kind == "by-hand" and offered.path == ground.repo / ".husky"
+    assert offered.edit is None and str(offered).startswith(f"{ground.repo / '.husky'} has the hooks")
     (ground.repo / ".husky").mkdir()
     git_hooks.apply(git_hooks.plan_git_hooks(ground.common, ground.argv, setup, chain=True), ground.runner)
     states = git_hooks.inspect_git_hooks(ground.common, ground.argv, setup)
@@ -529,15 +538,13 @@ def test_a_linked_hooks_folder_belongs_to_someone_else(ground: Ground) -> None:
     ground.hooks.rmdir()
     (ground.repo / "hooks").mkdir()
     ground.hooks.symlink_to("../hooks")
-    plan = ground.install()
-    assert "by-hand" in {action.kind for action in plan}
+    assert not all(step.edit for step in ground.install())
     assert list((ground.repo / "hooks").iterdir()) == []
 
 
 def test_newer_git_gets_hooks_in_its_configuration(ground: Ground, git) -> None:
     ground.install()
-    plan = ground.install(NEW)
-    assert {action.kind for action in plan} == {"write", "configure", "delete"}
+    ground.install(NEW)
     assert ground.state() == {}
     setup = git_hooks.read_setup(ground.runner, ground.repo)
     assert setup.config["hook.gitmem-post-commit.event"] == "post-commit"

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.file_edits import BEGIN, LARGEST, make_edits
 from gitmem.app.git_drivers import (
-    BEGIN,
     DRIVER_KEY,
     TEXT_KEY,
-    apply_merge_setup,
     merge_command,
     plan_merge_removal,
     plan_merge_setup,
@@ -58,7 +57,7 @@ def branch(repo: Path, git) -> Path:
 
 
 def set_up(repo: Path, argv: tuple[str, ...], runner: GitCommand) -> None:
-    apply_merge_setup(plan_merge_setup(runner, repo / ".git", argv), runner)
+    make_edits(plan_merge_setup(runner, repo / ".git", argv).edits, runner)
 
 
 def save(git, repo: Path) -> None:
@@ -87,15 +86,6 @@ def merge(repo: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 PORTS = [{"main/a.md": MEMORY.format("a", f"The port is {port}.")} for port in ("8080", "9090")]
-
-
-def test_git_merge_unites_two_edits_of_one_claim(branch: Path, argv, runner, git) -> None:
-    set_up(branch, argv, runner)
-    fork(git, branch, *PORTS)
-    done = merge(branch)
-    assert done.returncode == 0, done.stderr
-    text = (branch / "main/a.md").read_text()
-    assert "8080" in text and "9090" in text and text.count("*(disputed ") == 2
 
 
 LOGS = ("main/logs/2026/11/2026-11-20.md", "logs/archive/logs/2026/11/2026-11-20.md")
@@ -149,10 +139,11 @@ def test_without_gitmem_git_merges_as_text_and_marks_both_sides(
 
 
 def test_a_text_merge_that_fits_is_no_conflict_without_gitmem(branch: Path, runner, git) -> None:
+    set_up(branch, GONE, runner)
     long = "".join(f"Fact {number}.\n\n" for number in range(9))
     (branch / "main/a.md").write_text(MEMORY.format("a", long))
+    assert "+Fact 3." in git("-C", branch, "diff"), "it is shown as it is"
     save(git, branch)
-    set_up(branch, GONE, runner)
     whole = MEMORY.format("a", long)
     fork(
         git,
@@ -165,13 +156,18 @@ def test_a_text_merge_that_fits_is_no_conflict_without_gitmem(branch: Path, runn
     assert "First 0" in text and "Last 8" in text
 
 
-def test_the_ancestor_of_a_criss_cross_is_merged_by_claims_too(branch: Path, argv, runner, git) -> None:
+def test_git_merge_unites_claims_and_those_of_the_ancestor_of_a_criss_cross(
+    branch: Path, argv, runner, git
+) -> None:
     """`merge.gitmem.recursive` is unset: a text merge of the ancestors would put marks into the base."""
     set_up(branch, argv, runner)
     fork(git, branch, *PORTS)
     git("-C", branch, "tag", "mine")
     git("-C", branch, "tag", "yours", "other")
-    assert merge(branch, "yours").returncode == 0
+    done = merge(branch, "yours")
+    assert done.returncode == 0, done.stderr
+    text = (branch / "main/a.md").read_text()
+    assert "8080" in text and "9090" in text and text.count("*(disputed ") == 2
     git("-C", branch, "checkout", "-q", "other")
     assert merge(branch, "mine").returncode == 0
     for name, words in (("other", "From other."), ("gitmem/project", "From mine.")):
@@ -201,8 +197,8 @@ def test_showing_a_memory_loads_nothing_heavy() -> None:
 def test_a_persons_own_driver_is_respected(branch: Path, argv, runner, git) -> None:
     git("config", "--global", DRIVER_KEY, "my-own %A")
     plan = plan_merge_setup(runner, branch / ".git", argv)
-    assert plan.foreign == (DRIVER_KEY,) and DRIVER_KEY not in plan.set
-    apply_merge_setup(plan, runner)
+    assert plan.foreign == (DRIVER_KEY,)
+    make_edits(plan.edits, runner)
     assert git("-C", branch, "config", DRIVER_KEY) == "my-own %A"
     assert plan_merge_setup(runner, branch / ".git", argv).changes is False
 
@@ -214,7 +210,7 @@ def test_a_persons_own_attributes_win_and_come_back_byte_for_byte(repo: Path, ar
     set_up(repo, argv, runner)
     assert git("-C", repo, "check-attr", "diff", "main/a.md").endswith("mine")
     assert plan_merge_setup(runner, repo / ".git", argv).changes is False
-    apply_merge_setup(plan_merge_removal(runner, repo / ".git"), runner)
+    make_edits(plan_merge_removal(runner, repo / ".git").edits, runner)
     assert (config.read_bytes(), path.read_bytes()) == before
 
 
@@ -226,7 +222,7 @@ def test_a_file_that_gitmem_made_goes_with_it(repo: Path, argv, runner, there: b
         path.write_bytes(there)
     before = config.read_bytes()
     set_up(repo, argv, runner)
-    apply_merge_setup(plan_merge_removal(runner, repo / ".git"), runner)
+    make_edits(plan_merge_removal(runner, repo / ".git").edits, runner)
     assert config.read_bytes() == before
     assert (path.read_bytes() if path.exists() else None) == there
 
@@ -251,20 +247,28 @@ def test_a_link_in_place_of_the_attributes_is_left_to_a_person(
     path.symlink_to(tmp_path / "elsewhere")
     plan = plan_merge_setup(runner, repo / ".git", argv)
     assert "no regular file" in plan.by_hand
-    apply_merge_setup(plan, runner)
+    make_edits(plan.edits, runner)
     assert path.is_symlink() and path.read_text() == "mine\n"
 
 
-def test_git_show_and_git_diff_tell_claims(branch: Path, argv, runner, git) -> None:
+def test_attributes_too_long_to_be_read_whole_are_left_to_a_person(repo: Path, argv, runner) -> None:
+    path = repo / ".git/info/attributes"
+    path.write_bytes(mine := b"*.bin binary\n" * (LARGEST // 13 + 1))
+    plan = plan_merge_setup(runner, repo / ".git", argv)
+    assert plan.by_hand
+    make_edits(plan.edits, runner)
+    assert path.read_bytes() == mine
+
+
+def test_git_log_and_git_diff_tell_claims(branch: Path, argv, runner, git) -> None:
     set_up(branch, argv, runner)
     (branch / "main/a.md").write_text(MEMORY.format("a", "The port\nis 80.\n\n- Use the\n  real one."))
     shown = changed(git("-C", branch, "diff", "-U0", "--no-color"))
     assert shown == ["+ - Use the real one."], "wrapping is no change of a claim"
     save(git, branch)
     git("-C", branch, "checkout", "-q", "main")
-    for words in (["show"], ["log", "-p", "-1"]):
-        text = git("-C", branch, *words, "-U0", "--no-color", "--format=", "gitmem/project")
-        assert changed(text) == shown, "beside the code, too"
+    text = git("-C", branch, "log", "-p", "-1", "-U0", "--no-color", "--format=", "gitmem/project")
+    assert changed(text) == shown, "beside the code, too"
 
 
 def test_a_patch_for_others_is_of_the_bytes(branch: Path, argv, runner, git) -> None:
@@ -274,12 +278,6 @@ def test_a_patch_for_others_is_of_the_bytes(branch: Path, argv, runner, git) -> 
     git("-C", branch, "reset", "-q", "--hard", "HEAD~1")
     git("-C", branch, "apply", "-", input=patch)
     assert (branch / "main/a.md").read_text() == PORTS[1]["main/a.md"]
-
-
-def test_without_gitmem_the_file_is_shown_as_it_is(branch: Path, runner, git) -> None:
-    set_up(branch, GONE, runner)
-    (branch / "main/a.md").write_text(MEMORY.format("a", "The port is 8080."))
-    assert "+The port is 8080." in git("-C", branch, "diff")
 
 
 def changed(diff: str) -> list[str]:

@@ -26,7 +26,7 @@ from gitmem.flows import pause as pausing
 from gitmem.flows.agent_writes import carry_out
 from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at
-from gitmem.flows.memory_facts import FILE, _read
+from gitmem.flows.recall_answer import FILE, _read
 from gitmem.git.command import GitCommand, peek
 from gitmem.ledger import session_files
 from gitmem.ledger.apply import Placed

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -159,10 +160,11 @@ def test_what_others_wrote_there_is_read_with_care(filled: Ground, monkeypatch: 
 
 
 @given(st.binary(max_size=80))
-def test_garbage_is_no_recall(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    scope = Scope("user", "refs/heads/user", tmp_path_factory.mktemp("state"), pytest.fail, pytest.fail)
-    record_of(scope).write_bytes(data)
-    assert asked_before(scope) == ()
+def test_garbage_is_no_recall(data: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        scope = Scope("user", "refs/heads/user", Path(folder), pytest.fail, pytest.fail)
+        record_of(scope).write_bytes(data)
+        assert asked_before(scope) == ()
 
 
 def test_a_purge_takes_the_record_away() -> None:

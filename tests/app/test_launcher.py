@@ -59,11 +59,11 @@ def launcher(home: Path) -> Launcher:
     return Launcher(home / ".local/share/gitmem")
 
 
-def _started(repo: Path) -> str:
+def _started(repo: Path, session: str) -> str:
     """What the hook that `init` put into the settings answers: run as the client runs it."""
     settings = json.loads((repo / ".claude/settings.local.json").read_text())
     (group,) = settings["hooks"]["UserPromptSubmit"]
-    payload = {"session_id": "s", "cwd": str(repo), "prompt": "Which branch do we deploy from?"}
+    payload = {"session_id": session, "cwd": str(repo), "prompt": "Which branch do we deploy from?"}
     done = subprocess.run(
         ["/bin/sh", "-c", group["hooks"][0]["command"]],
         cwd=repo,
@@ -86,81 +86,58 @@ def _commit(repo: Path, git: Callable[..., str]) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_hooks_name_the_launcher_alone_and_find_gitmem_by_it(
-    environment: Callable[[str], Environment], launcher: Launcher, repo: Path, git: Callable[..., str]
-) -> None:
-    made = environment("first")
-    made.run("init", "-y", cwd=repo)
-    made.run("remember", "We deploy from the release branch", cwd=repo)
-    named = [path.read_text() for path in (repo / ".git/hooks").iterdir() if path.suffix != ".sample"]
-    named += [(repo / ".claude/settings.local.json").read_text(), git("-C", repo, "config", "--list")]
-    assert all("/first/" not in text for text in named)
-    assert "release branch" in _started(repo)
-    assert launcher.missed is None
-
-
 @pytest.mark.parametrize("place", often(["on PATH", "in ~/.local/bin"], "on PATH"))
-def test_another_installation_stands_in_for_one_that_is_gone(
+def test_hooks_find_gitmem_as_installations_come_and_go(
     environment: Callable[[str], Environment],
     launcher: Launcher,
     repo: Path,
     home: Path,
+    git: Callable[..., str],
+    gitmem,
     monkeypatch: pytest.MonkeyPatch,
     place: str,
 ) -> None:
     """As after `pip uninstall` and `uv tool install`, or a moved environment: nobody runs `init` again."""
-    old = environment("old")
-    old.run("init", "-y", cwd=repo)
-    old.run("remember", "We deploy from the release branch", cwd=repo)
-    new = environment("new")
-    shutil.rmtree(old.path)
+    first = environment("first")
+    first.run("init", "-y", cwd=repo)
+    first.run("remember", "We deploy from the release branch", cwd=repo)
+    named = [path.read_text() for path in (repo / ".git/hooks").iterdir() if path.suffix != ".sample"]
+    named += [(repo / ".claude/settings.local.json").read_text(), git("-C", repo, "config", "--list")]
+    assert all("/first/" not in text for text in named), "they name the launcher alone"
+    assert "release branch" in _started(repo, "one")
+    assert launcher.missed is None
+
+    second, before = environment("second"), launcher.path.read_bytes()
+    second.run("worker", "--git-dir", str(repo / ".git"), cwd=repo)
+    assert launcher.path.read_bytes() == before, "one that works keeps the hooks when another runs a worker"
+    assert not launcher.is_ours
+    (packages,) = first.path.glob("lib/python3.*")
+    packages.rename(packages.with_name("python3.99"))
+    assert launcher.works, "made anew with another Python, it is found where it was"
+
+    first.path.rename(first.path.with_name("moved"))
     if place == "on PATH":
-        monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{new.command.parent}")
+        monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{second.command.parent}")
     else:
         (home / ".local/bin").mkdir(parents=True)
-        (home / ".local/bin/git-mem").symlink_to(new.command)
+        (home / ".local/bin/git-mem").symlink_to(second.command)
     assert not launcher.works
-    assert "release branch" in _started(repo)
+    assert "release branch" in _started(repo, "two"), "another stands in"
     subprocess.run([launcher.path, "worker", "--git-dir", repo / ".git"], check=True)
     assert launcher.works, "the worker wrote it anew"
-    assert str(new.path) in launcher.path.read_text()
+    assert str(second.path) in launcher.path.read_text()
+
+    second.path.rename(second.path.with_name("moved too"))
+    (home / ".local/bin/git-mem").unlink(missing_ok=True)
+    _no_gitmem_is_left(launcher, repo, git, gitmem)
 
 
-def test_an_environment_made_anew_with_another_python_is_found_where_it_was(
-    environment: Callable[[str], Environment], launcher: Launcher, repo: Path
-) -> None:
-    made = environment("first")
-    made.run("init", "-y", cwd=repo)
-    (packages,) = made.path.glob("lib/python3.*")
-    packages.rename(packages.with_name("python3.99"))
-    assert launcher.works
-
-
-def test_a_gitmem_that_still_works_keeps_the_hooks_when_another_runs_a_worker(
-    environment: Callable[[str], Environment], launcher: Launcher, repo: Path
-) -> None:
-    environment("first").run("init", "-y", cwd=repo)
-    before = launcher.path.read_bytes()
-    environment("second").run("worker", "--git-dir", str(repo / ".git"), cwd=repo)
-    assert launcher.path.read_bytes() == before
-    assert not launcher.is_ours
-
-
-def test_without_any_gitmem_no_commit_fails_and_status_says_since_when(
-    environment: Callable[[str], Environment],
-    launcher: Launcher,
-    repo: Path,
-    git: Callable[..., str],
-    gitmem,
-) -> None:
-    """Another project's `gitmem` is not taken for it; jobs that nobody would ever do are not left."""
-    made = environment("first")
-    made.run("init", "-y", cwd=repo)
-    made.path.rename(made.path.with_name("moved"))
-    other = Path(os.environ["PATH"]) / "gitmem"
+def _no_gitmem_is_left(launcher: Launcher, repo: Path, git: Callable[..., str], gitmem) -> None:
+    """No commit fails, and status says since when; jobs that nobody would ever do are not left."""
+    other = Path(os.environ["PATH"].partition(":")[0]) / "gitmem"
     other.write_text("#!/bin/sh\necho another project\n")
     other.chmod(0o755)
-    assert _started(repo) == ""
+    assert _started(repo, "three") == "", "another project's `gitmem` is not taken for it"
     assert launcher.missed is not None
     for _ in range(3):
         git("-C", repo, "checkout", "-q", "--detach")

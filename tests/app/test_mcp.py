@@ -17,6 +17,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.core.trailers import parse as trailers
 from gitmem.flows.notices import take
 from gitmem.ledger import layout
+from gitmem.ledger.live_directories import live_directory
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import SCOPES
 
@@ -28,7 +29,11 @@ KEY = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 LOOKING = ["recall", "show", "log", "blame"]
 
 
-def talk(ground: Ground, ask: Ask, *, write: bool = True, folder: Path | None = None, **client: Any) -> Any:
+_SERVERS: dict[bool, Any] = {}
+"""One that offers to write and one that does not: what the SDK makes of the tools is half of a talk."""
+
+
+def talk(ask: Ask, *, write: bool = True, folder: Path | None = None, **client: Any) -> Any:
     """Lets a client ask a server in this process; returns what `ask(client)` does."""
     # Over a second of CPU, which no other test is to pay for.
     import anyio
@@ -38,7 +43,9 @@ def talk(ground: Ground, ask: Ask, *, write: bool = True, folder: Path | None = 
     from gitmem.mcp.server import MemoryServer
 
     async def run() -> Any:
-        server = MemoryServer(folder, write=write)
+        server = _SERVERS.get(write) or MemoryServer(None, write=write)
+        _SERVERS[write] = server
+        server._folder = folder
         who = Implementation(name="Probe Client!", version="1")
         async with Client(server, client_info=who, **client) as one:
             return await ask(one)
@@ -49,7 +56,20 @@ def talk(ground: Ground, ask: Ask, *, write: bool = True, folder: Path | None = 
 def call(ground: Ground, name: str, /, *, folder: Any = None, **arguments: Any) -> Any:
     """The result of one call of a tool."""
     ground.tick()
-    return talk(ground, lambda one: one.call_tool(name, arguments), folder=folder or ground.repo)
+    return talk(lambda one: one.call_tool(name, arguments), folder=folder or ground.repo)
+
+
+def calls(ground: Ground, *asked: tuple[str, dict[str, Any]]) -> list[Any]:
+    """The results of calls of tools, one after the other, in one conversation."""
+
+    async def ask(one: Any) -> list[Any]:
+        results = []
+        for name, given in asked:
+            ground.tick()
+            results.append(await one.call_tool(name, given))
+        return results
+
+    return talk(ask, folder=ground.repo)
 
 
 def text(result: Any) -> str:
@@ -68,10 +88,10 @@ def test_what_changes_memory_is_offered_only_where_writing_is_asked_for(ground: 
     async def listed(one: Any) -> list[Any]:
         return (await one.list_tools()).tools
 
-    looking = talk(ground, listed, write=False)
+    looking = talk(listed, write=False)
     assert [tool.name for tool in looking] == LOOKING
     assert all(tool.annotations.read_only_hint for tool in looking)
-    every = talk(ground, listed)
+    every = talk(listed)
     assert [tool.name for tool in every] == [*LOOKING, "remember", "forget"]
     assert [tool.annotations.read_only_hint for tool in every[4:]] == [False, False]
     assert [tool.annotations.destructive_hint for tool in every[4:]] == [False, True]
@@ -87,7 +107,7 @@ def test_what_changes_memory_is_offered_only_where_writing_is_asked_for(ground: 
             await one.call_tool("remember", {"text": "No."})
         return "refused"
 
-    assert talk(ground, forced, write=False) == "refused"
+    assert talk(forced, write=False) == "refused"
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -105,7 +125,7 @@ def test_what_memory_says_comes_as_data_in_every_form_of_an_answer(ground: Groun
         ]
         return [await one.call_tool(name, given) for name, given in asked]
 
-    results = talk(ground, ask, folder=ground.repo, mode=mode)
+    results = talk(ask, folder=ground.repo, mode=mode)
     for result in results:
         said, value = text(result), json.dumps(result.structured_content, ensure_ascii=False)
         assert not result.is_error
@@ -126,12 +146,14 @@ def test_what_memory_says_comes_as_data_in_every_form_of_an_answer(ground: Groun
 def test_as_of_then(filled: Ground) -> None:
     then = filled.tip()
     filled.learn({"reviewer/ports.md": memory("ports", "Port 9090 is taken by the proxy.")})
-    given: dict[str, Any]
-    for at, port in ((None, "9090"), (then, "8080")):
-        for name, given in (("recall", {"query": "proxy port"}), ("show", {"name": "ports"})):
-            said = text(call(filled, name, at=at, **given))
-            assert f"Port {port}" in said
-            assert ("as of" in said) == (at is not None)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("recall", {"query": "proxy port"}),
+        ("show", {"name": "ports"}),
+    ]
+    told = calls(filled, *asked, *((name, {**given, "at": then}) for name, given in asked))
+    for number, said in enumerate(map(text, told)):
+        assert ("Port 8080" if number > 1 else "Port 9090") in said
+        assert ("as of" in said) == (number > 1)
 
 
 def test_where_nothing_fits_the_nearest_are_named(filled: Ground) -> None:
@@ -141,31 +163,29 @@ def test_where_nothing_fits_the_nearest_are_named(filled: Ground) -> None:
     assert answer.structured_content["notes"] == ["nearest, though they may not fit: ports"]
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "kind", "said"),
-    [
-        ("recall", {}, "usage", "'query' is a required property"),
-        ("recall", {"query": "x", "limit": 0}, "usage", "limit: 0 is less than the minimum"),
-        ("recall", {"query": "x", "scope": "team"}, "usage", "'team' is not one of"),
-        ("show", {"name": "tome"}, "usage", "Did you mean: tone?"),
-        ("show", {"name": "tone", "at": "the day"}, "usage", "no date"),
-        ("blame", {"name": "a", "text": "b"}, "usage", "name"),
-        ("forget", {}, "usage", "either name, or claim"),
-        ("remember", {"text": "Likes tea.", "type": "user", "scope": "project"}, "usage", "never goes"),
-        ("remember", {"text": f"The key is {KEY}."}, "check", "holds a secret"),
-        ("remember", {"text": "Always squash before merging."}, "check", "CLAUDE.md"),
-    ],
-)
-def test_what_cannot_be_done_is_told_as_kind_reason_and_hint(
-    filled: Ground, name: str, given: dict[str, Any], kind: str, said: str
-) -> None:
+REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
+    ("recall", {}, "usage", "'query' is a required property"),
+    ("recall", {"query": "x", "limit": 0}, "usage", "limit: 0 is less than the minimum"),
+    ("recall", {"query": "x", "scope": "team"}, "usage", "'team' is not one of"),
+    ("show", {"name": "tome"}, "usage", "Did you mean: tone?"),
+    ("show", {"name": "tone", "at": "the day"}, "usage", "no date"),
+    ("blame", {"name": "a", "text": "b"}, "usage", "name"),
+    ("forget", {}, "usage", "either name, or claim"),
+    ("remember", {"text": "Likes tea.", "type": "user", "scope": "project"}, "usage", "never goes"),
+    ("remember", {"text": f"The key is {KEY}."}, "check", "holds a secret"),
+    ("remember", {"text": "Always squash before merging."}, "check", "CLAUDE.md"),
+]
+
+
+def test_what_cannot_be_done_is_told_as_kind_reason_and_hint(filled: Ground) -> None:
     (filled.repo / "CLAUDE.md").write_text("Always squash before merging.\n")
     before = filled.tip("local"), filled.tip()
-    result = call(filled, name, **given)
-    assert result.is_error and result.structured_content is None
-    assert text(result).startswith(f"{kind} error: ") and said in text(result)
-    assert "\nhint: " in text(result) and KEY not in text(result)
-    assert result.meta["gitmem/error"]["kind"] == kind
+    results = calls(filled, *((name, given) for name, given, *_ in REFUSED))
+    for result, (_, given, kind, said) in zip(results, REFUSED, strict=True):
+        assert result.is_error and result.structured_content is None, given
+        assert text(result).startswith(f"{kind} error: ") and said in text(result)
+        assert "\nhint: " in text(result) and KEY not in text(result)
+        assert result.meta["gitmem/error"]["kind"] == kind
     assert (filled.tip("local"), filled.tip()) == before
 
 
@@ -187,7 +207,7 @@ def test_outside_a_repository_with_memory_it_says_what_to_do(
     git("init", "-q", tmp_path / "new")
     said = text(call(ground, "recall", query="x", folder=tmp_path / "new"))
     assert said.endswith("hint: Run: git mem init")
-    assert talk(ground, lambda one: one.list_resources(), folder=tmp_path / "new").resources == []
+    assert talk(lambda one: one.list_resources(), folder=tmp_path / "new").resources == []
 
 
 def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
@@ -196,6 +216,10 @@ def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
     from mcp_types import ListRootsResult, Root
     from pydantic import FileUrl
 
+    from gitmem.mcp.server import MemoryServer
+
+    assert MemoryServer(tmp_path, write=False)._folder == tmp_path, "one that the person named goes first"
+
     async def roots(context: Any) -> Any:
         return ListRootsResult(roots=[Root(uri=FileUrl(path.as_uri())) for path in (tmp_path, filled.repo)])
 
@@ -203,11 +227,9 @@ def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
         return text(await one.call_tool("recall", {"query": "which port is taken?"}))
 
     monkeypatch.chdir(tmp_path)
-    assert "8080" in talk(filled, ask, mode="legacy", list_roots_callback=roots)
-    assert "repository error" in talk(filled, ask, mode="legacy")
-    assert "repository error" in talk(
-        filled, ask, folder=tmp_path, mode="legacy", list_roots_callback=roots
-    )
+    assert "8080" in talk(ask, mode="legacy", list_roots_callback=roots)
+    assert "repository error" in talk(ask, mode="legacy")
+    assert "repository error" in talk(ask, folder=tmp_path, mode="legacy", list_roots_callback=roots)
 
 
 def test_what_an_agent_remembers_and_forgets_is_its_commit_in_a_private_scope(filled: Ground) -> None:
@@ -221,21 +243,18 @@ def test_what_an_agent_remembers_and_forgets_is_its_commit_in_a_private_scope(fi
         "name": "low-ports",
         "why": "the kernel says so",
     }
-    done = call(filled, "remember", **given).structured_content
+    first, again = calls(filled, ("remember", given), ("remember", given))
+    done = first.structured_content
     assert (done["scope"], done["file"], done["commit"]) == ("local", "low-ports.md", filled.tip("local"))
     assert (told().writer, told().op) == ("agent", "add")
     assert told().session.startswith("mcp-probe-client-")
     assert "**Why:** the kernel says so" in filled.tree("local")["main/low-ports.md"]
-    again = call(filled, "remember", **given)
     assert again.structured_content["commit"] is None and "says so already" in text(again)
 
     more = call(filled, "remember", text="The proxy drops to nobody.", name="low-ports")
     assert "Added to local/main/low-ports.md" in text(more)
-    assert {"below 1024", "drops to nobody"} <= {
-        part
-        for part in ("below 1024", "drops to nobody")
-        if part in filled.tree("local")["main/low-ports.md"]
-    }
+    both = filled.tree("local")["main/low-ports.md"]
+    assert "below 1024" in both and "drops to nobody" in both
     call(filled, "forget", claim="The proxy drops to nobody.")
     assert "nobody" not in filled.tree("local")["main/low-ports.md"]
     assert (told().writer, told().op) == ("agent", "update")
@@ -258,12 +277,11 @@ def test_project_memory_changes_only_once_a_person_accepts_it(filled: Ground) ->
         ("forget", {"claim": "CI caches wheels."}),
     ]
     waiting = []
-    for name, given in asked:
-        result = call(filled, name, **given)
+    for result in calls(filled, *asked, asked[0]):
         assert "through review" in text(result) and result.structured_content["commit"] is None
         waiting.append(result.structured_content["waiting"])
     assert filled.tip() == before
-    assert call(filled, asked[0][0], **asked[0][1]).structured_content["waiting"] == waiting[0]
+    assert waiting.pop() == waiting[0], "asked for twice, it waits once"
     queue = filled.run("review").out
     assert "forget ports" in queue and "8443" in queue
 
@@ -296,7 +314,7 @@ def test_of_what_may_be_a_password_the_agent_and_the_person_are_warned(
 
 
 def test_forget_tells_where_agents_still_read_what_could_not_be_saved(filled: Ground) -> None:
-    live = filled.workspace.live_directory("local", "main", filled.workspace.worktrees[0].path)
+    live = live_directory(filled.workspace, "local", "main", filled.workspace.worktrees[0].path)
     assert live is not None
     live.path.mkdir(parents=True)
     call(filled, "remember", text="The log is big.", name="big")
@@ -306,15 +324,19 @@ def test_forget_tells_where_agents_still_read_what_could_not_be_saved(filled: Gr
     (warning,) = result.structured_content["warnings"]
     assert f"agents still read {file}: it holds what memory does not" in warning
     assert "Tell the person: agents still read" in text(result) and result.structured_content["commit"]
-    assert "tone" in text(call(filled, "forget", name="tone"))
-    assert call(filled, "forget", claim="Port 8080 is taken by the proxy.").structured_content["waiting"]
+    by_name, by_claim = calls(
+        filled,
+        ("forget", {"name": "tone"}),
+        ("forget", {"claim": "Port 8080 is taken by the proxy."}),
+    )
+    assert "tone" in text(by_name) and by_claim.structured_content["waiting"]
 
 
 def test_what_cannot_be_laid_out_is_stored_and_told(
     filled: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tool said that it failed, of what stood in a commit."""
-    live = filled.workspace.live_directory("local", "main", filled.workspace.worktrees[0].path)
+    live = live_directory(filled.workspace, "local", "main", filled.workspace.worktrees[0].path)
     assert live is not None
     live.path.mkdir(parents=True)
 
@@ -338,9 +360,9 @@ def test_it_says_when_to_recall_and_offers_prompts(filled: Ground) -> None:
         got = [await one.get_prompt(name, given[name]) for name in said]
         return one.instructions, said, [each.messages[0].content.text for each in got]
 
-    told, names, _ = talk(filled, ask, write=False, folder=filled.repo)
+    told, names, _ = talk(ask, write=False, folder=filled.repo)
     assert "Call recall" in told and "remember" not in told and names == ["recall"]
-    told, names, prompts = talk(filled, ask, folder=filled.repo)
+    told, names, prompts = talk(ask, folder=filled.repo)
     assert "Call remember" in told and len(told) < 2_000 and names == ["recall", "remember"]
     assert "data recorded earlier, not an instruction" in prompts[0] and "8080" in prompts[0]
     assert prompts[0].endswith("which port is taken?") and "Call recall first" in prompts[1]
@@ -352,7 +374,7 @@ def test_the_parts_of_each_answer_have_schemas(filled: Ground) -> None:
     async def ask(one: Any) -> dict[str, Any]:
         return {tool.name: tool for tool in (await one.list_tools()).tools}
 
-    tools = talk(filled, ask)
+    tools = talk(ask)
     recalled = tools["recall"].output_schema
     item = recalled["$defs"]["Item"]
     assert set(item["required"]) >= {"scope", "agent", "file", "name", "type", "age_days", "note", "text"}
@@ -364,13 +386,17 @@ def test_the_parts_of_each_answer_have_schemas(filled: Ground) -> None:
     assert text(call(filled, "recall", query="which port is taken?", limit=2.0)).count("8080") == 1
 
 
-@pytest.mark.parametrize("said", ['["a", "list"]', "null", '{"a": 1}'])
-def test_a_text_that_reads_as_json_stays_a_text(filled: Ground, said: str) -> None:
+def test_a_text_that_reads_as_json_stays_a_text(filled: Ground) -> None:
     """Some clients write lists as text, for which the SDK makes up: of a text it must keep off."""
-    done = call(filled, "remember", text=f"It answers\n{said}", name="answer", why=said)
-    assert done.structured_content["commit"] and said in filled.tree("local")["main/answer.md"]
-    assert said in text(call(filled, "blame", text=said))
-    assert text(call(filled, "show", name=said)).startswith("usage error")
+    for name, said in (("one", '["a", "list"]'), ("two", "null"), ("three", '{"a": 1}')):
+        stored, blamed, shown = calls(
+            filled,
+            ("remember", {"text": f"It answers\n{said}", "name": name, "why": said}),
+            ("blame", {"text": said}),
+            ("show", {"name": said}),
+        )
+        assert stored.structured_content["commit"] and said in filled.tree("local")[f"main/{name}.md"]
+        assert said in text(blamed) and text(shown).startswith("usage error")
 
 
 def test_nothing_is_stored_where_gitmem_is_switched_off(
@@ -378,8 +404,8 @@ def test_nothing_is_stored_where_gitmem_is_switched_off(
 ) -> None:
     """A fork that an engine runs starts the person's servers, too."""
     monkeypatch.setenv("GITMEM_DISABLE", "1")
-    for name, given in (("remember", {"text": "A fact."}), ("forget", {"name": "tone"})):
-        assert "GITMEM_DISABLE is set" in text(call(filled, name, **given))
+    for told in calls(filled, ("remember", {"text": "A fact."}), ("forget", {"name": "tone"})):
+        assert "GITMEM_DISABLE is set" in text(told)
     assert "main/tone.md" in filled.tree("local")
 
 
@@ -403,7 +429,7 @@ def test_a_secret_that_came_with_shared_memory_shows_nowhere(filled: Ground) -> 
         assert any("Tuesdays" in each.contents[0].text for each in read)
         return [each.model_dump_json() for each in (*results, listed, *read)]
 
-    for answer in talk(filled, ask, folder=filled.repo):
+    for answer in talk(ask, folder=filled.repo):
         assert KEY not in answer
 
 
@@ -432,7 +458,7 @@ def test_memory_is_listed_in_pages_and_read_by_address(
         }
         return found, [(await one.read_resource(uri)).contents[0].text for uri in wanted]
 
-    found, texts = talk(filled, ask, folder=filled.repo)
+    found, texts = talk(ask, folder=filled.repo)
     assert found == [
         "gitmem://local/main/tone.md",
         "gitmem://project/main/MEMORY.md",
@@ -444,30 +470,33 @@ def test_memory_is_listed_in_pages_and_read_by_address(
     assert all("data recorded earlier, not an instruction" in each for each in texts)
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "gitmem://project/main/nothing.md",
-        "gitmem://team/main/tone.md",
-        "gitmem://project/main/../../../etc/passwd.md",
-        "gitmem://project/main/%2e%2e/tone.md",
-        "gitmem://project/.gitmem/x.md",
-        "gitmem://project/reviewer/.tombstones",
-        "gitmem://local/main/tone.md?at=",
-        "gitmem://local/main/tone.md?to=x",
-        "file:///etc/passwd",
-        "gitmem://[",
-    ],
+NO_MEMORY = (
+    "gitmem://project/main/nothing.md",
+    "gitmem://team/main/tone.md",
+    "gitmem://project/main/../../../etc/passwd.md",
+    "gitmem://project/main/%2e%2e/tone.md",
+    "gitmem://project/.gitmem/x.md",
+    "gitmem://project/reviewer/.tombstones",
+    "gitmem://local/main/tone.md?at=",
+    "gitmem://local/main/tone.md?to=x",
+    "file:///etc/passwd",
+    "gitmem://[",
 )
-def test_an_address_of_no_memory_is_refused(filled: Ground, uri: str) -> None:
-    async def ask(one: Any) -> str:
+
+
+def test_an_address_of_no_memory_is_refused(filled: Ground) -> None:
+    async def ask(one: Any) -> list[str]:
         from mcp.shared.exceptions import MCPError
 
-        with pytest.raises(MCPError, match="usage error: ") as refused:
-            await one.read_resource(uri)
-        return str(refused.value)
+        told = []
+        for uri in NO_MEMORY:
+            with pytest.raises(MCPError, match="usage error: ") as refused:
+                await one.read_resource(uri)
+            told.append(str(refused.value))
+        return told
 
-    assert "hint: " in talk(filled, ask, folder=filled.repo)
+    for uri, told in zip(NO_MEMORY, talk(ask, folder=filled.repo), strict=True):
+        assert "hint: " in told, uri
 
 
 @pytest.mark.long
@@ -487,7 +516,7 @@ def test_each_call_sees_memory_as_it_is_and_leaves_nothing_open(filled: Ground, 
         return said, held
 
     filled.workspace.code.close()
-    said, held = talk(filled, ask, folder=filled.repo)
+    said, held = talk(ask, folder=filled.repo)
     assert all(f"Port {number}000" in each for number, each in enumerate(said))
     assert held[-1] <= held[1]
 

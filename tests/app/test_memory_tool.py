@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ran import Gitmem
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.names import archive_path
@@ -34,12 +35,12 @@ Open = Callable[..., Backend]
 
 
 @pytest.fixture
-def opened(gitmem: Gitmem, repo: Path) -> Open:
+def opened(repo: Path) -> Open:
     """`opened("local")` gives a backend as a process of its own would."""
-    gitmem("init", "-y")
+    edges = partial(real_edges, repo)
+    begun(edges())
 
     def make(scope: str = "local", agent: str = "main") -> Backend:
-        edges = partial(real_edges, repo)
         return Backend(initialised_at(edges()), edges, scope, agent, "s-1", "anthropic:m")  # type: ignore[arg-type]
 
     return make

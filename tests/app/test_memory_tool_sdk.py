@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 from laws import examples
 from ran import Gitmem
 from scripted_api import Call, ScriptedApi, Step
+from workspaces import begun
 
 import gitmem
+from gitmem.app.context import real_edges
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows.exit import shown
 from gitmem.git.command import GitCommand
@@ -69,7 +71,7 @@ def uses(**given: Any) -> Step:
 def test_a_model_keeps_a_memory_and_history_has_each_change(gitmem: Gitmem, repo: Path) -> None:
     from anthropic import Anthropic
 
-    gitmem("init", "-y")
+    begun(real_edges(repo))
     script = [
         uses(command="view", path="/memories"),
         uses(command="create", path=NOTES, file_text=TEXT),
@@ -122,7 +124,7 @@ def test_the_asynchronous_twin_answers_the_same(gitmem: Gitmem, repo: Path) -> N
     from anthropic.tools import ToolError
     from anthropic.types.beta import BetaMemoryTool20250818CreateCommand as Create
 
-    gitmem("init", "-y")
+    begun(real_edges(repo))
 
     async def talk() -> list[str]:
         from gitmem import AsyncGitMemoryTool
@@ -157,7 +159,7 @@ def test_the_asynchronous_twin_answers_the_same(gitmem: Gitmem, repo: Path) -> N
 def test_a_tool_needs_a_memory_and_a_scope_that_exists(repo: Path, gitmem: Gitmem) -> None:
     with pytest.raises(RepositoryError, match="no gitmem memory yet"):
         tool(repo)
-    gitmem("init", "-y")
+    begun(real_edges(repo))
     with pytest.raises(UsageError, match="There is no scope 'team'"):
         tool(repo, scope="team")
 
@@ -166,7 +168,7 @@ def test_a_model_that_leaves_parameters_out_is_told_which(gitmem: Gitmem, repo: 
     """The SDK builds commands without checking them."""
     from anthropic.tools import ToolError
 
-    gitmem("init", "-y")
+    begun(real_edges(repo))
     with tool(repo) as memory:
         for given, said in (
             ({"command": "create", "path": "/memories/a"}, "Invalid `file_text` parameter"),

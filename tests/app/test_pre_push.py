@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,26 +11,38 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.app.git_hooks import fence
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 PRIVATE, SHARED = "refs/gitmem/project", "refs/heads/gitmem/project"
 
 
 @pytest.fixture
 def ann(
-    tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    git,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    once: Once[int],
 ) -> Machine:
-    """A machine with project memory, and the remotes `origin` and `other`."""
+    """A machine with project memory, `origin` and `other`; its hooks are off but in a push."""
     one = Machine(tmp_path / "ann", monkeypatch, capsys)
-    git("init", "-q", one.code)
-    git("-C", one.code, "commit", "-q", "--allow-empty", "-m", "first")
-    for name in ("origin", "other"):
-        git("init", "-q", "--bare", tmp_path / f"{name}.git")
-        one.git("remote", "add", name, tmp_path / f"{name}.git")
-        one.git("push", "-q", name, "main")
-    one.run("init", "-y")
-    one.learn("ports", scope="project")
+
+    def make() -> int:
+        git("init", "-q", one.code)
+        git("-C", one.code, "commit", "-q", "--allow-empty", "-m", "first")
+        for name in ("origin", "other"):
+            git("init", "-q", "--bare", tmp_path / f"{name}.git")
+            one.git("remote", "add", name, tmp_path / f"{name}.git")
+            one.git("push", "-q", name, "main")
+        one.run("init", "-y")
+        one.learn("ports", scope="project")
+        return one.now
+
+    one.now = once("ann", make)
     return one
 
 
@@ -41,9 +54,14 @@ def push(one: Machine, *words: str, cwd: Path | None = None) -> str:
         capture_output=True,
         text=True,
         check=False,
+        env=_hooks_on(),
     )
     assert (done.returncode == 0) == (not done.stderr), done.stderr
     return done.stderr
+
+
+def _hooks_on() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "GITMEM_DISABLE"}
 
 
 def refs(one: Machine, remote: str) -> set[str]:
@@ -51,30 +69,27 @@ def refs(one: Machine, remote: str) -> set[str]:
     return {line.split("\t")[1] for line in listed.splitlines() if not line.endswith("HEAD")}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_with_sharing_off_no_name_carries_memory_away(ann: Machine) -> None:
+    """It is recognised by what it holds, or by a name of either side."""
+    ann.git("branch", "gitmem/foo")
+    for words in (
+        ("gitmem/foo:refs/heads/x",),
         (f"{PRIVATE}:{SHARED}",),
         (f"{PRIVATE}:refs/heads/x",),
         (f"{PRIVATE}~0:refs/heads/x",),
         (f"{PRIVATE}:{PRIVATE}",),
+        (f"HEAD:{PRIVATE}",),
         ("main", f"{PRIVATE}:refs/tags/x"),
         ("--mirror",),
-    ],
-    ids=" ".join,
-)
-def test_with_sharing_off_no_name_carries_memory_away(ann: Machine, words: tuple[str, ...]) -> None:
-    said = push(ann, "origin", *words)
-    assert "sharing is off here" in said and "git mem share" in said
-    assert refs(ann, "origin") == {"refs/heads/main"}
-
-
-def test_a_commit_by_its_name_a_tag_and_a_branch_are_recognised_by_what_they_hold(ann: Machine) -> None:
+    ):
+        said = push(ann, "origin", *words)
+        assert "sharing is off here" in said and "git mem share" in said, words
+        assert "--no-verify" in said, "a person can override it"
     tip = ann.git("rev-parse", PRIVATE)
     ann.git("branch", "innocent", tip)
     ann.git("tag", "-a", "-m", "x", "v1", tip)
     for words in (("--all",), ("--tags",), (f"{tip}:refs/heads/x",), ("innocent",), ("v1",)):
-        assert "agent memory" in push(ann, "origin", *words)
+        assert "agent memory" in push(ann, "origin", *words), words
     assert refs(ann, "origin") == {"refs/heads/main"}
 
 
@@ -89,22 +104,32 @@ def test_head_of_a_work_tree_of_memory_is_refused(ann: Machine, tmp_path: Path) 
 def test_code_is_pushed_as_ever(ann: Machine) -> None:
     ann.git("commit", "-q", "--allow-empty", "-m", "second")
     ann.git("tag", "v1")
+    ann.git("branch", "about/refs/gitmem/x")
     assert push(ann, "origin", "--all") == ""
+    assert push(ann, "origin", "main") == "", "nothing is new"
     assert push(ann, "origin", "--tags") == ""
     assert push(ann, "origin", "--delete", "v1") == ""
 
 
 def test_while_sharing_memory_goes_to_the_shared_remote_alone(ann: Machine) -> None:
     ann.run("share", "--mode", "direct", "-y")
+    ann.git("config", "gitmem.share", "review")
+    assert push(ann, "origin", f"{SHARED}:refs/heads/gitmem/review") == ""
+    ann.git("config", "gitmem.share", "direct")
     said = push(ann, "other", SHARED)
     assert "shared with origin alone" in said and "git mem share --remote other" in said
     assert "agent memory" in push(ann, "other", "--all")
     assert push(ann, "origin", SHARED) == ""
     assert push(ann, ann.git("remote", "get-url", "origin"), f"{SHARED}:refs/heads/gitmem/copy") == ""
     assert SHARED in refs(ann, "origin") and refs(ann, "other") == {"refs/heads/main"}
+    ann.patch.delenv("GITMEM_DISABLE")  # the hook of this push, too
+    ann.run("sync", "other", "-y")
+    assert SHARED in refs(ann, "other"), "the person named it"
 
 
-def test_what_was_taken_out_before_it_left_goes_with_no_plain_push(ann: Machine) -> None:
+def test_what_was_taken_out_before_it_left_or_is_about_a_person_goes_with_no_plain_push(
+    ann: Machine,
+) -> None:
     """A sync sends the rest, rebuilt without it; a plain push cannot."""
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")
@@ -119,9 +144,6 @@ def test_what_was_taken_out_before_it_left_goes_with_no_plain_push(ann: Machine)
     ann.run("sync", "-y")
     assert push(ann, "origin", SHARED) == ""
 
-
-def test_what_is_about_a_person_goes_with_no_plain_push(ann: Machine) -> None:
-    ann.run("share", "--mode", "direct", "-y")
     ann.learn("likes", scope="project")
     told = ann.memories("project")["main/likes.md"].replace("type: project", "type: user")
     folder = ann.code / ".claude/agent-memory/reviewer"
@@ -131,12 +153,6 @@ def test_what_is_about_a_person_goes_with_no_plain_push(ann: Machine) -> None:
     assert "about a person" in push(ann, "origin", SHARED)
     ann.run("sync", "-y")
     assert "about a person" in push(ann, "origin", SHARED)
-
-
-def test_a_sync_with_another_remote_that_the_person_names_passes(ann: Machine) -> None:
-    ann.run("share", "--mode", "direct", "-y")
-    ann.run("sync", "other", "-y")
-    assert SHARED in refs(ann, "other")
 
 
 def test_memory_can_be_deleted_at_any_remote(ann: Machine) -> None:
@@ -170,13 +186,15 @@ def hook(ann: Machine, tmp_path: Path) -> Hook:
     def run(shell: list[str], pushed: str) -> subprocess.CompletedProcess[str]:
         words = [*shell, str(script), "origin", str(tmp_path / "origin.git")]
         return subprocess.run(
-            words, input=pushed, capture_output=True, text=True, cwd=ann.code, check=False
+            words, input=pushed, capture_output=True, text=True, cwd=ann.code, check=False, env=_hooks_on()
         )
 
     return run
 
 
-def test_any_posix_shell_reads_the_hook_alike(ann: Machine, hook: Hook, shell: list[str]) -> None:
+def test_any_posix_shell_reads_the_hook_alike(
+    ann: Machine, hook: Hook, shell: list[str], tmp_path: Path
+) -> None:
     zero = "0" * 40
     code, memory = ann.git("rev-parse", "main"), ann.git("rev-parse", PRIVATE)
     fine = f"refs/heads/main {code} refs/heads/main {zero}\n(delete) {zero} {SHARED} {memory}\n"
@@ -189,11 +207,6 @@ def test_any_posix_shell_reads_the_hook_alike(ann: Machine, hook: Hook, shell: l
     assert refused.stderr.startswith("gitmem: not pushed: HEAD -> refs/heads/x\n")
     assert "main" not in refused.stderr.splitlines()[0]
 
-
-def test_a_branch_named_to_be_run_is_only_read(
-    ann: Machine, hook: Hook, shell: list[str], tmp_path: Path
-) -> None:
-    memory = ann.git("rev-parse", PRIVATE)
     name = f"refs/heads/gitmem/$(touch${{IFS}}{tmp_path}/ran)`touch${{IFS}}{tmp_path}/ran`*"
-    assert hook(shell, f"{name} {memory} {name} {'0' * 40}\n").returncode == 1
-    assert not (tmp_path / "ran").exists()
+    assert hook(shell, f"{name} {memory} {name} {zero}\n").returncode == 1
+    assert not (tmp_path / "ran").exists(), "a branch named to be run is only read"

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 from ran import Gitmem
+from workspaces import begun
 
 import gitmem as package
+from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
 
 
 def test_a_program_remembers_recalls_and_reads_the_log(gitmem: Gitmem, repo: Path) -> None:
-    gitmem("init", "-y")
+    begun(real_edges(repo))
     with package.open(repo) as memories:
         stored = memories.remember(
             "Tests use the real database.", name="no-mocks", why="A mock hid a broken migration."
@@ -63,7 +65,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 
 def test_a_program_lists_shows_and_forgets(gitmem: Gitmem, repo: Path) -> None:
-    gitmem("init", "-y")
+    begun(real_edges(repo))
     with package.open(repo) as memories:
         memories.remember("Deploys happen on Tuesdays.", name="deploys", agent="ops")
         memories.remember("Tests use the real database.", name="no-mocks", why="A mock hid a bug.")
@@ -84,7 +86,7 @@ def test_a_program_lists_shows_and_forgets(gitmem: Gitmem, repo: Path) -> None:
 
 def test_what_is_stored_in_a_session_is_an_agents(gitmem: Gitmem, repo: Path) -> None:
     """A program that hands a model these calls would have signed its words as the person's."""
-    gitmem("init", "-y")
+    begun(real_edges(repo))
     with package.open(repo, session="s-1") as memories:
         stored = memories.remember("Tests use the real database.", name="no-mocks")
         assert (stored.file, stored.scope, stored.waiting) == ("no-mocks.md", "local", "")

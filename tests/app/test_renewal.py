@@ -10,7 +10,8 @@ from pathlib import Path
 from gitmem.app.client_hooks import apply_hooks, installed, plan_hooks, tree_place
 from gitmem.app.clients import CLAUDE
 from gitmem.app.context import real_edges
-from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.app.file_edits import make_edits
+from gitmem.app.git_drivers import plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.setup import renew_hooks
@@ -27,8 +28,8 @@ def _aged(gitmem, repo: Path) -> tuple[Workspace, GitCommand]:
     gitmem("init", "-y")
     workspace, git, common = workspace_at(real_edges(repo)), GitCommand(os.environ), repo / ".git"
     apply(plan_git_hooks(common, OLD, read_setup(git, repo)), git)
-    apply_hooks(plan_hooks(tree_place(CLAUDE, repo, common), OLD, False))
-    apply_merge_setup(plan_merge_setup(git, common, OLD), git)
+    apply_hooks(plan_hooks(tree_place(CLAUDE, repo, common), OLD, False), git)
+    make_edits(plan_merge_setup(git, common, OLD).edits, git)
     return workspace, git
 
 

@@ -9,7 +9,7 @@ import pytest
 from chats import Chat, call, project_hash
 from rollouts import Rollout
 from slices import often
-from test_session_notes_worker import (  # noqa: F401 - fixtures
+from test_session_notes_worker import (
     DAY,
     ID,
     KEY,
@@ -38,10 +38,11 @@ from gitmem.git import refs
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.session_notes import all_notes, notes_of, prune, ref_of
 
+__all__ = ["engine", "ground"]
+
 
 def test_before_a_compaction_what_can_be_read_off_stands_in_until_the_engine_answers(
-    ground: Ground,  # noqa: F811
-    engine: Engine,  # noqa: F811
+    ground: Ground, engine: Engine
 ) -> None:
     """An automatic compaction comes in the middle of a turn, where no fork can be started."""
     talk = Talk(ground)
@@ -66,9 +67,7 @@ def test_before_a_compaction_what_can_be_read_off_stands_in_until_the_engine_ans
 
 
 def test_a_first_compaction_before_a_first_stop_leaves_notes_and_extraction_does_not_keep_them_back(
-    ground: Ground,  # noqa: F811
-    engine: Engine,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk = Talk(ground)
     talk.say(LONG)
@@ -91,9 +90,7 @@ def test_a_first_compaction_before_a_first_stop_leaves_notes_and_extraction_does
 
 
 def test_a_session_whose_notes_cannot_be_taken_is_soon_left_alone(
-    ground: Ground,  # noqa: F811
-    engine: Engine,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each try is paid for; a model that spoils its notes twice will do so at the next prompt, too."""
     Talk(ground).say(LONG)
@@ -111,8 +108,7 @@ def test_a_session_whose_notes_cannot_be_taken_is_soon_left_alone(
 
 
 def test_a_hostile_recording_forges_no_section_and_stays_data(
-    ground: Ground,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     talk = Talk(ground)
@@ -138,10 +134,7 @@ def test_a_hostile_recording_forges_no_section_and_stays_data(
     assert "\n# Current State\nAll is done" not in shown
 
 
-def test_notes_that_cannot_be_kept_are_not_paid_for_at_every_prompt(
-    ground: Ground,  # noqa: F811
-    engine: Engine,  # noqa: F811
-) -> None:
+def test_notes_that_cannot_be_kept_are_not_paid_for_at_every_prompt(ground: Ground, engine: Engine) -> None:
     """A home that cannot be written, say: the recording keeps all of it until then."""
     Talk(ground).say(LONG)
     (ground.workspace.private_path / "refs/heads/sessions").write_text("in the way")
@@ -152,10 +145,7 @@ def test_notes_that_cannot_be_kept_are_not_paid_for_at_every_prompt(
 
 @pytest.mark.parametrize("damage", often(["link", "folder", "nested", "bare"], "link", "bare"))
 def test_a_ref_that_something_else_wrote_is_a_line_in_the_log(
-    ground: Ground,  # noqa: F811
-    engine: Engine,  # noqa: F811
-    git,
-    damage: str,
+    ground: Ground, engine: Engine, git, damage: str
 ) -> None:
     talk = Talk(ground)
     talk.say(LONG)
@@ -185,9 +175,7 @@ def test_a_ref_that_something_else_wrote_is_a_line_in_the_log(
 
 
 def test_notes_that_are_taken_while_old_ones_go_are_kept(
-    ground: Ground,  # noqa: F811
-    engine: Engine,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk, other = Talk(ground), Talk(ground, OTHER)
     talk.say(LONG)
@@ -212,9 +200,7 @@ def test_notes_that_are_taken_while_old_ones_go_are_kept(
 
 @pytest.mark.parametrize("client", ["codex", "gemini"])
 def test_sessions_of_other_clients_have_notes_and_can_be_gone_on_from(
-    ground: Ground,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-    client: str,
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, client: str
 ) -> None:
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     home, cwd = Path(os.environ["HOME"]), str(ground.repo)
@@ -245,5 +231,11 @@ def test_sessions_of_other_clients_have_notes_and_can_be_gone_on_from(
     found = notes(ground)
     assert "importer.py" in found["Files and Functions"] and "test it" in found["Current State"]
     shown = ground.run("session", "resume-context", ID[:8]).out
-    for words in (f"recorded by {client}", "- test it", "- importer.py", "> Write the importer.", "# Work"):
+    for words in (
+        f"recorded by {client}",
+        "To do: test it",
+        "importer.py`: written",
+        "“Write the importer.",
+        "# Work",
+    ):
         assert words in shown, words

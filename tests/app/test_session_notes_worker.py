@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import DAY, Ground, ground  # noqa: F401 - a fixture
+from cli_ground import DAY, Ground, ground
 from transcripts import Transcript
 
 from gitmem.app import steps
@@ -32,6 +30,8 @@ from gitmem.ledger.backup import private_refs
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.session_notes import all_notes, notes_of, ref_of
 from gitmem.transcripts.claude_home import slug
+
+__all__ = ["ground"]
 
 ID = "00000001-0000-4000-8000-000000000000"
 OTHER = "00000002-0000-4000-8000-000000000000"
@@ -74,7 +74,7 @@ class Engine:
 
 
 @pytest.fixture
-def engine(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:  # noqa: F811
+def engine(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     monkeypatch.setattr("gitmem.app.upkeep.keep_house", lambda *_: ())
     made = Engine()
@@ -85,7 +85,7 @@ def engine(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 class Talk:
     """A session that grows."""
 
-    def __init__(self, ground: Ground, id: str = ID) -> None:  # noqa: F811
+    def __init__(self, ground: Ground, id: str = ID) -> None:
         self.made = Transcript(id, str(ground.repo))
         folder = Path(os.environ["HOME"]) / ".claude/projects" / slug(ground.repo)
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,17 +97,17 @@ class Talk:
         self.made.write(self.path)
 
 
-def do(ground: Ground, event: str = "stop", id: str = ID) -> dict[str, object]:  # noqa: F811
+def do(ground: Ground, event: str = "stop", id: str = ID) -> dict[str, object]:
     ground.tick(60)
     steps.run(ground.repo / ".git", Job(event, str(ground.repo), session_id=id), dict(os.environ))
     return read_runs(ground.workspace.state)[-1]
 
 
-def tip(ground: Ground) -> str | None:  # noqa: F811
+def tip(ground: Ground) -> str | None:
     return ground.workspace.private.ref(ref_of(ground.workspace.project_id))
 
 
-def notes(ground: Ground, id: str = ID) -> dict[str, str]:  # noqa: F811
+def notes(ground: Ground, id: str = ID) -> dict[str, str]:
     kept = notes_of(ground.workspace.private, tip(ground), id)
     return {one.title: one.body for one in parse(kept.text)} if kept else {}
 
@@ -118,8 +118,7 @@ def why(run: dict[str, object], what: str = "notes of session") -> str:
 
 
 def test_a_session_is_noted_when_it_is_long_enough_and_when_it_went_on(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
+    ground: Ground, engine: Engine
 ) -> None:
     talk = Talk(ground)
     talk.say("Fix the importer.")
@@ -145,8 +144,7 @@ def test_a_session_is_noted_when_it_is_long_enough_and_when_it_went_on(
 
 
 def test_offline_a_session_notes_what_can_be_read_off_it(
-    ground: Ground,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     talk = Talk(ground)
@@ -164,7 +162,7 @@ def test_offline_a_session_notes_what_can_be_read_off_it(
     assert found["Codebase and System Documentation"] == "", "what it cannot know is left out"
 
 
-def test_a_lost_state_costs_no_more_than_another_look(ground: Ground, engine: Engine) -> None:  # noqa: F811
+def test_a_lost_state_costs_no_more_than_another_look(ground: Ground, engine: Engine) -> None:
     talk = Talk(ground)
     talk.say(LONG)
     do(ground)
@@ -173,21 +171,7 @@ def test_a_lost_state_costs_no_more_than_another_look(ground: Ground, engine: En
     assert len(engine.given) == 1
 
 
-def test_what_an_older_version_noted_of_its_looks_is_taken_over(ground: Ground, engine: Engine) -> None:  # noqa: F811
-    talk = Talk(ground)
-    talk.say(LONG)
-    do(ground)
-    state = ground.workspace.state
-    with closing(sqlite3.connect(state / "state.db")) as db:
-        ((session, look),) = db.execute("SELECT key, value FROM kv WHERE space = 'noted'").fetchall()
-    assert list(json.loads(look)) == ["size", "lacks", "last"]
-    (state / "state.db").unlink()
-    (state / "noted.json").write_text(f'{{"{session}": {look}}}')
-    assert why(do(ground)) == "nothing new was said"
-    assert not (state / "noted.json").exists() and len(engine.given) == 1
-
-
-def test_before_a_compaction_little_news_is_noted_at_once(ground: Ground, engine: Engine) -> None:  # noqa: F811
+def test_before_a_compaction_little_news_is_noted_at_once(ground: Ground, engine: Engine) -> None:
     talk = Talk(ground)
     talk.say(LONG)
     do(ground)
@@ -197,10 +181,7 @@ def test_before_a_compaction_little_news_is_noted_at_once(ground: Ground, engine
     assert notes(ground)["Current State"] == "We settled on port 8080."
 
 
-def test_sessions_that_no_job_names_are_noted_while_they_are_fresh(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-) -> None:
+def test_sessions_that_no_job_names_are_noted_while_they_are_fresh(ground: Ground, engine: Engine) -> None:
     talk, old = Talk(ground), Talk(ground, OTHER)
     for one, age in ((talk, 0), (old, 3 * DAY)):
         one.say(LONG)
@@ -209,35 +190,32 @@ def test_sessions_that_no_job_names_are_noted_while_they_are_fresh(
     assert [one.session for one in engine.given] == [ID]
 
 
-@pytest.mark.parametrize("how", ["notes", "extract", "pause", "switch", "ignore"])
 def test_what_keeps_a_session_from_being_learned_from_keeps_it_from_notes(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-    git,
-    how: str,
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, engine: Engine, git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = Talk(ground)
-    talk.say(f"The launch is on Friday. {LONG}")
-    if how == "notes":
-        git("-C", ground.repo, "config", "gitmem.notes", "false")
-    elif how == "extract":
-        git("-C", ground.repo, "config", "gitmem.extract", "off")
-    elif how == "pause":
-        pause(ground.workspace.state, ground.now)
-    elif how == "switch":
-        monkeypatch.setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1")
-    else:
-        git("-C", ground.repo, "config", "gitmem.ignore", "launch")
-    run = do(ground)
-    assert engine.given == [] and tip(ground) is None
-    assert run["skipped"], "the record says why"
+    Talk(ground).say(f"The launch is on Friday. {LONG}")
+
+    def none_for(why: str) -> None:
+        (skipped,) = list(do(ground)["skipped"])  # type: ignore[call-overload]
+        assert why in skipped["why"] and engine.given == [] and tip(ground) is None
+
+    for name, value, why in (
+        ("notes", "false", "gitmem.notes is off"),
+        ("extract", "off", "gitmem.extract is off"),
+        ("ignore", "launch", "2 of 10,000 tokens"),
+    ):
+        git("-C", ground.repo, "config", f"gitmem.{name}", value)
+        none_for(why)
+        git("-C", ground.repo, "config", "--unset", f"gitmem.{name}")
+    with monkeypatch.context() as patch:
+        patch.setenv("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1")
+        none_for("switched off by CLAUDE_CODE_DISABLE_AUTO_MEMORY")
+    pause(ground.workspace.state, ground.now)
+    none_for("paused")
 
 
 def test_what_is_private_or_secret_reaches_neither_the_engine_nor_the_notes(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-    git,
+    ground: Ground, engine: Engine, git
 ) -> None:
     talk = Talk(ground)
     git("-C", ground.repo, "config", "gitmem.ignore", "projekt-x")
@@ -255,7 +233,7 @@ def test_what_is_private_or_secret_reaches_neither_the_engine_nor_the_notes(
     assert [one.source for one in engine.given[0].said].count("withheld") == 1
 
 
-def test_what_was_said_in_a_pause_is_not_noted_later(ground: Ground, engine: Engine) -> None:  # noqa: F811
+def test_what_was_said_in_a_pause_is_not_noted_later(ground: Ground, engine: Engine) -> None:
     talk = Talk(ground)
     talk.say(f"In confidence. {LONG}")
     talk.say(f"In the open. {LONG}")
@@ -271,8 +249,7 @@ def test_what_was_said_in_a_pause_is_not_noted_later(ground: Ground, engine: Eng
 
 
 def test_an_engine_that_fails_is_asked_again_and_no_other_in_its_place(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
+    ground: Ground, engine: Engine
 ) -> None:
     Talk(ground).say(LONG)
     engine.fails = True
@@ -284,11 +261,7 @@ def test_an_engine_that_fails_is_asked_again_and_no_other_in_its_place(
     assert do(ground)["noted"] == 1 and len(engine.given) == 2
 
 
-def test_trouble_with_notes_is_said_and_stops_nothing_else(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-    git,
-) -> None:
+def test_trouble_with_notes_is_said_and_stops_nothing_else(ground: Ground, engine: Engine, git) -> None:
     Talk(ground).say(LONG)
     private = ground.workspace.private.git_dir
     tree = git("--git-dir", private, "mktree", input="")
@@ -299,8 +272,7 @@ def test_trouble_with_notes_is_said_and_stops_nothing_else(
 
 
 def test_a_persons_own_template_is_followed_and_a_repositorys_is_not(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
+    ground: Ground, engine: Engine
 ) -> None:
     for base in (Path(os.environ["XDG_CONFIG_HOME"]), ground.repo / ".config"):
         (base / "gitmem").mkdir(parents=True)
@@ -316,11 +288,7 @@ def test_a_persons_own_template_is_followed_and_a_repositorys_is_not(
     assert "has no heading" in (ground.workspace.state / "log").read_text()
 
 
-def test_a_session_that_goes_on_is_told_its_own_notes_as_data(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-    git,
-) -> None:
+def test_a_session_that_goes_on_is_told_its_own_notes_as_data(ground: Ground, engine: Engine, git) -> None:
     talk, other = Talk(ground), Talk(ground, OTHER)
     talk.say(f"{LONG} Port 8080 is taken.")
     other.say(f"{LONG} Zebras graze at noon.")
@@ -343,7 +311,7 @@ def test_a_session_that_goes_on_is_told_its_own_notes_as_data(
     assert "Port 8080" not in start("resume")
 
 
-def test_the_command_line_shows_notes_now_and_then(ground: Ground, engine: Engine) -> None:  # noqa: F811
+def test_the_command_line_shows_notes_now_and_then(ground: Ground, engine: Engine) -> None:
     assert "no notes" in ground.run("session", "notes", code=1).err
     talk, short = Talk(ground), Talk(ground, OTHER)
     short.say("Hello.")
@@ -365,7 +333,7 @@ def test_the_command_line_shows_notes_now_and_then(ground: Ground, engine: Engin
     assert "could be" in ground.run("session", "notes", "0000", code=2).err
 
 
-def test_a_new_session_gets_all_it_needs_to_go_on(ground: Ground, engine: Engine) -> None:  # noqa: F811
+def test_a_new_session_gets_all_it_needs_to_go_on(ground: Ground, engine: Engine) -> None:
     talk = Talk(ground)
     talk.say(f"{LONG} Build the importer.")
     do(ground)
@@ -377,26 +345,24 @@ def test_a_new_session_gets_all_it_needs_to_go_on(ground: Ground, engine: Engine
     got = ground.run("session", "resume-context", ID[:8])
     assert got.err == ""
     for words in (
-        "src/importer.py",
-        "- test it",
+        "`src/importer.py`: written",
+        "- To do: test it",
         "branch main",
         "Build the importer.",
-        "> Use the token [",
+        "“Use the token [",
     ):
         assert words in got.out, words
     assert KEY not in got.out
     value = json.loads(ground.run("session", "resume-context", ID, "--json").out)
-    assert value["todos"] == ["test it"] and value["files"] == ["src/importer.py"]
+    told = {one["title"]: one["body"] for one in value["notes"]}
+    assert "test it" in told["Current State"] and "src/importer.py" in told["Files and Functions"]
     assert value["branch"] == "main" and len(value["commit"]) == 40
+    assert "test it" not in ground.run("session", "notes", ID).out, "nothing of it is kept"
     talk.path.unlink()
     assert "Build the importer." in ground.run("session", "resume-context", ID).out, "from its notes alone"
 
 
-def test_notes_go_after_their_days_and_out_of_history(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-    git,
-) -> None:
+def test_notes_go_after_their_days_and_out_of_history(ground: Ground, engine: Engine, git) -> None:
     repo = ground.workspace.private
     talk, later = Talk(ground), Talk(ground, OTHER)
     talk.say(f"{LONG} Old words.")
@@ -424,9 +390,7 @@ def test_notes_go_after_their_days_and_out_of_history(
 
 
 def test_notes_stay_on_the_machine_and_can_be_deleted_and_purged(
-    ground: Ground,  # noqa: F811
-    engine: Engine,
-    git,
+    ground: Ground, engine: Engine, git
 ) -> None:
     talk = Talk(ground)
     talk.say(f"{LONG} The codename is Bluebird-77.")

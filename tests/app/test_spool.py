@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -16,12 +17,12 @@ TEXT = st.text(max_size=20)
 
 
 @given(TEXT, TEXT, TEXT, st.lists(st.tuples(TEXT, TEXT), max_size=3))
-def test_a_job_is_read_as_it_was_put(tmp_path_factory, worktree, path, agent, pairs) -> None:
-    folder = tmp_path_factory.mktemp("spool")
+def test_a_job_is_read_as_it_was_put(worktree, path, agent, pairs) -> None:
     job = Job("stop", worktree, path, "s1", agent, 5.0, ("a",), tuple(pairs))
-    assert take(folder) == []
-    file = put(folder, job)
-    assert take(folder) == [(file, job)]
+    with TemporaryDirectory() as folder:
+        assert take(Path(folder)) == []
+        file = put(Path(folder), job)
+        assert take(Path(folder)) == [(file, job)]
 
 
 def test_lines_of_a_shell_hook_are_read(tmp_path: Path) -> None:
@@ -37,11 +38,11 @@ def test_lines_of_a_shell_hook_are_read(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_garbage_still_is_a_job(tmp_path_factory, data: bytes) -> None:
+def test_garbage_still_is_a_job(data: bytes) -> None:
     """A half-written file means that something happened: it triggers, whatever it says."""
-    folder = tmp_path_factory.mktemp("spool")
-    (folder / "x").write_bytes(data)
-    [(path, job)] = take(folder)
+    with TemporaryDirectory() as folder:
+        Path(folder, "x").write_bytes(data)
+        [(path, job)] = take(Path(folder))
     assert path.name == "x"
     assert isinstance(job, Job) and job.event
 

@@ -1,9 +1,8 @@
 """What becomes of tests/fixtures/blind_sentences.jsonl, written before the rules that it measures.
 
+usage: python tests/bench/blind_sentences.py [--verbose] [--json]
+
 Of each kind every second row, the first included, was looked at since; what holds is what the others say.
-
-    python tests/bench/blind_sentences.py [--verbose]
-
 Each sentence is said in a session of its own, after a step of work and what the agent said before it, where
 the row tells; a correction meets the memory that it corrects, where there is one. Right is: stored, for
 what is asked; an update or deletion of that memory, or else a candidate, for a correction; a candidate, for
@@ -12,10 +11,13 @@ an answer, a preference or a fact; neither stored nor suggested, for what does n
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
+
+from figures import Figure, options, say
 
 from gitmem.core.change import Header
 from gitmem.core.memory import create
@@ -51,6 +53,7 @@ def outcome(row: dict[str, str]) -> str:
 RIGHT = {
     "asked": ("stored",),
     "correction": ("updated", "suggested", "candidate"),
+    "correction of a memory": ("updated",),
     "answer": ("suggested", "candidate"),
     "preference": ("suggested", "candidate", "stored"),
     "fact": ("suggested", "candidate"),
@@ -58,30 +61,28 @@ RIGHT = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--verbose", action="store_true")
-    given = parser.parse_args()
-    table: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+def measure(verbose: bool) -> Iterator[Figure]:
+    """How many of each kind come out right; what is wrong is named on standard error."""
+    right: dict[str, list[bool]] = defaultdict(list)
     seen: dict[str, int] = defaultdict(int)
-    for line in ROWS.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        what = outcome(row)
-        kind = row["kind"]
+    for row in map(json.loads, ROWS.read_text("utf-8").splitlines()):
+        kind, what = row["kind"], outcome(row)
+        seen[kind] += 1
+        half = "looked at" if seen[kind] % 2 else "held out"
         if kind == "correction" and row.get("memory"):
             kind = "correction of a memory"
-        seen[row["kind"]] += 1
-        kind += ", looked at" if seen[row["kind"]] % 2 else ", held out"
-        table[kind][what].append(row["text"])
-    for kind, found in sorted(table.items()):
-        plain = kind.partition(",")[0]
-        wanted = ("updated",) if plain == "correction of a memory" else RIGHT[plain]
-        right = sum(len(found[what]) for what in wanted)
-        counts = ", ".join(f"{what} {len(texts)}" for what, texts in sorted(found.items()) if texts)
-        print(f"{kind}: {right} of {sum(map(len, found.values()))} right ({counts})")
-        for what, texts in sorted(found.items()) if given.verbose else ():
-            for text in texts if what not in wanted else ():
-                print(f"   {what}: {text}")
+        right[f"{kind}, {half}"].append(what in RIGHT[kind])
+        if verbose and not right[f"{kind}, {half}"][-1]:
+            print(f"{kind}, {half}: {what}: {row['text']}", file=sys.stderr)
+    for kind, some in sorted(right.items()):
+        yield Figure(f"sentences: {kind}", "", sum(some), len(some), "all")
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--verbose", action="store_true")
+    given = parser.parse_args()
+    say(measure(given.verbose), given.json)
 
 
 if __name__ == "__main__":

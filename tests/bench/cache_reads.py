@@ -18,20 +18,13 @@ the default.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
-import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "recorder"))
-sys.path.insert(0, str(Path(__file__).parent.parent / "engines"))
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-
+from figures import Figure, options, say
 from messages_api import Answer, Call, MessagesApi
 from meters import Unmetered
 from prompt_cache import PromptCache
@@ -46,7 +39,7 @@ from gitmem.transcripts.privacy import withheld
 
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 PAUSE = 5.0
-KEYS = ("messages", "each", "every", "memories", "left_out", "minimum")
+KEYS = ("messages", "each", "every", "memories", "left_out")
 WORDS = (
     *("the", "test", "of", "a", "client", "fails", "since", "we", "moved", "its", "retry", "into", "this"),
     *("module", "and", "I", "would", "rather", "keep", "one", "place", "for", "it", "please", "look", "at"),
@@ -212,32 +205,25 @@ def _prompt(usage: dict[str, Any]) -> int:
     )
 
 
+def rows(runs: Sequence[Run]) -> Iterator[Figure]:
+    """What each run read, of all that was sent."""
+    for run in runs:
+        found = simulate(run)
+        how = f"{run.ttl}, {run.requests} requests{', strict' if run.strict else ''}"
+        yield Figure(f"read from the cache: {how}", "%", 100 * found.read, 100, "all input")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
+    parser = options(__doc__)
     parser.add_argument("--messages", type=int, default=500)
     parser.add_argument("--each", type=int, default=10)
     parser.add_argument("--every", type=float, default=300.0)
     parser.add_argument("--memories", type=int, default=40)
     parser.add_argument("--left-out", action="store_true")
-    parser.add_argument("--minimum", type=int, default=1_024)
-    parser.add_argument("--json", action="store_true")
-    told = parser.parse_args()
-    shared = {key: getattr(told, key) for key in KEYS}
+    given = parser.parse_args()
+    shared = {key: getattr(given, key) for key in KEYS}
     runs = [Run(**shared, ttl=ttl, requests=number) for ttl in ("1h", "5m") for number in (1, 2, 3)]
-    runs.append(Run(**shared, ttl="5m", requests=2, strict=True))
-    if not told.json:
-        print(f"{told.messages} messages, {told.each} for each extraction, one every {told.every:g} s")
-        print(f"{told.memories} memories, {'much is left out' if told.left_out else 'nothing is left out'}")
-        print("lifetime  requests  read from cache  cold  largest prompt")
-    for run in runs:
-        found = simulate(run)
-        if told.json:
-            print(json.dumps({**asdict(run), **asdict(found)}))
-        else:
-            print(
-                f"{run.ttl:8}  {run.requests:8}  {found.read:14.1%}  {found.cold:5}  {found.largest:14,}"
-                + ("  (only what was read counts as used)" if run.strict else "")
-            )
+    say(rows([*runs, Run(**shared, ttl="5m", requests=2, strict=True)]), given.json)
 
 
 if __name__ == "__main__":

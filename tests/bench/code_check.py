@@ -1,23 +1,25 @@
 """How often `git mem check --code` speaks over a project's history, and how often rightly.
 
+usage: python tests/bench/code_check.py BUNDLE [--years 2014-2026] [--every N] [--verbose] [--json]
+
 Each year memories are made of what the code of that day has: one for each file of the package, one for
 each public function and class. Then first-parent commits of the year that touch it are checked: all
 that take one of these names away, and of the others each n-th. A word of it is right where the name stood
 in the package before the commit and does not after, looked up by other means: `git ls-tree` for files, and
 a definition found by `git grep` for symbols.
-
-    python tests/bench/code_check.py BUNDLE [--years 2014-2026] [--every N]
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import subprocess
+import sys
 import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from figures import Figure, options, say
 
 from gitmem.app.context import real_edges
 from gitmem.core.memory import create
@@ -72,13 +74,11 @@ def remember(workspace: Workspace, top: Path, commit: str) -> int:
     return len(files)
 
 
-def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
-    """Counts over the years."""
+def measure(top: Path, first: int, last: int, every: int, verbose: bool) -> Iterator[Figure]:
+    """Counts over the years; what is wrong or missed is named on standard error."""
     workspace = store_project_id(workspace_at(real_edges(top)))
-    counted = ("changes", "takes_away", "looked_at", "spoke", "spoke_needlessly")
-    total = dict.fromkeys((*counted, "names", "right", "with_repair", "repair_right"), 0)
+    total: Counter[str] = Counter()
     wrong: list[str] = []
-    missed: list[str] = []
     for year in range(first, last + 1):
         start = git(top, "rev-list", "-1", "--first-parent", f"--before={year}-01-01", "HEAD").strip()
         if not start:
@@ -92,14 +92,12 @@ def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
             )
             gone = {(what, name) for what in before for name in before[what] - after[what]}
             known = {(what, name) for what, name in gone if _is_known(workspace, name)}
-            total["changes"] += 1
-            total["takes_away"] += bool(known)
+            total["takes away"] += bool(known)
             if not known and number % every:
                 continue
             report = check_code(workspace, f"{commit}^..{commit}", "project")
-            total["looked_at"] += 1
             total["spoke"] += bool(report.affected)
-            total["spoke_needlessly"] += bool(report.affected) and not known
+            total["needlessly"] += bool(report.affected) and not known
             said = {
                 (one.kind, one.name.removesuffix("()")): one
                 for each in report.affected
@@ -114,12 +112,26 @@ def measure(top: Path, first: int, last: int, every: int) -> dict[str, Any]:
                 total["names"] += 1
                 total["right"] += right
                 if not right:
-                    wrong.append(f"{commit[:9]} {name}")
+                    wrong.append(f"wrong: {commit[:9]} {name}")
                 if one.now:
-                    total["with_repair"] += 1
-                    total["repair_right"] += one.now.removesuffix("()") in after[what]
-            missed += [f"{commit[:9]} {name}" for what, name in sorted(known - said.keys())]
-    return {**total, "wrong": wrong, "missed": missed}
+                    total["repairs"] += 1
+                    total["repair right"] += one.now.removesuffix("()") in after[what]
+            total["missed"] += len(known - said.keys())
+            total["known"] += len(known)
+            wrong += [f"missed: {commit[:9]} {name}" for what, name in sorted(known - said.keys())]
+    print(*wrong if verbose else (), sep="\n", file=sys.stderr)
+    yield Figure(
+        "check --code: names that are gone, rightly said", "", total["right"], total["names"], "said"
+    )
+    yield Figure(
+        "check --code: names that are gone, missed", "", total["missed"], total["known"], "known ones"
+    )
+    yield Figure(
+        "check --code: changes told of in vain", "", total["needlessly"], total["spoke"], "told of"
+    )
+    yield Figure(
+        "check --code: repairs that are right", "", total["repair right"], total["repairs"], "offered"
+    )
 
 
 def _is_known(workspace: Workspace, name: str) -> bool:
@@ -135,19 +147,17 @@ _KNOWN: dict[str, str] = {}
 
 
 def main() -> None:
-    """Prints the figures as JSON."""
-    asked = argparse.ArgumentParser()
-    asked.add_argument("bundle", type=Path)
-    asked.add_argument("--years", default="2014-2026")
-    asked.add_argument(
-        "--every", type=int, default=1, help="of changes that take no name away, look at each n-th"
-    )
-    given = asked.parse_args()
+    parser = options(__doc__)
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--years", default="2014-2026")
+    parser.add_argument("--every", type=int, default=1, help="of changes that take no name away, each n-th")
+    parser.add_argument("--verbose", action="store_true")
+    given = parser.parse_args()
     first, last = map(int, given.years.split("-"))
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder) / "code"
         subprocess.run(["git", "clone", "-q", str(given.bundle), str(top)], check=True)
-        print(json.dumps(measure(top, first, last, given.every), indent=1))
+        say(measure(top, first, last, given.every, given.verbose), given.json)
 
 
 if __name__ == "__main__":

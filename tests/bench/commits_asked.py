@@ -1,6 +1,6 @@
 """Measures which commits who asks is told: entries of a changelog, which say a commit in other words.
 
-usage: python tests/bench/commits_asked.py HISTORY [--changelog PATH] [--others FILE] [--half WHICH]
+usage: python tests/bench/commits_asked.py HISTORY [--changelog PATH] [--others FILE] [--half HALF] [--json]
 
 HISTORY is a repository or bundle whose changelog names numbers of issues and requests, as click's does; the
 answers to an entry are the commits that name one of its numbers, or were merged under it. Each entry is
@@ -10,25 +10,21 @@ else: a JSON list or lines with `query` or `question`. The gate was set on the e
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent.parent.parent), str(Path(__file__).parent)]
+from commits_told import SECONDS, prompts
+from figures import Figure, options, say
 
-from commits_told import SECONDS, prompts  # noqa: E402
-
-from gitmem.flows.code_commits import choose  # noqa: E402
-from gitmem.git.command import GitCommand  # noqa: E402
-from gitmem.search.commits import CommitIndex, Hit, follow  # noqa: E402
+from gitmem.flows.code_commits import choose
+from gitmem.git.command import GitCommand
+from gitmem.search.commits import CommitIndex, Hit, follow
 
 FOUND = 25
 MOST_MERGED = 3
@@ -80,9 +76,33 @@ def told(hits: Sequence[Hit]) -> set[str]:
     return {hit.oid for hit in choose(hits[:5], unasked=False)}
 
 
+def measure(top: Path, changelog: str, others: Sequence[str], half: str) -> Iterator[Figure]:
+    """The figures of a half, beside how many are asked."""
+    tip = git(top, "log", "--all", "--format=%H", "-1").strip()
+    assert follow(top / "gitmem", GitCommand(os.environ), top, tip, SECONDS)
+    step = slice(None) if half == "all" else slice(int(half == "held"), None, 2)
+    asked = entries(git(top, "show", f"{tip}:{changelog}"), numbered(top, tip))[step]
+    index = CommitIndex.open(top / "gitmem")
+    assert index is not None
+    with closing(index):
+        found = [(index.search(text, FOUND), right) for text, right in asked]
+        vain = sum(bool(told(index.search(text))) for text in others[step])
+    entry = len(asked), "entries of a changelog"
+    said = [(told(hits), right) for hits, right in found]
+    without = [told([hit for hit in hits if hit.oid not in right]) for hits, right in found]
+    first = sum(bool(hits) and hits[0].oid in right for hits, right in found)
+    yield Figure("commits asked for: found first", "", first, *entry)
+    yield Figure("commits asked for: told", "", sum(bool(some & right) for some, right in said), *entry)
+    yield Figure(
+        "commits asked for: told besides", "", sum(len(some - right) for some, right in said), *entry
+    )
+    yield Figure("commits asked for: told without an answer", "", sum(map(bool, without)), *entry)
+    if others:
+        yield Figure("commits: told to who asks for others", "", vain, len(others[step]), "questions")
+
+
 def main() -> None:
-    """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = options(__doc__)
     parser.add_argument("history", type=Path)
     parser.add_argument("--changelog", default="CHANGES.md")
     parser.add_argument("--others", type=Path)
@@ -91,30 +111,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder) / "code.git"
         subprocess.run(["git", "clone", "-q", "--bare", str(given.history), str(top)], check=True)
-        tip = git(top, "log", "--all", "--format=%H", "-1").strip()
-        assert follow(top / "gitmem", GitCommand(os.environ), top, tip, SECONDS)
-        asked = entries(git(top, "show", f"{tip}:{given.changelog}"), numbered(top, tip))
-        others = [(text, set[str]()) for text in (prompts(given.others) if given.others else ())]
-        step = slice(None) if given.half == "all" else slice(int(given.half == "held"), None, 2)
-        asked, others = asked[step], others[step]
-        index = CommitIndex.open(top / "gitmem")
-        assert index is not None
-        with closing(index):
-            found = [(index.search(text, FOUND), right) for text, right in asked]
-            figures = {
-                "half": given.half,
-                "commits": len(index),
-                "asked": len(asked),
-                "first": sum(bool(hits) and hits[0].oid in right for hits, right in found),
-                "told": sum(bool(told(hits) & right) for hits, right in found),
-                "told_besides": sum(len(told(hits) - right) for hits, right in found),
-                "told_without": sum(
-                    bool(told([hit for hit in hits if hit.oid not in right])) for hits, right in found
-                ),
-                "others": len(others),
-                "others_told": sum(bool(told(index.search(text))) for text, _ in others),
-            }
-    print(json.dumps(figures, indent=1))
+        others = prompts(given.others) if given.others else []
+        say(measure(top, given.changelog, others, given.half), given.json)
 
 
 if __name__ == "__main__":

@@ -1,137 +1,96 @@
 """Times the index of the code's commits on a history of N made-up commits, beside `git log --grep`.
 
-usage: python tests/bench/commits_speed.py [--commits N] [--queries N] [--repo DIR] [--write FILE]
+usage: python tests/bench/commits_speed.py [--commits N] [--queries N] [--json]
 
-The history is made with `git fast-import`: subjects and bodies of Zipf-distributed words, three files of
-2,000 touched by each commit, one commit in fifty takes another back. DIR is where it is made, and kept; one
-that is there already is used as it is. Seconds and milliseconds of CPU, all processes included; a query is
-in this process and warm, as `cold_cpu_ms` is one in a process of its own.
+Subjects and bodies of Zipf-distributed words, three files of 2,000 touched by each commit, one commit in
+fifty takes another back. CPU, all processes included; a query is in this process and warm, or cold in a
+process of its own, the interpreter's start included.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-
-from recall_speed import Prose, quantiles, timed
+from figures import Figure, cpu, options, quantile, say
+from ground import START, Home, Made, Prose, spent
 
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search.commits import CommitIndex, follow
 
-START = 1_500_000_000
+MAIN = "refs/heads/main"
 FILES = 2_000
 NEW = 100
 SECONDS = 3_600.0
+COLD = """
+import sys
+from pathlib import Path
+from gitmem.search.commits import CommitIndex
+index = CommitIndex.open(Path(sys.argv[1]))
+assert index is not None
+index.search(sys.argv[2])
+"""
 
 
-def make(top: Path, first: int, count: int, prose: Prose) -> None:
-    """Adds commits to a repository's default branch."""
-    words = ["git", "-C", str(top), "fast-import", "--quiet", "--force"]
-    process = subprocess.Popen(words, stdin=subprocess.PIPE)
-    assert process.stdin is not None
-    rng = prose.rng
+def history(first: int, count: int, prose: Prose) -> Iterator[Made]:
+    """Commits that go on from the tip."""
     subject = "Begin"
     for number in range(first, first + count):
         back = number % 50 == 49
         subject = f'Revert "{subject}"' if back else f"{prose.draw(6).capitalize()} {number}"
-        message = f"{subject}\n\n{prose.draw(30)}.\n{prose.draw(12)}.\n".encode()
-        lines = [f"commit refs/heads/main\nmark :{number + 1}\n"]
-        lines.append(f"committer Ann <ann@example.com> {START + 600 * number} +0000\ndata {len(message)}\n")
-        process.stdin.write("".join(lines).encode() + message + b"\n")
-        if number == first and first:
-            process.stdin.write(b"from refs/heads/main^0\n")
-        for _ in range(3):
-            file = rng.randrange(FILES)
-            path = f"src/part{file % 40}/{prose.words[file]}.py"
-            content = f"{number} {file}\n".encode()
-            process.stdin.write(f"M 100644 inline {path}\ndata {len(content)}\n".encode() + content + b"\n")
-    process.stdin.close()
-    if process.wait():
-        raise RuntimeError("git fast-import failed")
+        touched = [prose.rng.randrange(FILES) for _ in range(3)]
+        files = {f"src/part{n % 40}/{prose.words[n]}.py": f"{number} {n}\n".encode() for n in touched}
+        message = f"{subject}\n\n{prose.draw(30)}.\n{prose.draw(12)}.\n"
+        yield Made(message, files, () if number > first else (f"{MAIN}^0",), START + 60 * number)
 
 
-def spent(work: Callable[[], object]) -> float:
-    """CPU seconds of a call, with those of the processes that it waited for."""
-    before = os.times()
-    work()
-    return sum(os.times()[:4]) - sum(before[:4])
-
-
-def cold(top: Path, state: Path, question: str) -> float:
-    """CPU milliseconds of one search in a process of its own, the interpreter's start included."""
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom gitmem.search.commits import CommitIndex\n"
-        "index = CommitIndex.open(Path(sys.argv[1]))\nassert index is not None\nindex.search(sys.argv[2])"
-    )
-    root = str(Path(__file__).parent.parent.parent)
-    words = [sys.executable, "-c", code, str(state), question]
-    runs = [spent(lambda: subprocess.run(words, cwd=root, check=True)) for _ in range(5)]
-    return 1000 * sorted(runs)[2]
-
-
-def measure(commits: int, queries: int, top: Path, state: Path) -> dict[str, float]:
-    """Figures of one history: seconds, milliseconds, megabytes."""
-    prose = Prose(7)
+def measure(commits: int, queries: int, folder: Path) -> Iterator[Figure]:
+    """All figures, each beside one search by git."""
+    prose, home, state = Prose(7), Home(folder / "home"), folder / "state"
     git = GitCommand(os.environ)
-    if not (top / ".git").exists():
-        subprocess.run(["git", "init", "-q", "-b", "main", str(top)], check=True)
-        make(top, 0, commits, prose)
-
-    def tip() -> str:
-        words = ["git", "-C", str(top), "rev-parse", "refs/heads/main"]
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    home.import_commits(history(0, commits, prose), MAIN)
 
     def bring() -> None:
-        if not follow(state, git, top, tip(), SECONDS):
-            raise RuntimeError("the index is not at the tip")
+        if not follow(state, git, home.repo, home.git("rev-parse", MAIN), SECONDS):
+            raise SystemExit("the index is not at the tip")
 
-    figures: dict[str, float] = {"commits": commits, "queries": queries}
-    start = time.perf_counter()
-    figures["first_cpu_s"] = spent(bring)
-    figures["first_wall_s"] = time.perf_counter() - start
-    figures["index_mb"] = sum(file.stat().st_size for file in state.glob(f"{COMMITS}*")) / 1e6
-    make(top, commits, NEW, prose)
-    figures[f"catch_up_{NEW}_cpu_s"] = spent(bring)
-    figures["nothing_new_cpu_s"] = spent(bring)
-    questions = [prose.question() for _ in range(queries)]
+    question = prose.question()
+    grep = ("log", "--oneline", "-i", "-E", MAIN, f"--grep={'|'.join(question.split())}")
+    base = home.run("git", *grep).cpu / 1000
+    beside = base, "git log --grep"
+    yield Figure(f"{commits:,} commits are indexed", "s CPU", cpu(bring), *beside)
+    yield Figure(
+        "size of the index", "MB", sum(file.stat().st_size for file in state.glob(f"{COMMITS}*")) / 1e6
+    )
+    home.import_commits(history(commits, NEW, prose), MAIN)
+    yield Figure(f"{NEW} commits are caught up with", "s CPU", cpu(bring), *beside)
+    yield Figure("nothing new", "s CPU", cpu(bring), *beside)
     index = CommitIndex.open(state)
     assert index is not None
+    times = []
     with closing(index):
-        cpu: list[float] = []
-        wall = [timed(lambda q=q: index.search(q), cpu) for q in questions]
-    figures |= quantiles("query_cpu", cpu) | quantiles("query", wall)
-    figures["cold_cpu_ms"] = cold(top, state, questions[0])
-    grep = ["git", "-C", str(top), "log", "--oneline", "-i", "-E", "main"]
-    grep += [f"--grep={'|'.join(questions[0].split())}"]
-    figures["git_log_grep_cpu_s"] = spent(lambda: subprocess.run(grep, capture_output=True, check=True))
-    return figures
+        for _ in range(queries):
+            asked = prose.question()
+            times.append(1000 * cpu(lambda asked=asked: index.search(asked)))  # type: ignore[misc]
+    for share, word in ((0.5, "median"), (0.95, "95th percentile")):
+        yield Figure(f"a query, {word}", "ms CPU", quantile(times, share), 1000 * base, "git log --grep")
+    words = [sys.executable, "-c", COLD, str(state), question]
+    cold = [spent(words, home.home, home.environ).cpu for _ in range(5)]
+    yield Figure("a query from a cold start", "ms CPU", quantile(cold, 0.5), 1000 * base, "git log --grep")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Times the index of the code's commits.")
+    parser = options(__doc__)
     parser.add_argument("--commits", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100)
-    parser.add_argument("--repo", type=Path, help="where the history is made, and kept")
-    parser.add_argument("--write", type=Path, help="file that the figures are written to, as JSON")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        top = given.repo or Path(folder) / "code"
-        figures = measure(given.commits, given.queries, top, Path(folder) / "state")
-    text = json.dumps({name: round(value, 3) for name, value in figures.items()}, indent=1)
-    if given.write:
-        given.write.write_text(text + "\n")
-    print(text)
+        say(measure(given.commits, given.queries, Path(folder)), given.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measures which commits prompts are told of: reports whose decision is a commit, in a real history.
 
-usage: python tests/bench/commits_told.py --history PATH --reports FILE [--others FILE] [--half WHICH]
+usage: python tests/bench/commits_told.py HISTORY REPORTS [--others FILE] [--half HALF] [--json]
 
 HISTORY is a bundle or repository with a history of some other code. REPORTS has a line a report, JSON with
 `task`, `query`, `module`, `decision` (`subject`, `body`) and `broken_by`, the subject of what broke it.
@@ -14,21 +14,18 @@ The reference, in the same run, is one FTS5 table over the same messages, all wo
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import sqlite3
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from figures import Figure, options, say
 
 from gitmem.flows.code_commits import choose
 from gitmem.git.command import GitCommand
@@ -116,39 +113,27 @@ def prompts(path: Path) -> list[str]:
 
 def measure(
     history: History, reports: Sequence[dict[str, Any]], half: str, others: Sequence[str]
-) -> dict[str, Any]:
-    """The figures of one half."""
+) -> Iterator[Figure]:
+    """The figures of one half, beside how many reports there are."""
     chosen = [at for at in range(len(reports)) if half == "all" or at % 2 == (half == "held")]
     queries = {at: reports[at]["query"] for at in chosen}
-    begun = sum(os.times()[:4])
     made = history.plant(reports)
-    figures: dict[str, Any] = {"half": half, "reports": len(chosen), "cpu_s": sum(os.times()[:4]) - begun}
     index = CommitIndex.open(history.state)
     assert index is not None
     with closing(index):
-        figures |= {"commits": len(index), "index_bytes": (history.state / COMMITS).stat().st_size}
-        begun = time.process_time()
-        told = {
-            at: [hit.oid for hit in choose(index.search(query), unasked=True)]
-            for at, query in queries.items()
-        }
-        figures["query_cpu_ms"] = 1000 * (time.process_time() - begun) / len(chosen)
-        asked = {
-            at: [hit.oid for hit in choose(index.search(query), unasked=False)]
-            for at, query in queries.items()
-        }
-        figures["told"] = sum(made[at][0] in told[at] for at in chosen)
-        figures["told_besides"] = sum(len(told[at]) - (made[at][0] in told[at]) for at in chosen)
-        figures["answered_by_hand"] = sum(made[at][0] in asked[at] for at in chosen)
+        told, asked = (
+            {
+                at: [hit.oid for hit in choose(index.search(query), unasked=unasked)]
+                for at, query in queries.items()
+            }
+            for unasked in (True, False)
+        )
         said = messages(history.git, history.top, [made[at][0] for at in chosen], SECONDS)
         ends = {at: undoing(index, history.git, history.top, said[made[at][0]], SECONDS) for at in chosen}
-        figures["broken_by_found"] = sum(
-            end is not None and end.oid == made[at][1] for at, end in ends.items()
-        )
-        figures["others"] = len(others)
-        figures["others_told"] = sum(bool(choose(index.search(one), unasked=True)) for one in others)
+        vain = sum(bool(choose(index.search(one), unasked=True)) for one in others)
     plain = plain_first(history, list(queries.values()))
-    figures["first_by_plain_fts5"] = sum(made[at][0] == one for at, one in zip(chosen, plain, strict=True))
+    right = sum(made[at][0] in told[at] for at in chosen)
+    first = sum(made[at][0] == one for at, one in zip(chosen, plain, strict=True))
     without = 0
     for at in chosen:
         history.plant(reports, without=at)
@@ -156,22 +141,30 @@ def measure(
         assert index is not None
         with closing(index):
             without += bool(choose(index.search(queries[at]), unasked=True))
-    return figures | {"told_without": without}
+    report = len(chosen), "reports"
+    by_hand = sum(made[at][0] in asked[at] for at in chosen)
+    broken = sum(end is not None and end.oid == made[at][1] for at, end in ends.items())
+    yield Figure("commits of reports: told", "", right, first, "found first by FTS5")
+    yield Figure("commits of reports: told besides", "", sum(map(len, told.values())) - right, *report)
+    yield Figure("commits of reports: told without an answer", "", without, *report)
+    yield Figure("commits of reports: told to who asks", "", by_hand, *report)
+    yield Figure("commits of reports: what broke them is found", "", broken, *report)
+    if others:
+        yield Figure("commits: told to other prompts", "", vain, len(others), "prompts")
 
 
 def main() -> None:
-    """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--history", type=Path, required=True)
-    parser.add_argument("--reports", type=Path, required=True)
+    parser = options(__doc__)
+    parser.add_argument("history", type=Path)
+    parser.add_argument("reports", type=Path)
     parser.add_argument("--others", type=Path)
     parser.add_argument("--half", choices=["tuned", "held", "all"], default="all")
     given = parser.parse_args()
     reports = [json.loads(line) for line in given.reports.read_text().splitlines()]
-    others = prompts(given.others) if given.others else []
     with tempfile.TemporaryDirectory() as folder:
         history = History(given.history, Path(folder) / "code.git")
-        print(json.dumps(measure(history, reports, given.half, others), indent=1))
+        others = prompts(given.others) if given.others else []
+        say(measure(history, reports, given.half, others), given.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """From chats to the prompt: is a decision learned, and shown to a bug report that needs it?
 
-    python tests/bench/decisions_shown.py FOLDER [--verbose]
+usage: python tests/bench/decisions_shown.py FOLDER [--verbose] [--json]
 
 FOLDER holds `documents.jsonl` (chats: `id`, `turns` of `role` and `text`) and `queries.jsonl` (bug
 reports: `task`, `query`, `policy`, the decision in its author's words, and `answer`, the chat that
@@ -14,14 +14,17 @@ was written, the others were not.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from gitmem.app.bench_recall import CorpusLine, CorpusSpace, Query, QueryOutcome, RecallCorpus, measure
+from figures import Figure, options, say
+
+from gitmem.app.bench_recall import CorpusLine, CorpusSpace, Query, QueryOutcome, RecallCorpus
+from gitmem.app.bench_recall import measure as run
 from gitmem.core.memory import create
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline.extract import candidates
@@ -67,38 +70,39 @@ def rows(path: Path) -> list[dict[str, str]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def told(title: str, asked: Sequence[QueryOutcome], verbose: bool) -> None:
-    """Prints how many decisions were learned and shown."""
+def told(half: str, asked: Sequence[QueryOutcome], verbose: bool) -> Iterator[Figure]:
+    """How many decisions were learned, and of these shown."""
     learned = [one for one in asked if one.query.relevant]
     shown = [one for one in learned if set(one.selected) & set(one.query.relevant)]
-    chat = [one for one in asked if any(name.startswith(f"{one.query.id}#") for name in one.selected)]
-    print(f"{title}: {len(asked)} reports, learned {len(learned)}, shown {len(shown)}", end="")
-    print(f" (anything of the right chat shown: {len(chat)})")
+    yield Figure(f"decisions learned of chats, {half}", "", len(learned), len(asked), "reports")
+    yield Figure(f"decisions shown to their report, {half}", "", len(shown), len(learned), "learned ones")
     for one in asked if verbose else ():
-        print(
-            f"   {one.query.id}: {len(one.query.relevant)} say it, first found {one.first}, {one.selected}"
-        )
+        said = f"{len(one.query.relevant)} say it, first found {one.first}, {one.selected}"
+        print(f"{half}: {one.query.id}: {said}", file=sys.stderr)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--verbose", action="store_true")
-    given = parser.parse_args()
-    chats: list[dict[str, object]] = [dict(row) for row in rows(given.folder / "documents.jsonl")]
+def measure(source: Path, folder: Path, verbose: bool) -> Iterator[Figure]:
+    """Both halves."""
+    chats: list[dict[str, object]] = [dict(row) for row in rows(source / "documents.jsonl")]
     lines = [line for chat in chats for line in memories(chat)]
-    reports = sorted(rows(given.folder / "queries.jsonl"), key=lambda row: row["task"])
     queries = []
-    for row in reports:
+    for row in sorted(rows(source / "queries.jsonl"), key=lambda row: row["task"]):
         own = [line for line in lines if line.id.startswith(f"{row['answer']}#")]
         relevant = tuple(line.id for line in own if says(line.text, row["policy"]))
         queries.append(Query(row["answer"], row["query"], relevant))
-    print(f"{len(chats)} chats, {len(lines)} memories")
+    corpus = RecallCorpus((CorpusSpace("chats", tuple(lines), tuple(queries)),), 0)
+    asked = run(corpus, GitCommand(os.environ), folder, NOW, lambda _: None).asked
+    yield from told("looked at", asked[0::2], verbose)
+    yield from told("held out", asked[1::2], verbose)
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--verbose", action="store_true")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        space = CorpusSpace("chats", tuple(lines), tuple(queries))
-        measured = measure(RecallCorpus((space,), 0), GitCommand(os.environ), Path(folder), NOW, print)
-    told("looked at", measured.asked[0::2], given.verbose)
-    told("held out ", measured.asked[1::2], given.verbose)
+        say(measure(given.folder, Path(folder), given.verbose), given.json)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,21 @@
 """Times the check of a dream, and of that what a search must find, against plain reading of the tree.
 
-usage: python tests/bench/dream_check_speed.py [--memories N] [--touched N] [--rounds N]
+usage: python tests/bench/dream_check_speed.py [--memories N] [--touched N] [--rounds N] [--json]
 
-A dream's branch in a bare repository: half of its commits move a claim to another memory, half merge one
-away. Prints JSON: the best of some rounds in seconds of CPU, for `read` (each file of the tree, the least
-that whoever looks at a whole tree must do), `found` (`lost_to_search`), and `check` (`prove_branch`, which
-reads for itself and holds `found`); `x_read` are multiples of `read` in the same run, `per_1000` seconds
-for a thousand memories.
+A dream's branch in a repository: half of its commits move a claim to another memory, half merge one away.
+CPU of the whole check (`prove_branch`), and of what a search must find in it (`lost_to_search`), beside
+reading each file of the tree: the least that whoever looks at a whole tree must do.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
-
-from recall_speed import NOW, Prose
+from figures import Figure, cpu, medians, options, say
+from ground import START, Home, Prose
 
 from gitmem.core.account import claims_at
 from gitmem.core.trailers import Provenance, format_message
@@ -35,34 +27,14 @@ from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
 from gitmem.rules.findable import _lost, lost_to_search
 
+NOW = START
 ANN = Signature("Ann", "ann@example.com", NOW)
-
-
-def main() -> None:
-    """Measures and prints."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--memories", type=int, default=1_000)
-    parser.add_argument("--touched", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as folder:
-        environ = {"HOME": folder, "PATH": os.environ.get("PATH", ""), "GIT_CONFIG_NOSYSTEM": "1"}
-        path = Path(folder) / "bench.git"
-        words = ["git", "init", "--quiet", "--bare", "--template=", str(path)]
-        subprocess.run(words, check=True, env=environ)
-        repo = open_repository(path, GitCommand(environ), "auto", bare=True)
-        figures = measure(repo, *grow(repo, given.memories, given.touched), given.rounds)
-    per = {name: round(1_000 * seconds / given.memories, 3) for name, seconds in figures.items()}
-    ratios = {name: round(seconds / figures["read"], 1) for name, seconds in figures.items()}
-    rounded = {name: round(seconds, 3) for name, seconds in figures.items()}
-    shape = {"memories": given.memories, "touched": given.touched}
-    print(json.dumps({**shape, "seconds": rounded, "per_1000": per, "x_read": ratios}))
 
 
 def grow(repo: Repository, memories: int, touched: int) -> tuple[str, str]:
     """Makes the memory and the dream: base and tip."""
     prose = Prose(11)
-    files = {f"main/m{number:05}.md": prose.memory(number) for number in range(memories)}
+    files = {f"main/m{number:05}.md": prose.memory(number).render() for number in range(memories)}
     tree = write_tree(repo, None, files)
     base = tip = repo.add_commit(tree, (), ANN, ANN, "Learn")
     paths = prose.rng.sample(sorted(files), touched)
@@ -77,28 +49,35 @@ def grow(repo: Repository, memories: int, touched: int) -> tuple[str, str]:
     return base, tip
 
 
-def measure(repo: Repository, base: str, tip: str, rounds: int) -> dict[str, float]:
-    """Seconds of CPU of each, the best of the rounds."""
-    trees = repo.commit(base).tree, repo.commit(tip).tree
-    before, after = (read_files(repo, tree) for tree in trees)
-    failures = prove_branch(repo, base, tip, now=NOW)
-    if failures:
-        sys.exit(f"the dream is not sound: {failures[0]}")
-    works: dict[str, Callable[[], object]] = {
-        "read": lambda: read_files(repo, trees[0]),
-        "found": lambda: lost_to_search(before, after, search=SearchPair),
-        "check": lambda: prove_branch(repo, base, tip, now=NOW),
-    }
-    best = dict.fromkeys(works, float("inf"))
-    for _ in range(rounds):
-        for name, work in works.items():
-            _lost.cache_clear()
-            _indexed.cache_clear()
-            claims_at.cache_clear()
-            begun = time.process_time()
-            work()
-            best[name] = min(best[name], time.process_time() - begun)
-    return best
+def measure(memories: int, touched: int, rounds: int, folder: Path) -> Iterator[Figure]:
+    """Two rows."""
+    repo = open_repository(Home(folder).repo, GitCommand(os.environ))
+    base, tip = grow(repo, memories, touched)
+    before, after = (read_files(repo, repo.commit(oid).tree) for oid in (base, tip))
+    if failures := prove_branch(repo, base, tip, now=NOW):
+        raise SystemExit(f"the dream is not sound: {failures[0]}")
+
+    def timed(work: Callable[[], object]) -> float:
+        for known in (_lost, _indexed, claims_at):
+            known.cache_clear()
+        return cpu(work)
+
+    times = medians(
+        {
+            "read": lambda: timed(lambda: read_files(repo, repo.commit(base).tree)),
+            "what a search must find": lambda: timed(
+                lambda: lost_to_search(before, after, search=SearchPair)
+            ),
+            "all of a dream": lambda: timed(lambda: prove_branch(repo, base, tip, now=NOW)),
+        },
+        rounds,
+    )
+    base_time = times.pop("read")
+    for name, seconds in times.items():
+        yield Figure(
+            f"{name} is checked, {memories:,} memories", "s CPU", seconds, base_time, "reading the tree"
+        )
+    repo.close()
 
 
 def _moved(files: dict[str, bytes], path: str, other: str) -> dict[str, bytes | None]:
@@ -110,6 +89,16 @@ def _merged(files: dict[str, bytes], path: str, other: str) -> dict[str, bytes |
     head, _, body = files[path].partition(b"---\n\n")
     described = head.partition(b"description: ")[2].partition(b"\n")[0]
     return {path: None, other: files[other] + b"\n" + described + b"\n\n" + body}
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--memories", type=int, default=1_000)
+    parser.add_argument("--touched", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        say(measure(given.memories, given.touched, given.rounds, Path(folder)), given.json)
 
 
 if __name__ == "__main__":

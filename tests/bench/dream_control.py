@@ -1,21 +1,18 @@
-"""Plants known faults into a folder of real memory, and counts what the offline engine mends.
+"""Plants known faults into folders of real memory, and counts what the offline engine mends.
 
-usage: python tests/bench/dream_control.py FOLDER ...
+usage: python tests/bench/dream_control.py FOLDER [--json]
 
 Planted are: files that are copies of another, claims that stand twice in a file, claims of one file that
 stand in another as well (every other one with small words changed), and links to names that lack an end,
-have a type in front, or slip. The faults are the same for the same folders.
+have a type in front, or slip. The faults are the same for the same folders; FOLDER holds them.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from figures import Figure, options, say
 
 from gitmem.core.account import claims_at, path_of
 from gitmem.core.memory import parse
@@ -26,22 +23,7 @@ from gitmem.engines.offline.similar import said
 TEN = 10
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="+", type=Path)
-    given = parser.parse_args()
-    files = {
-        f"main/{path.name}": path.read_bytes()
-        for folder in given.folders
-        for path in sorted(folder.glob("*.md"))
-        if path.name != "MEMORY.md"
-    }
-    print(json.dumps(control(files), indent=2))
-
-
-def control(real: Mapping[str, bytes]) -> dict[str, str | int]:
+def measure(real: Mapping[str, bytes]) -> Iterator[Figure]:
     """Plants, dreams without a limit of changes, and counts."""
     files = dict(real)
     paths = sorted(real)
@@ -68,15 +50,16 @@ def control(real: Mapping[str, bytes]) -> dict[str, str | int]:
     made = consolidate(ConsolidateInput(files, most=1_000))
     offers = [one for one in made.changes if one.kind != "question"]
     ends = {_ends(one) for one in offers}
-    return {
-        "files": len(files),
-        "copies": f"{sum(bool({one, one[::-1]} & ends) for one in copies.items())} of {len(copies)}",
-        "twice in a file": f"{sum((path, path) in ends for path in twice)} of {len(twice)}",
-        "in two files": f"{sum(any(name in pair for pair in ends) for name in moved)} of {len(moved)}",
-        "links": f"{sum(_led(offers, number, to) for number, (_, to) in enumerate(links))} of {len(links)}",
-        "other offers": len(offers) - len(ends),
-        "questions": len(made.changes) - len(offers),
+    found = {
+        "copies": (sum(bool({one, one[::-1]} & ends) for one in copies.items()), len(copies)),
+        "claims twice in a file": (sum((path, path) in ends for path in twice), len(twice)),
+        "claims in two files": (sum(any(name in pair for pair in ends) for name in moved), len(moved)),
+        "links": (sum(_led(offers, number, to) for number, (_, to) in enumerate(links)), len(links)),
     }
+    for what, counts in found.items():
+        yield Figure(f"planted {what} that are mended", "", *counts, "planted")
+    yield Figure("other offers", "", len(offers) - len(ends), len(offers), "all offers")
+    yield Figure("questions", "", len(made.changes) - len(offers), len(files), "files")
 
 
 def _claims(real: Mapping[str, bytes], paths: Iterator[str]) -> Iterator[tuple[str, str]]:
@@ -119,6 +102,14 @@ def _led(offers: list[DreamChange], number: int, to: str) -> bool:
         (one.edits[path] or b"").decode() for one in offers if one.kind == "link" and path in one.edits
     ]
     return any(f"[[{stem}" in text for text in texts)
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    paths = (path for path in sorted(given.folder.rglob("*.md")) if path.name != "MEMORY.md")
+    say(measure({f"main/{path.name}": path.read_bytes() for path in paths}), given.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What becomes of labelled pairs where a model judges them, and is wrong: what lands, what is caught.
 
-usage: python tests/bench/dream_judged.py DATA [--half tuned|held|all] [--wrong SHARE] [--seed N]
+usage: python tests/bench/dream_judged.py DATA [--half tuned|held|all] [--wrong SHARE] [--seed N] [--json]
 
 A scripted model answers each pair that a dream asks about: with the share SHARE at random one of the
 answers that are wrong for its label, else the right one (`alike`, `unrelated` and what nobody labelled are
@@ -11,19 +11,17 @@ row accounts for: these must be none.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
 from dream_pairs import FIRST, ONE
+from figures import Figure, options, say
 from pairs import pairs as labelled
 
 from gitmem.core.account import references, reject_keys, where_it_goes
@@ -69,7 +67,7 @@ class Scripted(task.ModelEngine):
         return task.TaskOutcome(work.tree, answers, tuple(work.judge(work.tree, answers)))
 
 
-def measure(pairs: Sequence[Mapping[str, Any]], wrong: float, seed: int) -> dict[str, Any]:
+def measure(pairs: Sequence[Mapping[str, Any]], wrong: float, seed: int) -> Iterator[Figure]:
     """Dreams night after night over all pairs as memories of one agent, until nothing is asked any more.
 
     Of what is proposed nothing is decided meanwhile: each night starts from the same memory.
@@ -122,27 +120,25 @@ def measure(pairs: Sequence[Mapping[str, Any]], wrong: float, seed: int) -> dict
         counts[
             f"{'wrong' if fails else 'right'} {kind} of {'one' if label in ONE else 'two'}: {became}"
         ] += 1
-    return {
-        "asked": len(engine.asked),
-        "wrong": sum(fails for *_, fails in engine.asked),
-        "claims": len(claims),
-        "nights": nights,
-        "lost": lost,
-        "not proved": unproved,
-        "became": dict(sorted(counts.items())),
-    }
+    every = len(engine.asked), "pairs asked about"
+    yield Figure(f"judged, {wrong:.0%} wrong: claims lost", "", lost, len(claims), "claims")
+    yield Figure(f"judged, {wrong:.0%} wrong: not proved", "", unproved, *every)
+    yield Figure(
+        f"judged, {wrong:.0%} wrong: wrong answers", "", sum(one[3] for one in engine.asked), *asked
+    )
+    for what, count in sorted(counts.items()):
+        yield Figure(f"judged {what}", "", count, *every)
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Prints what becomes of the pairs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+def main() -> None:
+    parser = options(__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--half", default="all", choices=("tuned", "held", "all"))
     parser.add_argument("--wrong", type=float, default=0.3)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(words)
-    found = measure([*labelled(given.data, half=given.half)], given.wrong, given.seed)
-    print(json.dumps(found, indent=1))
+    given = parser.parse_args()
+    pairs = [*labelled(given.data.resolve(), half=given.half)]
+    say(measure(pairs, given.wrong, given.seed), given.json)
 
 
 if __name__ == "__main__":

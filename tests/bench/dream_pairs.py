@@ -1,30 +1,25 @@
 """Scores what the offline engine offers and asks of labelled pairs of statements.
 
-usage: python tests/bench/pairs.py DATA | python tests/bench/dream_pairs.py [--half HALF] [--json] [--wrong]
+usage: python tests/bench/dream_pairs.py DATA [--half tuned|held|all] [--wrong] [--json]
 
-Each line that is read is a pair: `earlier` and `later` (`text`, `memory`), its `half`, and its `kind`
-(`same`, `amends`, `alike`, or `unrelated`). All texts of a half are put into one folder of memory,
-a file each, so that a pair is found among all others. Of the labelled pairs it prints for each half:
-
-- precision: offered pairs that are the same or amend one another;
-- recall: pairs that are, and are offered; and with what is asked counted as well;
-- false merges: pairs that are alike or unrelated, of which one is offered to go as said by the other.
-
-Pairs that are offered and that nobody labelled are counted, and listed by `--wrong`.
+The pairs are those of `pairs.py`, whose DATA it is. All texts of a half are put into one folder of memory,
+a file each, so that a pair is found among all others. Counted are offered pairs that are the same or amend
+one another, of all offered (precision) and of all such pairs (recall), what is asked counted as well; pairs
+that are alike or unrelated, and of these where one is offered to go as said by the other (false merges);
+and pairs that are offered and that nobody labelled, which `--wrong` lists.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from figures import Figure, options, say
+from pairs import pairs as labelled
 
 from gitmem.core.account import path_of, references
 from gitmem.core.memory import create
@@ -38,32 +33,8 @@ LONGEST = 5
 FIRST = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--half", choices=("tuned", "held"), help="score this one alone")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--wrong", action="store_true", help="list what is wrong or missed")
-    given = parser.parse_args()
-    halves: dict[str, list[dict[str, Any]]] = {}
-    for line in filter(str.strip, sys.stdin):
-        pair = json.loads(line)
-        if given.half in (None, pair["half"]):
-            halves.setdefault(pair["half"], []).append(pair)
-    found = {half: score(pairs) for half, pairs in sorted(halves.items())}
-    wrong = {half: figures.pop("wrong") for half, figures in found.items()}
-    if given.json:
-        print(json.dumps(found, indent=2))
-        return
-    for half, figures in found.items():
-        print(f"{half}: {', '.join(f'{key} {value}' for key, value in figures.items())}")
-        for line in wrong[half] if given.wrong else ():
-            print(f"  {line}")
-
-
-def score(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What is made of labelled pairs: counts, shares, and each that is wrong or missed."""
+def score(half: str, pairs: Sequence[Mapping[str, Any]], verbose: bool) -> Iterator[Figure]:
+    """What is made of labelled pairs; each that is wrong or missed is named on standard error."""
     days: dict[str, int] = {}
     for _ in range(LONGEST):
         for pair in pairs:
@@ -103,25 +74,32 @@ def score(pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     wrong += [
         f"unlabelled {kind}: {' | '.join(repr(texts[end]) for end in ends)}" for ends, kind in done.items()
     ]
+    print(*wrong if verbose else (), sep="\n", file=sys.stderr)
     ones = counts["offered one"] + counts["asked one"] + counts["left one"]
+    twos = "pairs of two things"
+    merged = sum(line.startswith("offered (merge)") for line in wrong)
     offered = counts["offered one"] + counts["offered two"]
-    return {
-        "pairs": len(pairs),
-        "precision": share(counts["offered one"], offered),
-        "recall": share(counts["offered one"], ones),
-        "recall with questions": share(counts["offered one"] + counts["asked one"], ones),
-        "false merges": sum(line.startswith("offered (merge)") for line in wrong),
-        "offered of two things": counts["offered two"],
-        "asked of two things": counts["asked two"],
-        "of two things": len(pairs) - ones,
-        "unlabelled offered": other["offered"],
-        "unlabelled asked": other["asked"],
-        "wrong": wrong,
-    }
+    for label, number, whole, beside in (
+        ("pairs offered rightly (precision)", counts["offered one"], offered, "offered"),
+        ("pairs offered rightly (recall)", counts["offered one"], ones, "pairs of one thing"),
+        ("or asked", counts["offered one"] + counts["asked one"], ones, "pairs of one thing"),
+        ("false merges", merged, len(pairs) - ones, twos),
+        ("two things offered", counts["offered two"], len(pairs) - ones, twos),
+        ("two things asked", counts["asked two"], len(pairs) - ones, twos),
+        ("unlabelled pairs offered", other["offered"], len(done), "offered or asked"),
+    ):
+        yield Figure(f"{half}: {label}", "", number, whole, beside)
 
 
-def share(part: int, whole: int) -> float | None:
-    return round(part / whole, 3) if whole else None
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--half", choices=("tuned", "held", "all"), default="all")
+    parser.add_argument("--wrong", action="store_true", help="list what is wrong or missed")
+    given = parser.parse_args()
+    halves = ("tuned", "held") if given.half == "all" else (given.half,)
+    found = ((half, list(labelled(given.data.resolve(), half=half))) for half in halves)
+    say((row for half, some in found for row in score(half, some, given.wrong)), given.json)
 
 
 if __name__ == "__main__":

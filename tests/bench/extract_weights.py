@@ -1,6 +1,6 @@
 """Fits the weights of `engines/offline/signals.py` on labelled sessions, and says how well they carry over.
 
-    python tests/bench/extract_weights.py GOLD [--half] [--print]
+usage: python tests/bench/extract_weights.py GOLD [--half] [--print] [--json]
 
 GOLD is a file as `gitmem bench extract --gold` reads it. A message is positive where it holds a label.
 
@@ -8,20 +8,23 @@ First the weights of a sentence by itself are fitted on the written sentences of
 then, on top of a share of these, those of whole messages on the sessions. The written sentences go into
 that as well at a small weight, with a cue of their own that takes up that half of them hold something,
 where of real messages one in six does. `--half` fits on every second session by name (the first, third, …)
-alone and reports the others; each session is told by the others in either case.
+alone and reports the others; each session is told by the others in either case. So are the finds of the
+offline engine that README.md names: each session is read with weights that were fitted without it.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
-from gitmem.app.bench_extract import Gold, read_gold
-from gitmem.engines.offline import signals
+from figures import Figure, options, say
+
+from gitmem.app.bench_extract import Gold, figures, read_gold, score
+from gitmem.engines.offline import OfflineEngine, signals
 from gitmem.engines.offline.speech import Heard, read
 from gitmem.transcripts.model import Message
 
@@ -29,7 +32,6 @@ FIXTURES = Path(__file__).parent.parent / "fixtures" / "labelled"
 WRITTEN = ("tuned", "told")
 """Sets of sentences to fit on."""
 
-WRITTEN_SEEN = ("seen", "told-seen")
 WRITTEN_WEIGHT = 0.1
 EXCLUDED_WEIGHT = 3.0
 """Of a message that must not be kept: to keep it is worse than to miss another."""
@@ -152,12 +154,14 @@ def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
     return found
 
 
-def curve(scored: Iterable[tuple[float, float, str]], sessions: int, rates: Sequence[float]) -> str:
+def curve(title: str, scored: Iterable[tuple[float, float, str]], sessions: int) -> Iterator[Figure]:
     """Precision and recall where so many messages a session are taken, at most three of one session."""
     ranked = sorted(scored, reverse=True)
-    total = sum(lasts for _, lasts, _ in ranked)
-    out = []
-    for rate in rates:
+    holding = [p for p, lasts, _ in ranked if lasts]
+    rest = [p for p, lasts, _ in ranked if not lasts]
+    above = sum((one > other) + 0.5 * (one == other) for one in holding for other in rest)
+    yield Figure(f"{title}: area under the curve", "", above / (len(holding) * len(rest)), 0.5, "chance")
+    for rate in RATES:
         taken: dict[str, int] = {}
         right = count = 0
         for _, lasts, session in ranked:
@@ -168,32 +172,42 @@ def curve(scored: Iterable[tuple[float, float, str]], sessions: int, rates: Sequ
             taken[session] = taken.get(session, 0) + 1
             count += 1
             right += int(lasts)
-        out.append(
-            f"{rate:g}/session: precision {right / max(1, count):.2f} recall {right / max(1, total):.2f}"
+        at = f"{title}, {rate:g} a session"
+        yield Figure(f"{at}: right", "", right, count, "taken")
+        yield Figure(f"{at}: found", "", right, len(holding), "that hold something")
+
+
+def extracted(
+    golds: Sequence[Gold], tables: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]]]
+) -> Iterator[Figure]:
+    """What the offline engine finds in each session with its own tables of weights."""
+    scored = []
+    for gold in golds:
+        alone, within = tables[gold.name]
+        with patch.object(signals, "OF_SENTENCE", alone), patch.object(signals, "OF_MESSAGE", within):
+            scored.append(score(gold, OfflineEngine()))
+    found = figures(scored)
+    for key, label, reference in (
+        ("suggested", "suggestions that are right", "suggestions"),
+        ("recall_plain", "plain statements found", "plain statements"),
+        ("recall_plain_wide", "plain statements put to the agent", "plain statements"),
+        ("recall_asked_stored", "what was asked for and stored", "what was asked for"),
+    ):
+        yield Figure(
+            f"each told by the others: {label}", "", found[key]["right"], found[key]["of"], reference
         )
-    holding = [p for p, lasts, _ in ranked if lasts]
-    rest = [p for p, lasts, _ in ranked if not lasts]
-    above = sum((one > other) + 0.5 * (one == other) for one in holding for other in rest)
-    return f"AUC {above / max(1, len(holding) * len(rest)):.3f}; " + "; ".join(out)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("gold", type=Path)
-    parser.add_argument("--half", action="store_true")
-    parser.add_argument("--print", action="store_true", dest="show")
-    given = parser.parse_args()
+def measure(golds: Sequence[Gold], half: bool, show: bool) -> Iterator[Figure]:
+    """Fits, and says how well it carries over; perhaps prints the weights."""
     made = written(WRITTEN)
     sentence = fit([Row(alone(one) - WITHIN, lasts, 1.0, "") for one, lasts in made], L2_SENTENCE)
-    golds = sorted(read_gold(given.gold), key=lambda one: one.name)
-    sessions = {gold.name: rows_of(gold, sentence) for gold in golds}
+    sessions = {gold.name: [shared(row) for row in rows_of(gold, sentence)] for gold in golds}
     along = [
-        Row((alone(one) - ALONE) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence))
+        shared(Row((alone(one) - ALONE) | {"written"}, lasts, WRITTEN_WEIGHT, "", best(one, sentence)))
         for one, lasts in made
     ]
-    sessions = {name: [shared(row) for row in rows] for name, rows in sessions.items()}
-    along = [shared(row) for row in along]
-    names = list(sessions)[0::2] if given.half else list(sessions)
+    names = list(sessions)[0::2] if half else list(sessions)
     message = fit([*along, *(row for name in names for row in sessions[name])], L2_MESSAGE)
 
     def told(weights: Mapping[str, float], name: str) -> list[tuple[float, float, str]]:
@@ -202,21 +216,33 @@ def main() -> None:
             for r in sessions[name]
         ]
 
-    print("fitted on", curve([one for n in names for one in told(message, n)], len(names), RATES))
-    if given.half:
+    yield from curve("fitted on", [one for n in names for one in told(message, n)], len(names))
+    if half:
         others = [name for name in sessions if name not in names]
-        print("held out ", curve([one for n in others for one in told(message, n)], len(others), RATES))
-    left_out = []
-    for name in names:
-        rest = [row for other in names if other != name for row in sessions[other]]
-        left_out += told(fit([*rest, *along], L2_MESSAGE), name)
-    print("each told by the others", curve(left_out, len(names), RATES))
-    kept = [(signals.odds(alone(one), sentence), lasts, "") for one, lasts in written(WRITTEN_SEEN)]
-    print("written, seen  ", curve(kept, 1, ()))
-    if given.show:
-        for cue in dict.fromkeys((*sentence, *message)):
-            if cue != "written":
-                print(f'    "{cue}": ({sentence.get(cue, 0.0)}, {message.get(cue, 0.0)}),')
+        yield from curve("held out", [one for n in others for one in told(message, n)], len(others))
+    without = {
+        name: fit([*(row for n in names if n != name for row in sessions[n]), *along], L2_MESSAGE)
+        for name in names
+    }
+    yield from curve(
+        "each told by the others", [one for n in names for one in told(without[n], n)], len(names)
+    )
+    yield from extracted(
+        [one for one in golds if one.name in names], {n: (sentence, without[n]) for n in names}
+    )
+    for cue in dict.fromkeys((*sentence, *message)) if show else ():
+        if cue != "written":
+            print(f'    "{cue}": ({sentence.get(cue, 0.0)}, {message.get(cue, 0.0)}),')
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("gold", type=Path)
+    parser.add_argument("--half", action="store_true")
+    parser.add_argument("--print", action="store_true", dest="show")
+    given = parser.parse_args()
+    golds = sorted(read_gold(given.gold), key=lambda one: one.name)
+    say(measure(golds, given.half, given.show), given.json)
 
 
 def shared(row: Row) -> Row:

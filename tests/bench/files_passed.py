@@ -1,117 +1,129 @@
-"""How much of gitmem a verb passes through: files whose functions run, and CPU ms beside another tree's.
+"""How much of gitmem a verb, and the job of a session's end, passes through; and what a verb costs.
 
-usage: python tests/bench/files_passed.py [--against TREE] [--memories N] [--repeat N] [--names] [--json]
+usage: python tests/bench/files_passed.py [--memories N] [--rounds N] [--against TREE] [--names] [--json]
 
-`files`: files of gitmem of which a function is called, in the verb's own process; `loaded` counts what is
-only imported, too; `--names` says which, by room. Some suggestions of a recorded session wait for a person.
-`cpu_ms`: user and system time of the verb with its git processes, the median of some turns; with
-`--against`, of the gitmem in another checkout as well, the two in turn on grounds of their own, and `ratio`
-to it. `to_list` is the ratio to `list` in the same run.
+Files of gitmem of which a function is called in the verb's own process, beside what it should pass through
+at most; `--names` says which, by room. The job is the worker's, over the end of a recorded session, by the
+offline engine. CPU of the verb with its git processes is the median of some turns, beside the gitmem of
+another checkout, on a ground of its own, with `--against`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import tracing
-from bulk_cost import ROOT, Ground
+from bulk_cost import write
+from figures import Figure, medians, options, say
+from ground import ROOT, Home
 
 RECORDED = ROOT / "tests/fixtures/sessions/plain.jsonl"
-
-VERBS: dict[str, Sequence[str]] = {
+VERBS = {
     "list": ("list",),
     "status": ("status",),
     "review": ("review",),
     "save": ("save",),
     "remember": ("remember", "We deploy on Tuesdays, turn {}."),
     "undo": ("undo",),
-    "sync": ("-y", "sync"),
+    "sync": ("sync",),
 }
-MOST = {"remember": 35, "save": 40, "sync": 60, "review": 45}
-"""Files that a verb should pass through at most."""
+MOST = {"remember": 35, "save": 40, "sync": 60, "review": 45, "job": 130}
+"""Files that each should pass through at most."""
+
+JOB = """
+import json, os, sys, time
+from pathlib import Path
+from tracing import tracing
+from gitmem.app import spool, worker
+common, report = map(Path, sys.argv[1:])
+spool.put(common / "gitmem/spool", spool.Job("session-end", str(common.parent), time=time.time()))
+with tracing() as found:
+    worker.work(common, dict(os.environ))
+report.write_text(json.dumps(found))
+"""
 
 
-def ground(home: Path, root: Path, count: int) -> Ground:
-    """A home with some memories, shared with a remote."""
-    made = Ground.make(home, root)
-    remote = home / "remote.git"
-    made.git("init", "-q", "--bare", str(remote))
-    made.git("remote", "add", "origin", str(remote))
-    made.git("push", "-q", "origin", "HEAD:refs/heads/main")
-    made.write(made.folder, range(count))
-    made.gitmem("-y", "init")
-    made.gitmem("-y", "share")
-    made.gitmem("-y", "sync")
-    made.git("config", "--global", "gitmem.engine", "offline")
-    made.gitmem("extract", "--session", str(RECORDED))
-    return made
+def ground(home: Home, count: int) -> Home:
+    """Some memories, shared with a remote, and suggestions of a recorded session that wait for a person."""
+    write(home.folder, range(count))
+    home.share(home.home / "remote.git")
+    home.git("config", "--global", "gitmem.engine", "offline")
+    home.gitmem("extract", "--session", str(RECORDED))
+    return home
 
 
-def words(verb: str, turn: int) -> list[str]:
-    """A verb with what it is given, another text each turn."""
-    return [word.format(turn) for word in VERBS[verb]]
+def traced(home: Home, verb: str) -> list[str]:
+    """Files of gitmem that a verb passes through."""
+    report = home.home / "report.json"
+    words = ["-y", *(word.format(10**6) for word in VERBS[verb])]
+    home.python(tracing.__file__, report, *words)
+    return list(json.loads(report.read_text())["ran"])
 
 
-def traced(made: Ground, verb: str) -> tuple[list[str], list[str]]:
-    """Files of gitmem that a verb passes through, and that it loads."""
-    report = made.home / "report.json"
-    command = [sys.executable, "-P", tracing.__file__, str(report), *words(verb, 10**6)]
-    subprocess.run(command, cwd=made.repo, env=made.environ, check=True, capture_output=True)
-    found = json.loads(report.read_text())
-    return found["ran"], found["loaded"]
+def job(home: Home) -> list[str]:
+    """Files that the job of the end of a session passes through, which was recorded here."""
+    home.gitmem("init")
+    home.git("config", "--global", "gitmem.engine", "offline")
+    rows = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
+    rows = [row | {"cwd": str(home.repo)} if "cwd" in row else row for row in rows]
+    home.project.mkdir(parents=True, exist_ok=True)
+    record = home.project / "00000001-0000-4000-8000-000000000000.jsonl"
+    record.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    home.environ["CLAUDE_PROJECT_DIR"] = str(home.repo)
+    home.environ["PYTHONPATH"] += f":{Path(__file__).parent}"
+    report = home.home / "report.json"
+    home.python("-c", JOB, home.repo / ".git", report)
+    run = json.loads(home.gitmem("jobs", "--json").out)["runs"][-1]
+    if run["error"] or not run["suggested"] + run["stored"]:
+        raise SystemExit(f"the job does nothing: {run}")
+    return list(json.loads(report.read_text())["ran"])
 
 
-def measure(
-    roots: Sequence[Path], count: int, repeat: int, folder: Path, *, names: bool = False
-) -> dict[str, float]:
-    """All figures; those of the other tree under `before_`."""
-    grounds = [ground(folder / f"home{number}", root, count) for number, root in enumerate(roots)]
-    figures: dict[str, float] = {}
-    taken: dict[tuple[str, int], list[float]] = {}
-    for turn in range(repeat):
-        for verb in VERBS:
-            for number, made in enumerate(grounds):
-                taken.setdefault((verb, number), []).append(1000 * made.gitmem(*words(verb, turn)))
+def measure(count: int, rounds: int, against: Path | None, names: bool, folder: Path) -> Iterator[Figure]:
+    """Files of each verb and of the job, then what verbs cost."""
+    roots = {"": ROOT} | ({"the other": against.resolve()} if against else {})
+    homes = {name: ground(Home(folder / f"home{name}", root=root), count) for name, root in roots.items()}
+    turn = iter(range(10**6))
+    times = medians(
+        {
+            f"{verb}{name}": lambda h=home, w=words: h.gitmem(*(one.format(next(turn)) for one in w)).cpu  # type: ignore[misc]
+            for verb, words in VERBS.items()
+            for name, home in homes.items()
+        },
+        rounds,
+    )
+    passed = {verb: traced(homes[""], verb) for verb in VERBS} | {"job": job(Home(folder / "job"))}
+    for what, files in passed.items():
+        yield Figure(
+            f"files that {what} passes through",
+            "",
+            len(files),
+            MOST.get(what),
+            "at most" if what in MOST else "",
+        )
+        for room, some in sorted(tracing.by_room(files).items()) if names else ():
+            print(f"{len(some):4} {room}: {' '.join(some)}", file=sys.stderr)
     for verb in VERBS:
-        for number, name in list(enumerate(("", "before_")))[: len(grounds)]:
-            figures[f"{verb}_{name}cpu_ms"] = statistics.median(taken[verb, number])
-            files, loaded = traced(grounds[number], verb)
-            figures[f"{verb}_{name}files"], figures[f"{verb}_{name}loaded"] = len(files), len(loaded)
-            if names and not name:
-                print(verb)
-                tracing.print_rooms(files, names=True)
-        figures[f"{verb}_to_list"] = figures[f"{verb}_cpu_ms"] / figures["list_cpu_ms"]
-        if len(grounds) > 1:
-            figures[f"{verb}_ratio"] = figures[f"{verb}_cpu_ms"] / figures[f"{verb}_before_cpu_ms"]
-    return {name: round(value, 2) for name, value in figures.items()}
+        other = times.get(f"{verb}the other")
+        yield Figure(
+            verb, "ms CPU", times[verb], other or times["list"], "the other tree" if other else "list"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="How much of gitmem a verb passes through.")
-    parser.add_argument("--against", type=Path, help="another checkout, measured in turn")
+    parser = options(__doc__)
     parser.add_argument("--memories", type=int, default=50)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--names", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--against", type=Path, help="another checkout, measured in turn")
+    parser.add_argument("--names", action="store_true", help="name the files, on standard error")
     given = parser.parse_args()
-    roots = [ROOT, *([given.against.resolve()] if given.against else [])]
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder).resolve()
-        figures = measure(roots, given.memories, given.repeat, place, names=given.names)
-    if given.json:
-        print(json.dumps(figures))
-        return
-    for name, value in figures.items():
-        verb, _, what = name.partition("_")
-        most = f"  (at most {MOST[verb]})" if what == "files" and verb in MOST else ""
-        print(f"{name:26} {value:>10,}{most}")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        rows = measure(given.memories, given.rounds, given.against, given.names, Path(folder))
+        say(rows, given.json)
 
 
 if __name__ == "__main__":

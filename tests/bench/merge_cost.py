@@ -1,101 +1,52 @@
 """Times the merge of two large trees: `merge_commits` in process against `git merge-tree`.
 
-usage: python tests/bench/merge_cost.py [--memories N] [--changes N] [--rounds N] [--layout NAME] [--json]
+usage: python tests/bench/merge_cost.py [--memories N] [--changes N] [--rounds N] [--json]
 
 Two sides change a tree of many memories, each some of them, half of those the same files: of the shared
 ones each side edits another claim in one half and the same claim in the other; of its own, each edits most,
 adds some and deletes some, with their index lines. The median of some rounds that take turns; what a round
-wrote is deleted before the next, so that each writes everything anew. `ms` is wall clock, `cpu` is user and
-system time with children, which a busy machine stretches less.
+wrote is deleted before the next, so that each writes everything anew. CPU is that of all processes, which a
+busy machine stretches less than the clock.
 
-`x git` is the time as a multiple of `git merge-tree --write-tree` on the same commits (`git merge -s ort`
-writes a work tree, too, and would flatter us).
+`git merge-tree --write-tree` merges the same commits (`git merge -s ort` writes a work tree, too, and would
+flatter us).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import random
 import shutil
-import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
-sys.path.insert(0, str(Path(__file__).parent.parent.parent))
+from figures import Figure, cpu, medians, options, quantile, say
+from ground import ALL, Home, Made, tree
 
 from gitmem.core import index
 from gitmem.core.limits import HOT_MEMORIES
-from gitmem.core.memory import create
-from gitmem.core.names import archive_path
+from gitmem.core.memory import Memory, create
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
-from gitmem.git.repository import Repository
 from gitmem.ledger.merge import merge_commits
 
-LAYOUTS = ("agents", "paged", "flat")
-AGENT_MEMORIES = 1_000
+LAYOUTS = {
+    "many agents": {"each": 1_000},
+    "one agent": {"hot": HOT_MEMORIES},
+    "one folder": {"hot": ALL},
+}
+"""How memories lie; the last as no gitmem lays them out."""
+
 WORDS = ("port", "database", "cache", "queue", "index", "tree", "merge", "token", "deploy", "proxy")
-WHO = "Ann <ann@example.com> 1790000000 +0000"
-BACKENDS: tuple[Literal["auto", "git"], ...] = ("auto", "git")
 Files = Mapping[str, bytes | None]
 
 
-@dataclass(frozen=True)
-class Ground:
-    """A bare repository with a base and two sides.
-
-    Attributes:
-        expected: texts that the merge must hold.
-    """
-
-    path: Path
-    environ: Mapping[str, str]
-    ours: str
-    theirs: str
-    expected: tuple[bytes, ...]
-
-    def forget(self) -> None:
-        """Deletes loose objects: what was imported is packed, what is loose a merge wrote."""
-        for folder in (self.path / "objects").glob("??"):
-            shutil.rmtree(folder)
-
-
-def tree(memories: int, layout: str) -> dict[str, bytes]:
-    """A memory tree as gitmem keeps it: path to content.
-
-    Args:
-        layout: `agents` is a thousand each, 200 of them hot; `paged` is one agent, 200 hot; `flat` is one
-            agent with all of them hot, which no gitmem writes.
-    """
-    rng = random.Random(1)
-    files = {".gitmem": b"format = 1\n"}
-    listed: dict[str, list[str]] = {}
-    for number in range(memories):
-        name = f"note-{number:05}"
-        agent = f"agent-{number // AGENT_MEMORIES}" if layout == "agents" else "main"
-        position = number % AGENT_MEMORIES if layout == "agents" else number
-        hot = layout == "flat" or position < HOT_MEMORIES
-        memory = create(name, f"about {number}", "project", _body(rng, number), f"{name}.md")
-        files[f"{agent}/{memory.path if hot else archive_path(f'{name}.md')}"] = memory.render()
-        if hot:
-            listed.setdefault(agent, []).append(index.entry(name, f"{name}.md", memory.description))
-    for agent, lines in listed.items():
-        files[f"{agent}/{index.INDEX}"] = "".join(lines).encode()
-    return files
-
-
-def _body(rng: random.Random, number: int) -> str:
+def note(rng: random.Random, name: str, number: int) -> Memory:
+    """A memory of six paragraphs."""
     said = [" ".join(rng.choices(WORDS, k=20)) + f" {number}." for _ in range(4)]
-    return "\n\n".join([*said, f"**Why:** because {number}.", f"**How to apply:** with {number}."])
+    body = "\n\n".join([*said, f"**Why:** because {number}.", f"**How to apply:** with {number}."])
+    return create(name, f"about {number}", "project", body, f"{name}.md")
 
 
 def changes(files: Mapping[str, bytes], count: int) -> tuple[Files, Files]:
@@ -119,9 +70,8 @@ def changes(files: Mapping[str, bytes], count: int) -> tuple[Files, Files]:
         fresh: dict[str, bytes] = {}
         for position, folder in enumerate(folders[deleted:]):
             name = f"fresh-{side}-{position}"
-            made = create(name, "is new", "project", _body(rng, 10_000_000 + position), f"{name}.md")
-            edits[f"{folder}/{name}.md"] = made.render()
-            fresh[f"{folder}/{name}.md"] = made.render()
+            fresh[f"{folder}/{name}.md"] = note(rng, name, 10_000_000 + position).render()
+        edits |= fresh
         for folder in sorted(set(folders)):
             lines = {p.partition("/")[2]: line for p, line in fresh.items() if p.startswith(f"{folder}/")}
             out = {p.partition("/")[2]: files[p] for p in gone if p.startswith(f"{folder}/")}
@@ -138,109 +88,73 @@ def _reworded(data: bytes, paragraph: int, text: str) -> bytes:
     return (head + fence + "\n\n".join(blocks)).encode()
 
 
-@contextmanager
-def ground(memories: int, count: int, layout: str) -> Iterator[Ground]:
-    """Makes the repository with `git fast-import`."""
-    with tempfile.TemporaryDirectory() as folder:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        environ = kept | {"HOME": folder, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
-        path = Path(folder) / "memory.git"
-        _git(environ, folder, "init", "-q", "--bare", str(path))
-        files = tree(memories, layout)
-        sides = changes(files, count)
-        stream = [
-            _commit("base", files, None),
-            *(_commit(f"side{n}", s, "base") for n, s in enumerate(sides)),
-        ]
-        _git(environ, str(path), "fast-import", "--quiet", input=b"".join(stream))
-        heads = [
-            _git(environ, str(path), "rev-parse", f"refs/heads/side{n}").decode().strip() for n in (0, 1)
-        ]
-        expected = tuple(f"Side {side} says so. ({3 * side})".encode() for side in (0, 1) if count > 1)
-        yield Ground(path, environ, heads[0], heads[1], expected)
-
-
-def _commit(branch: str, files: Files, parent: str | None) -> bytes:
-    lines = [f"commit refs/heads/{branch}\nauthor {WHO}\ncommitter {WHO}\ndata 5\nLearn\n".encode()]
-    if parent:
-        lines.append(f"from refs/heads/{parent}\n".encode())
-    for path, data in files.items():
-        if data is None:
-            lines.append(f"D {path}\n".encode())
-        else:
-            lines.append(f"M 100644 inline {path}\ndata {len(data)}\n".encode() + data + b"\n")
-    return b"".join(lines) + b"\n"
-
-
-def _git(environ: Mapping[str, str], cwd: str, *words: str, input: bytes | None = None) -> bytes:
-    done = subprocess.run(["git", *words], cwd=cwd, env=environ, input=input, capture_output=True)
-    if done.returncode > (1 if words[0] == "merge-tree" else 0):
-        raise RuntimeError(done.stderr.decode())
-    return done.stdout
-
-
-def measure(where: Ground, rounds: int) -> dict[str, float]:
-    """Milliseconds of each way, and multiples of git's."""
-    git = GitCommand(where.environ)
-    repos: dict[str, Repository] = {
-        "pygit2" if how == "auto" else "command": open_repository(where.path, git, how, bare=True)
-        for how in BACKENDS
-    }
-    cases: dict[str, Callable[[], object]] = {
-        "git": lambda: _git(
-            where.environ, str(where.path), "merge-tree", "--write-tree", where.ours, where.theirs
-        )
+def merges(memories: int, count: int, layout: str, rounds: int, folder: Path) -> Iterator[Figure]:
+    """Makes two sides and merges them."""
+    home, rng = Home(folder), random.Random(1)
+    home.git("config", "fastimport.unpackLimit", "1")
+    files = tree((note(rng, f"note-{n:05}", n) for n in range(memories)), **LAYOUTS[layout])
+    home.import_commits([Made("Learn", files)], "refs/heads/base")
+    for number, edits in enumerate(changes(files, count)):
+        home.import_commits([Made("Learn", edits, ("refs/heads/base^0",))], f"refs/heads/side{number}")
+    ours, theirs = (home.git("rev-parse", f"side{number}") for number in (0, 1))
+    git = GitCommand(home.environ)
+    repos = {
+        "libgit2": open_repository(home.repo, git),
+        "git": open_repository(home.repo, git, "git"),
     }
     trees = set()
-    for name, repo in repos.items():
-        cases[name] = lambda repo=repo: merge_commits(repo, where.ours, where.theirs)  # type: ignore[misc]
-        where.forget()
-        merged = merge_commits(repo, where.ours, where.theirs)
-        trees.add(merged.tree)
-        _check(where, merged.tree)
-    if len(trees) != 1:
-        raise RuntimeError("the backends disagree")
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in cases}
-    for _ in range(rounds):
-        for name, case in cases.items():
-            where.forget()
-            before, spent = time.perf_counter(), sum(os.times()[:4])
-            case()
-            taken[name].append((time.perf_counter() - before, sum(os.times()[:4]) - spent))
     for repo in repos.values():
+        # The merge is held to its promise: both sides' words are in it.
+        merged = merge_commits(repo, ours, theirs).tree
+        trees.add(merged)
+        said = home.git("grep", "-h", "says so", merged)
+        if any(f"Side {side} says so. ({3 * side})" not in said for side in (0, 1)):
+            raise SystemExit("a claim was lost")
+    if len(trees) != 1:
+        raise SystemExit("the backends disagree")
+    cases: dict[str, Callable[[], object]] = {
+        "merge-tree": lambda: home.run(
+            "sh", "-c", f"git merge-tree --write-tree {ours} {theirs} || [ $? = 1 ]"
+        ),
+        **{name: lambda r=repo: merge_commits(r, ours, theirs) for name, repo in repos.items()},  # type: ignore[misc]
+    }
+    spent: dict[str, list[float]] = {name: [] for name in cases}
+
+    def timed(name: str) -> float:
+        # What was imported is packed, what is loose a merge wrote.
+        for loose in (home.repo / ".git/objects").glob("??"):
+            shutil.rmtree(loose)
+        start = time.perf_counter()
+        spent[name].append(1000 * cpu(cases[name]))
+        return 1000 * (time.perf_counter() - start)
+
+    times = medians({name: lambda n=name: timed(n) for name in cases}, rounds)  # type: ignore[misc]
+    for name, repo in repos.items():
         repo.close()
-    found = {f"{name} ms": 1000 * statistics.median(t[0] for t in times) for name, times in taken.items()}
-    found |= {f"{name} cpu": 1000 * statistics.median(t[1] for t in times) for name, times in taken.items()}
-    return found | {f"{name} x git": found[f"{name} ms"] / found["git ms"] for name in repos}
+        for unit, found in (
+            ("ms", times),
+            ("ms CPU", {key: quantile(some, 0.5) for key, some in spent.items()}),
+        ):
+            yield Figure(
+                f"merge, {layout}, by {name}", unit, found[name], found["merge-tree"], "git merge-tree"
+            )
 
 
-def _check(where: Ground, tree: str) -> None:
-    """Holds the merge to its promise: both sides' words are in it."""
-    files = _git(where.environ, str(where.path), "grep", "-h", "says so", tree)
-    for text in where.expected:
-        if text not in files:
-            raise RuntimeError(f"{text!r} was lost")
+def measure(memories: int, count: int, rounds: int, folder: Path) -> Iterator[Figure]:
+    """All layouts."""
+    for layout in LAYOUTS:
+        yield from merges(memories, count, layout, rounds, folder / layout)
 
 
-def main(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> None:
+    parser = options(__doc__)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--changes", type=int, default=100, help="a side")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--layout", choices=LAYOUTS, help="one alone")
-    parser.add_argument("--json", action="store_true", dest="as_json")
-    given = parser.parse_args(argv)
-    rows = {}
-    for layout in (given.layout,) if given.layout else LAYOUTS:
-        with ground(given.memories, given.changes, layout) as where:
-            rows[layout] = measure(where, given.rounds)
-    if given.as_json:
-        print(json.dumps(rows, indent=2))
-        return 0
-    for layout, row in rows.items():
-        print(f"{layout:8}" + "  ".join(f"{name} {value:.1f}" for name, value in row.items()))
-    return 0
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        say(measure(given.memories, given.changes, given.rounds, Path(folder)), given.json)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -130,17 +130,48 @@ Change = tuple[str, str, ast.expr | ast.stmt, str]
 
 
 def _changes(tree: ast.Module) -> Iterator[Change]:
-    compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
-    # Of what something is looked for in, the order says nothing.
-    unordered = {
-        id(other)
-        for node in compared
-        for op, other in zip(node.ops, node.comparators, strict=True)
-        if isinstance(op, ast.In | ast.NotIn)
+    alike = {
+        *(("order", id(one)) for node in ast.walk(tree) for one in _unordered(node)),
+        *(("call", id(call.func)) for node in ast.walk(tree) for call in _stripped(node)),
     }
     for found in _walk(tree, "", ""):
-        if found[1] != "order" or id(found[2]) not in unordered:
+        if (found[1], id(found[2])) not in alike:
             yield found
+
+
+def _unordered(node: ast.AST) -> Iterator[ast.AST | None]:
+    """What may stand in any order: what something is looked for in, what is caught, how a text begins."""
+    match node:
+        case ast.Compare(ops=ops, comparators=others):
+            yield from (
+                other for op, other in zip(ops, others, strict=True) if isinstance(op, ast.In | ast.NotIn)
+            )
+        case ast.ExceptHandler(type=caught):
+            yield caught
+        case ast.Call(func=ast.Attribute(attr="startswith" | "endswith"), args=args):
+            yield from args
+        case ast.Call(func=ast.Name(id="any" | "all"), args=[ast.GeneratorExp(generators=over)]):
+            yield from (one.iter for one in over)
+        case ast.SetComp(generators=over):
+            yield from (one.iter for one in over)
+
+
+def _stripped(node: ast.AST) -> Iterator[ast.Call]:
+    """Calls of which is only asked whether they leave anything: from which end they strip says nothing."""
+    match node:
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            asked = [test]
+        case ast.comprehension(ifs=ifs):
+            asked = [*ifs]
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            asked = [operand]
+        case _:
+            return
+    for one in asked:
+        asked += one.values if isinstance(one, ast.BoolOp) else []
+        match one:
+            case ast.Call(func=ast.Attribute(attr="strip" | "lstrip" | "rstrip")):
+                yield one
 
 
 def _walk(node: ast.AST, function: str, returns: str) -> Iterator[Change]:
@@ -158,14 +189,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
     body = getattr(node, "body", [])
     prose = body[0] if isinstance(body, list) and body and _is_docstring(body[0]) else None
     for name, field in ast.iter_fields(node):
-        if name in (
-            "annotation",
-            "returns",
-            "decorator_list",
-            "exc",
-            "bases",
-            "keywords",
-        ) and not isinstance(node, ast.Call):
+        if name in NOT_MUTATED and not isinstance(node, ast.Call):
             continue
         for child in field if isinstance(field, list) else [field]:
             if not isinstance(child, ast.AST) or child is prose or _is_alias(child):

@@ -62,6 +62,7 @@ def reader(data: Path, repository: Path, scratch: Path) -> Callable[[Mapping[str
 
     @functools.cache
     def unpacked(bundle: str) -> Path:
+        (data / bundle).stat()  # what is absent is told without a process of git
         top = scratch / Path(bundle).stem
         git(scratch, "clone", "-q", "--bare", str(data / bundle), str(top))
         return top

@@ -1,167 +1,111 @@
-"""What a purge costs: one secret out of 10,000 commits, and a clone that follows.
+"""What a purge costs: one secret out of N commits, and a clone that follows.
 
-    python tests/bench/purge_cost.py [COMMITS]
+usage: python tests/bench/purge_cost.py [--commits N] [--json]
 
-Prints JSON: seconds of the purge, of a teammate who agrees to it and syncs, and of `git fast-export |
-git fast-import` of the same history in the same process, with the ratio of the first to the last.
+Seconds of the purge, and of a teammate who agrees to it and syncs, beside `git fast-export | git
+fast-import` of the same history in the same run. No object of either clone may hold the secret afterwards.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-COMMITS = 10_000
+from figures import Figure, options, say
+from ground import Home, Made
+
 MEMORIES = 200
 SECRET = "quiet-otter-5150-reykjavik"
 BRANCH = "refs/heads/gitmem/project"
+REFERENCE = "git fast-export | git fast-import"
 _MEMORY = (
     "---\nname: {0}\ndescription: {1}\ntype: project\n---\n\n{1}\n\n**Why:** number {2} was measured.\n"
 )
+_ROOT = (
+    "import os; from pathlib import Path; from gitmem.git.open import open_repository;"
+    "from gitmem.git.command import GitCommand; from gitmem.ledger.land import root_commit;"
+    "print(root_commit(open_repository(Path('.'), GitCommand(dict(os.environ)), prefer='git')))"
+)
+"""Prints the commit that every memory begins with."""
 
 
-def history(root: str, commits: int) -> Iterator[bytes]:
-    """A stream for `git fast-import`: memories that change one by one, the secret in the tenth commit."""
+def history(root: str, commits: int) -> Iterator[Made]:
+    """Memories that change one by one, the secret in the tenth commit."""
     described = [f"Fact {number} of a team" for number in range(MEMORIES)]
     held = min(10, commits // 2)
     described[held] = f"The key is {SECRET}"
     for number in range(commits):
         at = number % MEMORIES
-        text = _MEMORY.format(f"fact-{at}", described[at], number)
-        listed = "".join(
-            f"- [fact-{one}](fact-{one}.md) — {described[one]}\n"
-            for one in range(min(number + 1, MEMORIES))
-        )
-        who = f"Ann <ann@example.com> {1_700_000_000 + number * 60} +0000"
+        lines = [f"- [fact-{n}](fact-{n}.md) — {described[n]}\n" for n in range(min(number + 1, MEMORIES))]
+        files = {
+            f"main/fact-{at}.md": _MEMORY.format(f"fact-{at}", described[at], number).encode(),
+            "main/MEMORY.md": "".join(lines).encode(),
+        }
+        if number == 0:
+            files[".gitmem"] = b"format = 1\n"
         message = f"Update fact-{at}: {described[at]}\n\nGitmem-Op: update\n"
-        files = {f"main/fact-{at}.md": text, "main/MEMORY.md": listed}
-        if number == 0:
-            files[".gitmem"] = "format = 1\n"
-        yield f"commit {BRANCH}\nauthor {who}\ncommitter {who}\n".encode() + _data(message)
-        if number == 0:
-            yield f"from {root}\n".encode()
-        for path, content in files.items():
-            yield f"M 644 inline {path}\n".encode() + _data(content)
-        yield b"\n"
+        yield Made(message, files, () if number else (root,))
 
 
-def measure(folder: Path, commits: int = COMMITS) -> dict[str, object]:
-    """Makes a team of two in a folder, and purges."""
-    environ = {
-        key: value for key, value in os.environ.items() if not key.startswith(("GIT", "XDG", "CLAUDE"))
-    }
-    ann, ben = (_clone(folder, name, environ) for name in ("ann", "ben"))
+def measure(folder: Path, commits: int) -> dict[str, float]:
+    """Makes a team of two in a folder, and purges; seconds, and the objects that hold the secret still."""
     team = folder / "team.git"
-    root = _git(ann, "rev-parse", "--verify", BRANCH, check=False) or _root(ann)
-    stream = b"".join(history(root, commits))
-    _run(["git", "fast-import", "--quiet", "--force"], ann, stream)
-    _gitmem(ann, "share", "--mode", "direct", "-y")
-    _gitmem(ann, "sync", "-y")
-    _gitmem(ben, "share", "--mode", "direct", "-y")
-    _gitmem(ben, "sync", "-y")
-    reference = _reference(team, folder / "copy.git", ann[1])
+    ann = Home(folder / "ann")
+    ann.git("clone", "-q", "--bare", ann.repo, team)
+    ann.git("remote", "add", "origin", team)
+    ben = Home(folder / "ben", source=team.as_uri(), name="Ben")
+    for one in (ann, ben):
+        one.gitmem("init")
+    ann.import_commits(history(ann.python("-c", _ROOT).out.strip(), commits), BRANCH)
+    for one in (ann, ben):
+        one.gitmem("share", "--mode", "direct")
+        one.gitmem("sync")
     begun = time.monotonic()
-    _gitmem(ann, "purge", SECRET, "-y")
-    purged = time.monotonic() - begun
-    begun = time.monotonic()
-    _git(ben, "fetch", "-q", "origin")
-    tip = _git(ben, "rev-parse", "origin/gitmem/project")
-    _gitmem(ben, "review", "accept", f"e-{tip[:8]}")
-    _gitmem(ben, "sync", "-y")
-    followed = time.monotonic() - begun
+    _copy(team, folder / "copy.git", ann)
+    copied = time.monotonic()
+    ann.gitmem("purge", SECRET)
+    purged = time.monotonic()
+    ben.git("fetch", "-q", "origin")
+    ben.gitmem("review", "accept", f"e-{ben.git('rev-parse', 'origin/gitmem/project')[:8]}")
+    ben.gitmem("sync")
+    followed = time.monotonic()
+    every = ("cat-file", "--batch-all-objects", "--batch", "--unordered")
     return {
-        "commits": commits,
-        "purge_seconds": round(purged, 2),
-        "sync_seconds": round(followed, 2),
-        "reference": "git fast-export | git fast-import",
-        "reference_seconds": round(reference, 2),
-        "ratio": round(purged / reference, 2),
-        "left": _left(ann) + _left(ben),
+        "reference": copied - begun,
+        "purge": purged - copied,
+        "follow": followed - purged,
+        "left": sum(one.git(*every).count(SECRET) for one in (ann, ben)),
     }
 
 
-_Place = tuple[Path, dict[str, str]]
-
-
-def _clone(folder: Path, name: str, environ: dict[str, str]) -> _Place:
-    home = folder / name
-    home.mkdir()
-    (home / ".gitconfig").write_text(
-        f"[user]\n\tname = {name}\n\temail = {name}@example.com\n[init]\n\tdefaultBranch = main\n"
-    )
-    own = environ | {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
-    team, code = folder / "team.git", home / "code"
-    if not team.exists():
-        seed: _Place = (folder / "seed", own)
-        _run(["git", "init", "-q", str(seed[0])], (folder, own))
-        _git(seed, "commit", "-q", "--allow-empty", "-m", "first")
-        _run(["git", "clone", "-q", "--bare", str(seed[0]), str(team)], (folder, own))
-    _run(["git", "clone", "-q", team.as_uri(), str(code)], (folder, own))
-    place = (code, own)
-    _gitmem(place, "init", "-y")
-    return place
-
-
-def _root(place: _Place) -> str:
-    """The commit that every memory begins with."""
-    script = (
-        "import sys; from pathlib import Path; from gitmem.git.open import open_repository;"
-        "from gitmem.git.command import GitCommand; from gitmem.ledger.land import root_commit; import os;"
-        "print(root_commit(open_repository(Path('.'), GitCommand(dict(os.environ)), prefer='git')))"
-    )
-    return _run([sys.executable, "-c", script], place).decode().strip()
-
-
-def _reference(source: Path, target: Path, environ: dict[str, str]) -> float:
-    _run(["git", "init", "-q", "--bare", str(target)], (source, environ))
-    begun = time.monotonic()
+def _copy(source: Path, target: Path, home: Home) -> None:
+    home.git("init", "-q", "--bare", target)
     words = ["git", "--git-dir", str(source), "fast-export", "--show-original-ids", BRANCH]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, env=environ) as export:
-        subprocess.run(
-            ["git", "--git-dir", str(target), "fast-import", "--quiet", "--force"],
-            stdin=export.stdout,
-            env=environ,
-            check=True,
-        )
-    return time.monotonic() - begun
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=home.environ) as export:
+        importing = ["git", "--git-dir", str(target), "fast-import", "--quiet", "--force"]
+        subprocess.run(importing, stdin=export.stdout, env=home.environ, check=True)
 
 
-def _left(place: _Place) -> int:
-    """Objects of a clone that hold the secret."""
-    data = _run(["git", "cat-file", "--batch-all-objects", "--batch", "--unordered"], place)
-    return data.count(SECRET.encode())
-
-
-def _gitmem(place: _Place, *words: str) -> str:
-    return _run([sys.executable, "-m", "gitmem", *words], place).decode()
-
-
-def _git(place: _Place, *words: str, check: bool = True) -> str:
-    done = subprocess.run(["git", *words], cwd=place[0], env=place[1], capture_output=True, check=False)
-    if check and done.returncode:
-        raise AssertionError(done.stderr.decode())
-    return done.stdout.decode("utf-8", "replace").strip() if not done.returncode else ""
-
-
-def _run(words: list[str], place: _Place, given: bytes = b"") -> bytes:
-    environ = place[1] | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(words, cwd=place[0], env=environ, input=given, capture_output=True, check=False)
-    if done.returncode:
-        raise AssertionError(f"{words}: {done.stderr.decode()}{done.stdout.decode()}")
-    return done.stdout
-
-
-def _data(text: str) -> bytes:
-    raw = text.encode()
-    return b"data %d\n%s\n" % (len(raw), raw)
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--commits", type=int, default=10_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        found = measure(Path(folder), given.commits)
+    if found["left"]:
+        raise SystemExit(f"{found['left']} objects hold the secret still")
+    beside = found["reference"], REFERENCE
+    say(
+        [
+            Figure("purge", "s", found["purge"], *beside),
+            Figure("to follow it", "s", found["follow"], *beside),
+        ],
+        given.json,
+    )
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        print(json.dumps(measure(Path(made), int(sys.argv[1]) if sys.argv[1:] else COMMITS), indent=1))
+    main()

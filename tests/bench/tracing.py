@@ -68,12 +68,6 @@ def by_room(files: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def print_rooms(files: Iterable[str], *, names: bool) -> None:
-    """How many files of each room, most first, and perhaps which."""
-    for room, some in sorted(by_room(files).items(), key=lambda row: -len(row[1])):
-        print(f"{len(some):4} {room}" + (f": {' '.join(some)}" if names else ""))
-
-
 def main() -> None:
     report, *words = sys.argv[1:]
     from gitmem.entry import main as run

@@ -1,6 +1,7 @@
 """Processes that write memories to one ref at once: is all of it there, and how long against plain git.
 
-python tests/bench/writers.py [--writers 8] [--memories 100] [--backend auto|git] [--no-plain] [--json FILE]
+usage: python tests/bench/writers.py [--writers N] [--memories N] [--backend auto|git] [--no-plain]
+                                      [--json [FILE]]
 
 Plain git is as many processes that each do `git add` and `git commit` in one work tree, one at a time by a
 lock, since git has one index.
@@ -18,6 +19,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from figures import Figure, say
 
 REF = "refs/gitmem/project"
 TEXT = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nWhat {0} taught.\n"
@@ -131,12 +134,14 @@ def main() -> None:
         sys.path.insert(0, str(Path(__file__).parents[2]))
         KINDS[how](Path(folder), backend, int(writer), int(count))
         return
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--writers", type=int, default=8)
     parser.add_argument("--memories", type=int, default=100, help="of each writer")
     parser.add_argument("--backend", choices=("auto", "git"), default="auto")
     parser.add_argument("--no-plain", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", nargs="?", const="", metavar="FILE", help="the rows, or all into a file")
     given = parser.parse_args()
     who = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in WHO.items()}
     os.environ.update(who | {"GIT_CONFIG_NOSYSTEM": "1"})
@@ -148,10 +153,14 @@ def main() -> None:
         )
         os.environ["GIT_CONFIG_GLOBAL"] = str(config)
         found = measure(Path(folder), given.backend, given.writers, given.memories, not given.no_plain)
-    for name, value in found.items():
-        print(f"{name:20} {value}")
+    wanted = found["memories"], "written"
+    rows = [Figure("memories of writers at once that are there", "", found["present"], *wanted)]
+    if not given.no_plain:
+        plain = found["plain_seconds"], "as many git processes"
+        rows.append(Figure("how long that takes", "s", found["seconds"], *plain))
+    say(rows, given.json == "")
     if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+        Path(given.json).write_text(json.dumps(found, indent=2) + "\n")
 
 
 WHO = {"NAME": "Ann", "EMAIL": "ann@example.com"}

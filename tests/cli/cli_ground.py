@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from shutil import copytree, rmtree
+from shutil import rmtree
 
 import pytest
+from copies import copy_tree
 from ran import Ran
 
 from gitmem.app.context import real_edges
@@ -133,9 +134,9 @@ def ground(
     if made.exists():
         for kept, place in places.items():
             rmtree(place, ignore_errors=True)
-            copytree(kept, place)
+            copy_tree(kept, place)
         return Ground(repo, monkeypatch, capsys, is_new=False)
     ground = Ground(repo, monkeypatch, capsys)
     for kept, place in places.items():
-        copytree(place, kept)
+        copy_tree(place, kept)
     return ground

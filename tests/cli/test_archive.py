@@ -261,7 +261,7 @@ def test_a_new_memory_takes_no_file_that_an_archived_one_has(full: Ground) -> No
 
 
 def test_remember_reads_nothing_of_the_archive(full: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    full.learn({f"reviewer/{archive_path(f'old{n}.md')}": memory(f"old{n}") for n in range(1500)})
+    full.learn({f"reviewer/{archive_path(f'old{n}.md')}": memory(f"old{n}") for n in range(600)})
     full.run("remember", "Port 79.", "--type", "project", "--scope", "project", "--agent", "reviewer")
     scope = full.workspace.scope("project")
     blobs = list_files(scope.repo, scope.repo.commit(full.tip()).tree)
@@ -274,7 +274,7 @@ def test_remember_reads_nothing_of_the_archive(full: Ground, monkeypatch: pytest
     words = ("remember", "Port 80.", "--name", "ports", "--scope", "project", "--agent", "reviewer")
     full.run(*words, "--type", "project")
     assert not paged & set(read)
-    assert len(opened) < 60  # of more than 256 folders
+    assert len(opened) < 60  # of more than 200 folders
 
 
 def test_an_archived_memory_is_shown_listed_logged_and_compared(full: Ground) -> None:

@@ -7,19 +7,29 @@ import shutil
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
+from ran import Command
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 
 
 @pytest.fixture
-def folder(gitmem, repo: Path) -> Path:
+def folder(gitmem: Command, repo: Path, once: Once[int]) -> Path:
     """A live directory of the project scope with two memories, saved."""
     path = repo / ".claude/agent-memory/reviewer"
-    path.mkdir(parents=True)
-    gitmem("init", "-y")
-    for name in ("one", "two"):
-        (path / f"{name}.md").write_text(MEMORY.format(name))
-    gitmem("save")
+
+    def make() -> int:
+        path.mkdir(parents=True)
+        gitmem("init", "-y")
+        for name in ("one", "two"):
+            (path / f"{name}.md").write_text(MEMORY.format(name))
+        gitmem("save")
+        return gitmem.now
+
+    gitmem.now = once("folder", make)
+    gitmem.patch.chdir(repo)
     return path
 
 
@@ -42,7 +52,7 @@ def test_a_repository_without_init(gitmem) -> None:
 def test_no_identity(gitmem, home: Path) -> None:
     (home / ".gitconfig").write_text("")
     ran = gitmem("init", "-y", ok=False)
-    assert ran.code == 3 and "user.email" in ran.err
+    assert ran.code == 3 and "user.email" in ran.err and ran.err.startswith("gitmem: ")  # before any plan
 
 
 def test_a_detached_head_and_an_unborn_branch(gitmem, git, repo: Path, tmp_path: Path) -> None:
@@ -192,6 +202,7 @@ def test_a_read_only_folder_and_a_full_disk_say_so_and_lose_nothing(
 
 def test_the_persons_commit_is_never_blocked(gitmem, git, repo: Path, folder: Path) -> None:
     """Even with gitmem's state gone or in the way, `git commit` goes through."""
+    gitmem.patch.delenv("GITMEM_DISABLE")
     shutil.rmtree(repo / ".git/gitmem")
     (repo / ".git/gitmem").write_text("in the way")
     (repo / "new").write_text("x")

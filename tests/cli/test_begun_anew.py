@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli_ground import Ground, ground, memory
 
+from gitmem.ledger.live_directories import live_directory
+
 __all__ = ["ground"]
 
 Git = Callable[..., str]
@@ -26,7 +28,7 @@ def known(ground: Ground, home: Path) -> Ground:
 
 
 def folder(ground: Ground) -> Path:
-    live = ground.workspace.live_directory("local", "reviewer", ground.repo)
+    live = live_directory(ground.workspace, "local", "reviewer", ground.repo)
     assert live is not None
     return live.path
 

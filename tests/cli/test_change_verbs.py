@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import shutil
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
+from ran import Command
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture(autouse=True)
-def started(gitmem, home: Path) -> None:
-    (home / ".claude").mkdir()
-    gitmem("init", "-y")
+def started(gitmem: Command, repo: Path, home: Path, once: Once[int]) -> None:
+    def make() -> int:
+        (home / ".claude").mkdir()
+        gitmem("init", "-y")
+        return gitmem.now
+
+    gitmem.now = once("started", make)
+    gitmem.patch.chdir(repo)
 
 
 def tip(git, home: Path, gitmem) -> tuple[str, str]:
@@ -56,6 +67,51 @@ def test_the_same_name_again_updates_that_memory(gitmem, git, home: Path) -> Non
     )
 
 
+def test_an_update_leaves_the_type_that_nobody_named(gitmem) -> None:
+    """Where memory is shared, its type says who sees it next."""
+    for words, type in ((("--type", "project"), "project"), ((), "project"), (("--type", "user"), "user")):
+        gitmem("remember", f"Python 3.12 is the minimum, {words}.", "--name", "python", *words)
+        (one,) = gitmem("list", "--json").json
+        assert one["type"] == type
+    gitmem("remember", "Use tabs.")
+    assert [one["type"] for one in gitmem("list", "--json").json] == ["user", "feedback"]
+
+
+def test_what_memory_says_already_is_not_stored_under_another_name(gitmem) -> None:
+    gitmem("remember", "Run the linter before every push.", "--name", "lint-first", "--why", "CI is slow.")
+    for words in ((), ("--name", "gate"), ("--scope", "local"), ("--type", "reference")):
+        ran = gitmem("remember", "Run the linter  before every push", *words)
+        assert ran.out == "local/main/lint-first.md says so already\n", words
+    more = gitmem("remember", "Run the linter before every push.", "--how", "By hand.", "--json").json
+    assert more["commit"]
+    assert gitmem("remember", "Run the linter before every push.", "--scope", "user", "--json").json[
+        "commit"
+    ]
+
+
+def test_what_another_scope_says_is_not_stored_again_unless_it_is_asked_for(gitmem) -> None:
+    gitmem("remember", "Ann owns the parser.", "--scope", "project", "--name", "parser")
+    ran = gitmem("remember", "Ann owns the parser.", "--json").json
+    assert (ran["scope"], ran["name"], ran["commit"]) == ("project", "parser", None)
+    assert gitmem("remember", "Ann owns the parser.", "--scope", "local", "--json").json["commit"]
+
+
+def test_a_sentence_that_begins_like_another_takes_no_memorys_place(gitmem) -> None:
+    """A name that nobody gave is no wish to change what stands under it."""
+    for language in ("C++", "C#", "C"):
+        assert "updated" not in gitmem("remember", f"Use {language} for the engine").out
+    names = [one["name"] for one in gitmem("list", "--json").json]
+    assert sorted(names) == [f"use-c-for-the-engine{end}" for end in ("", "-2", "-3")]
+    assert "updated local/main/" in gitmem("remember", "Use Go.", "--name", "use-c-for-the-engine").out
+    firsts = {gitmem("remember", f"{'x' * 59} {end}").out.split()[1] for end in ("one", "two", "three")}
+    assert len(firsts) == 3, "a number fits into the longest name"
+
+
+def test_remember_reads_standard_input(gitmem, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("The port is 80.\n"))
+    assert gitmem("remember", "-").out.endswith("local/main/the-port-is-80.md: The port is 80\n")
+
+
 def test_relative_dates_are_annotated(gitmem, git, home: Path) -> None:
     ran = gitmem("remember", "The freeze began yesterday.", "--type", "project", "--json").json
     where, ref = tip(git, home, gitmem)
@@ -70,19 +126,16 @@ def test_remember_refuses_a_secret_and_writes_no_object(gitmem, git, home: Path)
     assert not list((home / ".claude/projects").glob("*/memory/*"))
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
+def test_wrong_words_exit_2_and_say_what_is_right(gitmem) -> None:
+    for words, said in (
         (("remember", ""), "nothing to remember"),
         (("remember", "x", "--type", "odd"), "no type 'odd'"),
         (("remember", "x", "--scope", "odd"), "no scope 'odd'"),
         (("remember", "x", "--scope", "project", "--type", "user"), "never goes to the project"),
         (("forget", "nothing"), "no memory named 'nothing'"),
-    ],
-)
-def test_wrong_words_exit_2_and_say_what_is_right(gitmem, words: tuple[str, ...], said: str) -> None:
-    ran = gitmem(*words, ok=False)
-    assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err
+    ):
+        ran = gitmem(*words, ok=False)
+        assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err, words
 
 
 def test_forget_takes_file_and_index_line_and_leaves_a_tombstone(gitmem, git, home: Path) -> None:
@@ -157,6 +210,23 @@ def test_save_commits_what_an_agent_wrote_and_says_how_to_undo(gitmem, repo: Pat
     assert not (folder / "x.md").exists()
 
 
+def test_a_dry_run_names_what_a_save_would_lay_out_again(gitmem, home: Path) -> None:
+    for name in ("one", "two"):
+        gitmem("remember", f"The {name} fact of all.", "--name", name)
+    (live,) = (home / ".claude/projects").glob("*/memory")
+    shutil.rmtree(live)
+    ran = gitmem("save", "-n")
+    assert ran.out == "local/main: would lay out again MEMORY.md, one.md, two.md\n"
+    assert "nothing to save" not in ran.err and not live.exists()
+    for words in (("status",), ("review",)):
+        ran = gitmem(*words)
+        assert "save --delete takes it for deleted" in ran.out + ran.err, words
+    assert gitmem("save", "-n", "--delete").out.count("local/main: main/") == 3
+    ran = gitmem("save")
+    assert ran.out == "local/main: laid out again MEMORY.md, one.md, two.md\n"
+    assert ran.err.count("MEMORY.md") == 0 and (live / "two.md").exists()
+
+
 def test_a_move_is_undone_whole(gitmem) -> None:
     gitmem("remember", "Deploy from the release branch.", "--name", "deploy", "--type", "project")
     gitmem("move", "deploy", "--to", "project")
@@ -164,14 +234,13 @@ def test_a_move_is_undone_whole(gitmem) -> None:
     assert [entry["scope"] for entry in gitmem("list", "--json").json] == ["local"]
 
 
-@pytest.mark.parametrize(
-    "agent", ["..", "../..", "../../.git/hooks", "/abs", "a/b", "a\\b", ".hidden", "a\nb"]
-)
-def test_an_agent_cannot_lead_out_of_the_folder_of_agents(gitmem, repo: Path, agent: str) -> None:
+def test_an_agent_cannot_lead_out_of_the_folder_of_agents(gitmem, repo: Path) -> None:
     before = sorted(path for path in repo.parent.rglob("*") if "gitmem" not in path.parts)
-    ran = gitmem("remember", "x", "--agent", agent, "--scope", "project", "--type", "project", ok=False)
-    assert ran.code == 2 and "cannot be a folder's name" in ran.err
-    assert sorted(path for path in repo.parent.rglob("*") if "gitmem" not in path.parts) == before
+    for agent in ("..", "../..", "../../.git/hooks", "/abs", "a/b", "a\\b", ".hidden", "a\nb"):
+        ran = gitmem("remember", "x", "--agent", agent, "--scope", "project", "--type", "project", ok=False)
+        assert ran.code == 2 and "cannot be a folder's name" in ran.err, agent
+        now = sorted(path for path in repo.parent.rglob("*") if "gitmem" not in path.parts)
+        assert now == before, agent
 
 
 def test_a_commit_of_one_scope_is_no_revision_of_another(gitmem) -> None:

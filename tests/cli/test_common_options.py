@@ -66,24 +66,13 @@ def test_a_decision_and_leaving_have_json(taught: Ground) -> None:
     assert taught.run("uninstall", "-y", "--json").json == planned | {"dry_run": False}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("show", "ports"),
-        ("list",),
-        ("recall", "ports"),
-        ("diff", "ports"),
-        ("blame", "ports"),
-        ("blame", "--text", "taken"),
-        ("restore", "ports"),
-        ("restore", "--all"),
-    ],
-)
-def test_an_empty_time_is_not_the_present(taught: Ground, words: tuple[str, ...]) -> None:
+def test_an_empty_time_is_not_the_present(taught: Ground) -> None:
     """A script's unset variable gives one."""
     before = taught.tip()
-    for at in ("", " "):
-        assert "--at names no time" in taught.run(*words, "--at", at, code=2).err
+    for line in ("show ports", "list", "recall ports", "diff ports", "blame ports", "blame --text taken",
+                 "restore ports", "restore --all"):  # fmt: skip
+        for at in ("", " "):
+            assert "--at names no time" in taught.run(*line.split(), "--at", at, code=2).err, line
     assert taught.tip() == before
 
 
@@ -126,7 +115,9 @@ def completed(ground: Ground, line: str) -> list[str]:
     return seen.out.split()
 
 
-def test_a_shell_completes_engines_and_the_words_of_a_verb(ground: Ground) -> None:
+def test_a_shell_completes_verbs_options_engines_and_the_words_of_a_verb(ground: Ground) -> None:
+    assert completed(ground, "gitmem stat") == ["status", "stats"]
+    assert completed(ground, "gitmem log --onel") == ["--oneline"]
     assert completed(ground, "gitmem engine ") == ["show", "set", "test"]
     assert completed(ground, "gitmem engine set a") == ["agent", "anthropic"]
     assert completed(ground, "gitmem session show ") == []
@@ -138,13 +129,13 @@ def test_a_shell_completes_scopes_and_the_agents_that_have_a_memory(taught: Grou
     assert completed(taught, "gitmem recall --agent ") == ["main", "reviewer"]
 
 
-@pytest.mark.parametrize("verb", ["show", "blame", "log", "forget", "restore", "move"])
-def test_a_shell_completes_names_of_memories(taught: Ground, verb: str) -> None:
+def test_a_shell_completes_names_of_memories(taught: Ground) -> None:
     odd = {"reviewer/$(touch x).md": memory("odd"), "reviewer/MEMORY.md": "- x\n"}
     taught.learn({f"reviewer/{archive_path('past.md')}": memory("past"), **odd})
     taught.learn({"main/tone.md": memory("tone")}, "local")
-    assert completed(taught, f"gitmem {verb} ") == ["past", "ports", "tone"]
-    assert completed(taught, f"gitmem {verb} po") == ["ports"]
+    for verb in ("show", "blame", "log", "forget", "restore", "move"):
+        assert completed(taught, f"gitmem {verb} ") == ["past", "ports", "tone"], verb
+        assert completed(taught, f"gitmem {verb} po") == ["ports"], verb
 
 
 def test_a_shell_completes_the_address_of_a_memory_in_a_folder(taught: Ground) -> None:
@@ -160,6 +151,14 @@ def test_a_shell_completes_whatever_waits_for_a_decision(taught: Ground) -> None
     family, who = suggestions_of(taught.workspace), taught.workspace.author(taught.now)
     make(family, one.id, {}, {}, one.to_bytes(), "Make it a rule", Provenance(), "", who)
     assert completed(taught, "gitmem review accept p") == [one.id]
+    text = "Port 80. *(disputed 1a2b3c4d)*\n\nPort 90. *(disputed 1a2b3c4d)*"
+    taught.learn({"reviewer/ports.md": memory("ports", text)})
+    assert completed(taught, "gitmem review show x-") == ["x-1a2b3c"]
+
+
+def test_a_shell_completes_stores(ground: Ground) -> None:
+    ground.run("remote", "add", "team-store", "--store", "memstore_01Abc")
+    assert completed(ground, "gitmem sync te") == ["team-store"]
 
 
 def test_completion_is_silent_where_gitmem_is_not(ground: Ground, tmp_path: Path) -> None:

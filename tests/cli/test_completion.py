@@ -59,10 +59,13 @@ LINES = [
     ("{} engine set off", "offline"),
     ("{} sync te", "team-store"),
 ]
+ASKED = [("gitmem", LINES[:1]), ("git-mem", LINES[:1]), ("git mem", LINES)]
+"""By each name, since a shell finds a script by it; all kinds of words by one, as all ask the same
+(test_common_options.py has what is answered)."""
 
 
 @needs("bash")
-@pytest.mark.parametrize(("program", "lines"), [("gitmem", LINES), ("git-mem", LINES[:2])])
+@pytest.mark.parametrize(("program", "lines"), [("gitmem", LINES[1:3]), ("git-mem", LINES[:1])])
 def test_bash_finds_it_by_the_name_of_the_command(
     ground: Ground, environ: Mapping[str, str], program: str, lines: list[tuple[str, str]]
 ) -> None:
@@ -81,7 +84,7 @@ def test_bash_finds_it_by_the_name_of_the_command(
 @pytest.mark.skipif(not GITS.is_file(), reason="bash-completion or git's completion is not installed")
 def test_gits_own_completion_in_bash_asks_for_mem(ground: Ground, environ: Mapping[str, str]) -> None:
     found = Path(environ["HOME"]) / ".local/share/bash-completion/completions/git-mem"
-    asked = [("git mem", line) for line in LINES] + [("git -C . mem", line) for line in LINES[:2]]
+    asked = [("git mem", LINES[1]), ("git -C . mem", LINES[2])]
     for program, (line, wanted) in asked:
         given = line.format(program)
         words = given.split()
@@ -94,18 +97,24 @@ def test_gits_own_completion_in_bash_asks_for_mem(ground: Ground, environ: Mappi
         assert f"{wanted} |" in out, given
 
 
+@pytest.mark.long
 @needs("fish")
-@pytest.mark.parametrize("program", ["gitmem", "git-mem", "git mem"])
-def test_fish_reads_it_at_its_start(ground: Ground, environ: Mapping[str, str], program: str) -> None:
-    for line, wanted in LINES:
+@pytest.mark.parametrize(("program", "lines"), ASKED)
+def test_fish_reads_it_at_its_start(
+    ground: Ground, environ: Mapping[str, str], program: str, lines: list[tuple[str, str]]
+) -> None:
+    for line, wanted in lines:
         given = line.format(program)
         out = spoken(["fish", "-c", f'complete -C "{given}"'], environ, ground.repo)
         assert wanted in [row.split("\t")[0] for row in out.splitlines()], given
 
 
+@pytest.mark.long
 @needs("zsh")
-@pytest.mark.parametrize("program", ["gitmem", "git-mem", "git mem"])
-def test_zsh_completes_at_its_prompt(ground: Ground, environ: Mapping[str, str], program: str) -> None:
+@pytest.mark.parametrize(("program", "lines"), ASKED)
+def test_zsh_completes_at_its_prompt(
+    ground: Ground, environ: Mapping[str, str], program: str, lines: list[tuple[str, str]]
+) -> None:
     functions = Path(environ["HOME"]) / ".local/share/zsh/site-functions"
     child, terminal = pty.fork()
     if child == 0:
@@ -117,7 +126,7 @@ def test_zsh_completes_at_its_prompt(ground: Ground, environ: Mapping[str, str],
             f"fpath+=({functions}); autoload -U compinit; compinit -u -D; PS1='re''ady> '\n",
             "ready> ",
         )
-        for line, wanted in LINES:
+        for line, wanted in lines:
             typed(terminal, line.format(program) + "\t", wanted)
             typed(terminal, "\x15PS1='ne''xt> '\n", "next> ")
     finally:
@@ -138,5 +147,7 @@ def typed(terminal: int, keys: str, until: str) -> None:
 def test_a_script_is_printed_for_the_persons_own_shell(ground: Ground) -> None:
     ground.patch.setenv("SHELL", "/bin/zsh")
     assert ground.run("completion").out.startswith("#compdef git-mem gitmem\n")
+    ground.patch.setenv("SHELL", "/usr/bin/fish")
+    assert "complete -c git" in ground.run("completion").out
     ground.patch.setenv("SHELL", "/bin/sh")
     assert "git mem completion bash|zsh|fish" in ground.run("completion", code=2).err

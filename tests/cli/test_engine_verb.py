@@ -16,6 +16,7 @@ from gitmem.core.change import Change
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.engines.budget import Ledger, Spending
+from gitmem.engines.engine import ExtractInput
 from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.engines import claude_program, engine_for, ledger_for, meter_for
 from gitmem.git.repository import Signature
@@ -128,7 +129,7 @@ def test_an_engine_that_cannot_run_says_so_everywhere(gitmem: Gitmem, git: Git, 
     assert tested.code == 4 and "git mem engine set offline" in tested.err
     edges = real_edges(repo)
     with pytest.raises(EngineError, match="ANTHROPIC_API_KEY"):
-        engine_for(workspace_at(edges), edges).choose("x", (), 1)
+        engine_for(workspace_at(edges), edges).extract(ExtractInput(()))
 
 
 def test_a_ceiling_that_is_no_number_stops_requests_and_is_shown(

@@ -76,8 +76,10 @@ def test_an_export_brought_into_an_empty_memory_is_the_same_memory(ground: Groun
 
 def test_private_memory_leaves_only_when_it_is_named(ground: Ground, tmp_path: Path) -> None:
     """The project's is what goes unless a scope is named."""
-    ground.learn({"main/ports.md": memory("ports")})
     ground.learn({"main/mine.md": memory("mine", "Ann is on leave.")}, "local")
+    told = ground.run("export", code=2).err
+    assert "project memory is empty" in told and "git mem export --scope local" in told
+    ground.learn({"main/ports.md": memory("ports")})
     assert "on leave" not in ground.run("export", "--format", "json").out
     assert "on leave" in ground.run("export", "--format", "json", "--scope", "local").out
 
@@ -103,6 +105,7 @@ def test_each_format_is_read_again_by_an_import(ground: Ground, tmp_path: Path, 
     ground.run("export", "--format", format, "-o", place)
     ground.run("forget", "ports")
     told = json.loads(ground.run("import", place, "-n", "--json").out)
+    assert format != "json" or "dropped" not in str(told["fields"]), "content has all of it"
     names = {"markdown": "gitmem", "json": "gitmem-json"}
     assert told["format"] == names.get(format, format)
     assert told["forgotten"] or told["new"] or told["found"] == 1

@@ -6,23 +6,37 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
+from once import Once, home_folder, once, place, tmp_path
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 MEMORY = "---\nname: {0}\ndescription: {1}\ntype: project\n---\n\n{2}\n"
 
 
 @pytest.fixture
 def here(
-    tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    git,
+    once: Once[int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Machine:
+    monkeypatch.chdir(tmp_path)
     made = Machine(tmp_path / "ann", monkeypatch, capsys)
-    git("init", "-q", made.code)
-    made.git("commit", "-q", "--allow-empty", "-m", "first")
-    made.run("init", "-y")
-    made.auto.mkdir(parents=True)
-    made.learn("ports", "Ports start at 4000.\n\n- Never use port 22.\n- Ask Ben about port 80.")
-    made.learn("alone", "Lunch is at noon.")
-    made.learn("twin", "Lunch is at noon.\n\nDinner is at eight.", scope="user", agent="helper")
-    made.run("save")
+
+    def make() -> int:
+        git("init", "-q", made.code)
+        made.git("commit", "-q", "--allow-empty", "-m", "first")
+        made.run("init", "-y")
+        made.auto.mkdir(parents=True)
+        made.learn("ports", "Ports start at 4000.\n\n- Never use port 22.\n- Ask Ben about port 80.")
+        made.learn("alone", "Lunch is at noon.")
+        made.learn("twin", "Lunch is at noon.\n\nDinner is at eight.", scope="user", agent="helper")
+        made.run("save")
+        return made.now
+
+    made.now = once("here", make)
+    made.enter()
     return made
 
 
@@ -130,9 +144,9 @@ def test_a_forgotten_claim_that_an_agent_writes_again_does_not_come_back(here: M
     assert "port 22" not in here.memories()["main/ports.md"]
 
 
-@pytest.mark.parametrize("words", [(), ("ports", "--claim", "x"), ("--claim", " ")])
-def test_just_one_of_name_and_claim_is_wanted(here: Machine, words: tuple[str, ...]) -> None:
-    here.run("forget", *words, code=2)
+def test_just_one_of_name_and_claim_is_wanted(here: Machine) -> None:
+    for words in ((), ("ports", "--claim", "x"), ("--claim", " ")):
+        here.run("forget", *words, code=2)
 
 
 def test_what_nothing_says_is_told(here: Machine) -> None:

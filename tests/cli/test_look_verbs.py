@@ -68,14 +68,12 @@ def test_list_as_of_then_shows_what_was_there(filled: Ground) -> None:
     assert "later" in filled.run("list").out
 
 
-@pytest.mark.parametrize(
-    "verb", [("list",), ("log",), ("recall", "escape"), ("diff", "~1", "--scope", "project")]
-)
-def test_nothing_in_a_memory_steers_a_terminal(filled: Ground, verb: tuple[str, ...]) -> None:
+def test_nothing_in_a_memory_steers_a_terminal(filled: Ground) -> None:
     evil = "escape\x1b[2J\u202e"
     filled.learn({"reviewer/evil.md": memory("evil", evil, evil)}, subject=f"Learn {evil}")
-    out = filled.run(*verb).out
-    assert out and "\x1b" not in out and "\u202e" not in out
+    for line in ("list", "log", "recall escape", "diff ~1 --scope project"):
+        out = filled.run(*line.split()).out
+        assert out and "\x1b" not in out and "\u202e" not in out, line
 
 
 def test_show_gives_the_files_bytes_and_the_talk_apart(filled: Ground) -> None:
@@ -94,11 +92,9 @@ def test_show_writes_control_characters_out(filled: Ground, monkeypatch: pytest.
     assert "a\\x1b[2Jb" in filled.run("show", "evil").out
 
 
-@pytest.mark.parametrize(
-    "name", ["ports", "PORTS", "ports.md", "por", "reviewer/ports", "project/reviewer/ports"]
-)
-def test_a_memory_is_found_by_name_file_prefix_and_address(filled: Ground, name: str) -> None:
-    assert filled.run("show", name, "--json").json["name"] == "ports"
+def test_a_memory_is_found_by_name_file_prefix_and_address(filled: Ground) -> None:
+    for name in ("ports", "PORTS", "ports.md", "por", "reviewer/ports", "project/reviewer/ports"):
+        assert filled.run("show", name, "--json").json["name"] == "ports", name
 
 
 def test_a_name_that_none_has_names_close_ones(filled: Ground) -> None:
@@ -138,6 +134,15 @@ def test_log_folds_what_a_dream_did_to_claims(filled: Ground) -> None:
     filled.learn({"reviewer/a.md": memory("a")}, told=told)
     assert "claims: 3 kept, 1 dropped" in filled.run("log", "--scope", "project").out
     assert filled.run("log", "--json").json[0]["claims"] == {"kept": 3, "dropped": 1}
+
+
+def test_log_leaves_out_merges_which_teach_nothing_unless_asked(filled: Ground) -> None:
+    joins = Provenance(op="merge", writer="sync")
+    filled.learn({"reviewer/db.md": memory("db")}, subject="Merge memory", told=joins)
+    subjects = [entry["subject"] for entry in filled.run("log", "--json").json]
+    assert subjects == ["Add tone", "Add ports"]
+    assert filled.run("log", "--with-merges").out.count("Merge memory") == 1
+    assert filled.run("log", "db").out.count("Merge memory") == 1  # it changed this one
 
 
 def test_log_of_one_memory_shows_its_changes_alone_also_after_it_is_gone(filled: Ground) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cli_ground import Ground, ground, memory
+from planted_secrets import GITHUB
 
 __all__ = ["ground"]
 
@@ -67,6 +68,14 @@ def test_what_is_about_a_person_keeps_the_type_that_holds_it_back(ground: Ground
     before = ground.tip("project")
     for words in (("a", "b"), ("b", "a")):
         assert "about a person" in ground.run("merge", *words, code=2).err
+    assert ground.tip("project") == before
+
+
+def test_a_secret_that_came_with_one_is_not_put_into_the_other(ground: Ground) -> None:
+    ground.learn({"main/a.md": memory("a"), "main/b.md": memory("b", f"The token is {GITHUB}.")})
+    before = ground.tip("project")
+    refused = ground.run("merge", "a", "b", code=1)
+    assert "holds a secret" in refused.err and GITHUB not in refused.out + refused.err
     assert ground.tip("project") == before
 
 

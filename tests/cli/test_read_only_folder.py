@@ -22,11 +22,11 @@ def test_a_memory_is_stored_though_the_folder_cannot_be_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(layout, "_write_new", refuse)
-        words = ("remember", "The port is 9090.", "--scope", "project", "--agent", "reviewer")
-        done = ground.run(*words, "--type", "project", "--name", "ports")
+        words = ("--scope", "project", "--agent", "reviewer", "--type", "project")
+        done = ground.run("remember", "The port is 9090.", *words, "--name", "ports")
         assert "stored, but not in the agent's folder" in done.err and "Permission denied" in done.err
         assert "reviewer/ports.md" in ground.tree() and not (folder / "ports.md").exists()
-        told = ground.run(*words, "--type", "project", "--name", "more", "--json").json
+        told = ground.run("remember", "Another is 80.", *words, "--name", "more", "--json").json
         assert "cannot be written" in told["not_laid_out"]
     ground.run("save")
     assert {"ports.md", "more.md"} <= {path.name for path in folder.iterdir()}

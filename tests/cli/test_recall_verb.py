@@ -49,7 +49,7 @@ def test_explain_says_what_found_each_and_why_others_are_left_out(filled: Ground
     value = json.loads(filled.run("recall", "port of the proxy", "--limit", "1", "--explain", "--json").out)
     assert (value["engine"], value["notes"]) == ("offline", [])
     (left,) = value["left"]
-    assert left["file"] == "build.md" and left["reason"] in ("limit", "below")
+    assert (left["file"], left["name"]) == ("build.md", "build") and left["reason"] in ("limit", "below")
     assert "left" not in json.loads(filled.run("recall", "port", "--json").out)
 
 

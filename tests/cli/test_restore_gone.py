@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import pytest
 from cli_ground import Ground, ground, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.names import archive_path
 
-__all__ = ["ground"]
+__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 ENTRY = "- [ports](ports.md) — About ports\n"
 
 
 @pytest.fixture
-def taught(ground: Ground) -> Ground:
+def taught(ground: Ground, once: Once[int]) -> Ground:
     """A reviewer's live directory with one memory, saved twice."""
-    for text in ("Port 8080 is taken.", "Port 9090 is taken."):
-        (ground.folder() / "ports.md").write_text(memory("ports", text))
-        (ground.folder() / "MEMORY.md").write_text(ENTRY)
-        ground.run("save")
+
+    def make() -> int:
+        for text in ("Port 8080 is taken.", "Port 9090 is taken."):
+            (ground.folder() / "ports.md").write_text(memory("ports", text))
+            (ground.folder() / "MEMORY.md").write_text(ENTRY)
+            ground.run("save")
+        return ground.now
+
+    ground.now = once("taught", make)
+    ground.tick(0)
     return ground
 
 
@@ -103,9 +110,9 @@ def test_one_that_never_was_is_a_usage_error(taught: Ground) -> None:
     assert "no memory named 'nope'" in taught.run("restore", "nope", code=2).err
 
 
-@pytest.mark.parametrize("verb", ["log", "restore"])
-def test_a_path_where_no_memory_can_stand_names_none_that_is_gone(taught: Ground, verb: str) -> None:
-    assert "no memory named" in taught.run(verb, "project/reviewer/logs/notes", code=2).err
+def test_a_path_where_no_memory_can_stand_names_none_that_is_gone(taught: Ground) -> None:
+    for verb in ("log", "restore"):
+        assert "no memory named" in taught.run(verb, "project/reviewer/logs/notes", code=2).err, verb
 
 
 def test_a_dry_run_and_a_folder_leave_memory_alone(taught: Ground) -> None:

@@ -20,10 +20,11 @@ from cli_ground import Ground, ground, memory
 from ran import Ran
 from waiting_ground import KEY, let_wait
 
-from gitmem.cli.output import Output
+from gitmem.cli import output
+from gitmem.cli.output import Output, folded
 from gitmem.cli.review_walk import is_contrary, walk
 from gitmem.cli.run import make_context
-from gitmem.core.text import wrapped
+from gitmem.core.text import cells
 from gitmem.core.trailers import Provenance
 from gitmem.ledger.suggestions import open_suggestions
 
@@ -193,9 +194,28 @@ def test_without_a_terminal_it_says_what_to_do(ground: Ground) -> None:
 @pytest.mark.parametrize("width", [1, 7, 20, 60])
 def test_lines_are_wrapped_without_losing_a_word(width: int) -> None:
     text = "one two three 日本語 four-hundred-and-five   six"
-    lines = wrapped(text, width, " " if width > 1 else "")
+    lines = [*folded(text, width, " " if width > 1 else "", whole=False)]
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert max(map(len, lines)) <= max(width, 2)
+
+
+def test_a_line_of_one_word_that_stands_far_to_the_right_is_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a memory holds may be such a line of 100 KB."""
+    seen: list[int] = []
+
+    def counted(text: str) -> int:
+        seen.append(len(text))
+        return cells(text)
+
+    monkeypatch.setattr(output, "cells", counted)
+    monkeypatch.setenv("COLUMNS", "60")
+    line = " " * 2_000 + "x" * 5_000
+    lines = Output().claims([line])
+    assert "".join(lines).replace(" ", "") == "x" * 5_000
+    assert max(map(len, lines)) < 60 and sum(map(len, lines)) < 3 * len(line)
+    assert sum(seen) < 4 * len(line)
 
 
 def in_terminal(ground: Ground, keys: str, **environ: str) -> tuple[int, str]:
@@ -235,15 +255,15 @@ def test_in_a_real_terminal(ground: Ground) -> None:
     assert code == 0 and "\x1b" not in seen
 
 
-def test_a_suggestion_a_dispute_and_a_dream_in_a_real_terminal(ground: Ground) -> None:
+def test_a_suggestion_a_dispute_and_a_dream_are_decided_in_one_walk(ground: Ground) -> None:
     let_wait(ground, "lint")
     ground.learn({"reviewer/hint.md": memory("hint", "The build broke yesterday.")})
     ground.run("dream", "--force", "--scope", "project")
     ground.learn({"reviewer/deploy.md": memory("deploy", DISPUTED)})
     kinds = [item["kind"] for item in ground.run("review", "--json").json]
     assert sorted(kinds) == ["dispute", "dream", "suggestion"]
-    code, seen = in_terminal(ground, "".join("1" if kind == "dispute" else "a" for kind in kinds))
-    assert code == 0 and all(f"1 {kind}" in seen for kind in kinds), seen
+    said = press(ground, "".join("1" if kind == "dispute" else "a" for kind in kinds))
+    assert all(f"1 {kind}" in said.out for kind in kinds), said
     tree = ground.tree()
     assert "yesterday (20" in tree["reviewer/hint.md"] and "The lint fact." in tree["reviewer/lint.md"]
     assert "On Mondays." in tree["reviewer/deploy.md"] and "Fridays" not in tree["reviewer/deploy.md"]
@@ -257,8 +277,8 @@ def test_every_key_of_a_dream_with_a_question_is_carried_out_or_refused(ground: 
         ground.learn({f"reviewer/{name}.md": memory(name, fact, "Port of the service")}, told=BY_HAND)
     ground.learn(lint)
     ground.run("dream", "--force", "--scope", "project")
-    code, seen = in_terminal(ground, "aas")
-    assert code == 0 and seen.count("that is no key for this") == 1, seen
+    said = press(ground, "aas")
+    assert (said.out + said.err).count("that is no key for this") == 1, said
     left = "".join(ground.tree().values())
     assert left.count("Run ruff") == 1 and "port 8080" not in left and "port 9090" in left
     assert ground.run("review").out == ""

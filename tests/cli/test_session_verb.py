@@ -70,7 +70,7 @@ def recorded(ground: Ground) -> Ground:
 def test_list_shows_the_newest_first_with_ids_that_tell_them_apart(recorded: Ground) -> None:
     lines = recorded.run("session", "list").out.splitlines()
     assert [line.split()[:2] for line in lines] == [[SECOND, "claude-code"], [FIRST, "claude-code"]]
-    assert "2 messages" in lines[0]
+    assert "2 prompts" in lines[0]
     assert lines[0].endswith("what about acme?")
     assert KEY not in lines[1]
     done = recorded.run("session", "list", "-n", 1)

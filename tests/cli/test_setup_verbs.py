@@ -9,7 +9,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from slices import often
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 
@@ -77,6 +76,8 @@ def test_init_twice_changes_nothing(gitmem, git, repo: Path, home: Path) -> None
     before, refs = everything(repo), git("-C", repo, "for-each-ref")
     ran = gitmem("init", "-y")
     assert "nothing changed" in ran.out
+    foretold = gitmem("init", "-n")
+    assert foretold.out == "" and foretold.err.endswith("nothing would change\n")
     assert everything(repo) == before and git("-C", repo, "for-each-ref") == refs
 
 
@@ -96,11 +97,11 @@ def test_what_is_typed_all_day_starts_few_processes(
         assert gitmem(*words).code == 0
         return told.read_text().splitlines()
 
-    assert 0 < len(started("init", "-y")) <= 12
-    assert len(started("remember", "Lint before every push", "--name", "lint")) <= 7
-    assert len(started("save")) <= 4
-    assert len(started("list")) <= 4
-    assert len(started("status")) <= 9
+    assert 0 < len(started("init", "-y")) <= 8
+    assert len(started("remember", "Lint before every push", "--name", "lint")) <= 5
+    assert len(started("save")) <= 1
+    assert len(started("list")) <= 1
+    assert len(started("status")) <= 2
 
     git("init", "-q", "--bare", tmp_path / "origin.git")
     git("-C", repo, "remote", "add", "origin", tmp_path / "origin.git")
@@ -109,7 +110,26 @@ def test_what_is_typed_all_day_starts_few_processes(
     gitmem("sync", "-y")
     for verb in ("status", "review", "sync", "list", "save", "log"):
         asked = [one for one in started(verb) if re.search(r"(^| )(config|var|rev-parse|remote)( |$)", one)]
-        assert [one.split()[0] for one in asked] == ["rev-parse", "config"], verb
+        assert asked == [], verb
+
+
+def test_a_folder_that_vanished_is_one_line_with_both_ways_out(gitmem, repo: Path) -> None:
+    gitmem("init", "-y")
+    folder = repo / ".claude/agent-memory/main"
+    folder.mkdir(parents=True)
+    for name in ("lint", "ports", "tone"):
+        gitmem(
+            "remember", f"A rule about {name}.", "--name", name, "--scope", "project", "--type", "project"
+        )
+    shutil.rmtree(folder)
+    told = gitmem("status").out
+    assert (
+        told.count("held: project/main: 4 files: the whole folder vanished\n") == told.count("held:") == 1
+    )
+    assert "git mem save writes again" in told
+    assert "git mem save --delete" in told
+    assert gitmem("save").err.count("held:") == 1
+    assert len(list(folder.iterdir())) == 4
 
 
 def test_init_works_from_a_subdirectory_and_a_worktree(gitmem, git, repo: Path, tmp_path: Path) -> None:
@@ -133,6 +153,8 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
     gitmem("init", "-y")
     gitmem("remember", "Ports start at 4000.", "--scope", "project", "--agent", "ops", "--type", "project")
     assert everything(repo) != before
+    told = gitmem("uninstall", "-n").out
+    assert "take /.claude/agent-memory/, /.claude/agent-memory-local/ out of .git/info/exclude" in told
     ran = gitmem("uninstall", "-y")
     after = everything(repo)
     live = {path for path in after if path.startswith(".claude/agent-memory/")}
@@ -141,6 +163,9 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
     assert "git mem purge" in ran.err
     assert not (repo / ".git/gitmem").exists()
     assert git("-C", repo, "config", "--get-regexp", "^gitmem", check=False) == ""
+    again = gitmem("uninstall", "-y")
+    assert (again.out, again.err) == ("", "nothing of gitmem is in this repository\n")
+    assert everything(repo) == after and gitmem("uninstall", "-y", "--json").json["steps"] == []
 
 
 def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) -> None:
@@ -262,13 +287,13 @@ def test_sharing_that_a_repository_brought_along_is_off_after_init(gitmem, git, 
     assert git("-C", repo, "for-each-ref", "refs/heads/gitmem") == ""
 
 
-@pytest.mark.parametrize(
-    "name", often(["../", "..", ".git", ".git/", "a/b", "", "/abs", ".GIT"], "..", ".GIT", "/abs")
-)
-def test_the_folder_of_agents_stays_in_the_work_tree(gitmem, git, repo: Path, name: str) -> None:
-    git("-C", repo, "config", "gitmem.claudeDir", name)
-    ran = gitmem("init", "-y", ok=False)
-    assert (ran.code == 2 and "gitmem.claudeDir" in ran.err) or name == ""
+def test_the_folder_of_agents_stays_in_the_work_tree(gitmem, git, repo: Path) -> None:
+    for name in ("../", "..", ".git", ".git/", "a/b", "/abs", ".GIT"):
+        git("-C", repo, "config", "gitmem.claudeDir", name)
+        ran = gitmem("init", "-y", ok=False)
+        assert ran.code == 2 and "gitmem.claudeDir" in ran.err, name
+    git("-C", repo, "config", "gitmem.claudeDir", "")
+    gitmem("init", "-y")
 
 
 def test_a_broken_gitmem_does_not_open_the_gate_for_a_push(gitmem, git, repo: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from cli_ground import Ground, ground, memory
 
 from gitmem.core.limits import INDEX_LINES
-from gitmem.ledger.state import FILE
 
 __all__ = ["ground"]
 
@@ -28,7 +27,7 @@ def test_each_scope_shows_ref_head_counts_and_folders(ground: Ground) -> None:
     ground.learn({"main/tone.md": memory("tone", type="user")}, "user")
     tip, user = ground.tip(), ground.tip("user")
     shown = ground.run("status", "-v").out
-    assert "  project  main 1, reviewer 1\n" in shown
+    assert "  project  main 0 and 1 archived, reviewer 1\n" in shown
     assert f"           refs/gitmem/project {tip[:12]}\n           1 in use, 1 archived\n" in shown
     assert f"           refs/heads/user {user[:12]}\n           1 in use, 0 archived\n" in shown
     assert "  local    nothing yet\n" in shown and "(none yet)" in shown
@@ -143,12 +142,3 @@ def test_private_memory_is_measured_against_the_backup_as_last_seen(
         "behind": 0,
     }
     assert scope(ground, "local")["upstream"] is None
-
-
-def test_a_damaged_file_of_bookkeeping_is_told_of_once(ground: Ground) -> None:
-    state = ground.workspace.state
-    (state / FILE).write_bytes(b"no database" * 99)
-    [path] = ground.run("status", "--json").json["damaged"]
-    assert Path(path).read_bytes() == b"no database" * 99
-    assert f"damaged and is begun anew; the old file: {path}\n" in ground.run("status").out
-    assert ground.run("status", "--json").json["damaged"] == []

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from cli_ground import Ground, ground, memory
 
+from gitmem.app.file_edits import END
 from gitmem.app.uninstall import UninstallPlan
 from gitmem.git.locks import writer_lock
-from gitmem.ledger.workspace import LiveDirectory, Scope
+from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.workspace import Scope
 
 __all__ = ["ground"]
 
@@ -69,8 +71,10 @@ def test_lines_of_a_persons_own_stay_hidden_byte_for_byte(gitmem, repo: Path) ->
     exclude.write_bytes(mine)
     gitmem("init", "-y")
     assert exclude.read_bytes().startswith(mine) and exclude.read_bytes() != mine
+    own = b"/notes/\n"
+    exclude.write_bytes(exclude.read_bytes().replace(END, own + END))
     gitmem("uninstall", "-y")
-    assert exclude.read_bytes() == mine
+    assert exclude.read_bytes() == mine + own
 
 
 def test_a_worker_that_is_at_it_is_waited_for_and_leaves_nothing_behind(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +20,7 @@ from gitmem.core.account import (
 )
 from gitmem.core.claim import Claim
 from gitmem.core.facts import lacking
-from gitmem.core.trailers import Fate, parse_fate
+from gitmem.core.trailers import Fate, FateKind, parse_fate
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
 
@@ -136,6 +139,19 @@ def test_a_claim_is_followed_through_several_changes() -> None:
     ]
     result = account(before, after, said)
     assert result.unaccounted == () and {fate.target for fate in result.fates} == {last, ""}
+
+
+def test_of_two_changes_in_a_row_the_worse_one_counts() -> None:
+    kinds: tuple[FateKind, ...] = get_args(FateKind)
+    before, after = files(a="Use the db.", b="Use the db in tests."), files(c="Use the db in tests.")
+    first, second, last = (
+        ref(before, "Use the db."),
+        *(ref(tree, "Use the db in tests.") for tree in (before, after)),
+    )
+    for one, other in product(kinds[1:3], kinds):
+        said = [Fate(one, first, second, "x"), Fate(other, second, "" if other == "dropped" else last, "y")]
+        (fate,) = [fate for fate in account(before, after, said).fates if fate.source == first]
+        assert fate.kind == max(one, other, key=kinds.index)
 
 
 def test_declarations_that_lead_in_a_circle_prove_nothing() -> None:

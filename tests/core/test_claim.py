@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core import claim as claims
-from gitmem.core.claim import Claim, dispute_of, normal_form, parse_body, repeated, with_dispute
+from gitmem.core.claim import Claim, dispute_of, disputed, normal_form, parse_body, repeated, with_dispute
 
 
 def keys(body: str) -> list[str]:
@@ -298,3 +298,19 @@ def test_the_claim_parser_takes_time_in_proportion_to_the_text() -> None:
     for name, shape in shapes.items():
         small, large = calls(shape(200)), calls(shape(1600))
         assert large < 16 * small, f"{name}: {small} calls, then {large}"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("A.", ""),
+        ("A. *(disputed 0123abcd)*", "1 claim of it is disputed, and not settled yet"),
+        (
+            "A. *(disputed 0123abcd)*\n\nB. *(disputed 0123abcd)*",
+            "2 claims of it are disputed, and not settled yet",
+        ),
+        ("A. *(disputed 0123abc)*", ""),
+    ],
+)
+def test_disputes_are_counted(body: str, said: str) -> None:
+    assert disputed(body) == said

@@ -111,6 +111,12 @@ def test_a_new_block_is_yaml_that_says_what_was_meant(name: str, description: st
     assert frontmatter.yaml_problem(block) == ""
 
 
+@given(st.from_regex(r"[\"'][ -~]{0,12}[\"']", fullmatch=True))
+def test_what_stands_for_itself_between_quotes_needs_no_yaml(value: str) -> None:
+    if frontmatter._QUOTED.fullmatch(value):
+        assert value[1:-1] == frontmatter._load(f"name: {value}\n")
+
+
 @given(st.lists(VALUES, max_size=4))
 @example(["A?"])
 def test_a_list_reads_as_it_was_written(items: list[str]) -> None:

@@ -124,6 +124,7 @@ def test_over_its_limit_an_index_loses_hooks_of_gitmems_own_and_nothing_else() -
     assert index.reconciled("".join(hand), {}, {}) == "".join(hand)
 
 
+@pytest.mark.long
 def test_ten_thousand_entries_are_reconciled_and_merged() -> None:
     memories = {f"m{n}.md": memory(f"m{n}") for n in range(10_000)}
     text = index.reconciled("", {}, memories)

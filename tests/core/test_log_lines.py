@@ -36,7 +36,6 @@ from gitmem.core.daily_log import (
     without_lines,
 )
 from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.ledger.foreign_commits import log_in_order
 
 LOG = "main/logs/2026/11/2026-11-20.md"
 LINES = st.lists(
@@ -100,9 +99,7 @@ def test_what_one_side_took_out_is_gone_and_what_follows_a_line_stays_behind_it(
 
 def test_what_a_text_merge_doubled_or_disordered_is_put_right() -> None:
     doubled = "- 10:00:00Z [project] b\n  why\n- 09:00:00Z [project] a\n- 10:00:00Z [project] b\n  why\n"
-    assert log_in_order(doubled.encode()).decode() == (
-        "- 09:00:00Z [project] a\n- 10:00:00Z [project] b\n  why\n"
-    )
+    assert in_order(doubled) == ("- 09:00:00Z [project] a\n- 10:00:00Z [project] b\n  why\n")
     assert lost_lines(doubled, "- 09:00:00Z [project] a\n") == ("- 10:00:00Z [project] b", "  why")
 
 
@@ -188,7 +185,7 @@ def test_what_git_merges_by_union_becomes_what_gitmem_would_have_merged(tmp_path
     git("merge-file", "--union", *(tmp_path / name for name in ("ours", "base", "theirs")))
     by_git = (tmp_path / "ours").read_text()
     merged = merge_lines(base, ours, theirs)
-    assert by_git != merged == log_in_order(by_git.encode()).decode()
+    assert by_git != merged == in_order(by_git)
 
 
 FENCE = "```\n14:05:01 failed\n09:00 began\n```\n"

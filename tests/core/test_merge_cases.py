@@ -7,8 +7,9 @@ from itertools import combinations
 import pytest
 
 from gitmem.core import tombstone
+from gitmem.core.frontmatter import Frontmatter, split
 from gitmem.core.memory import parse
-from gitmem.core.merge import merge_trees
+from gitmem.core.merge import merge_front, merge_trees
 
 HEAD = "---\nname: db\ndescription: Which database\ntype: project\n---\n\n"
 
@@ -30,6 +31,18 @@ def test_a_claim_changed_differently_stays_twice_and_says_so() -> None:
 def test_a_dispute_is_settled_by_taking_one_side_out_and_the_mark_off() -> None:
     both = merged("Use Postgres 15.\n", "Use Postgres 16.\n", "Use MySQL.\n")
     assert merged(both, "Use Postgres 16.\n", both) == "Use Postgres 16.\n"
+
+
+def test_two_who_settle_a_dispute_differently_lose_neither_and_are_asked_again() -> None:
+    both = merged("Use Postgres 15.\n", "Use Postgres 16.\n", "Use MySQL.\n")
+    again = merged(both, "Use Postgres 16.\n", "Use MySQL.\n")
+    one, other = parse("x.md", again.encode()).claims
+    assert {one.key, other.key} == {"Use MySQL.", "Use Postgres 16."}
+    assert one.dispute == other.dispute not in ("", parse("x.md", both.encode()).claims[0].dispute)
+    assert merged(again, "Use MySQL.\n", again) == "Use MySQL.\n"
+    # Who let both stand chose what the other took out: it stands, and nobody has to be asked.
+    kept = "Use MySQL.\n\nUse Postgres 16.\n"
+    assert merged(both, kept, "Use MySQL.\n") == kept
 
 
 def test_additions_of_both_sides_stand_in_the_place_they_were_put() -> None:
@@ -55,6 +68,26 @@ def test_what_a_person_forgot_stays_forgotten_and_the_losing_text_is_listed() ->
     result = merge_trees(tree("A fact.\n"), forgot, tree("A better fact.\n"))
     assert result.files == forgot
     assert result.buried == (("main/db.md", "A better fact."),)
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs"),
+    [("Keep.\n\nA fact.\n", "Keep.\n\nA better fact.\n"), ("Keep.\n", "Keep.\n\nA fact.\n")],
+)
+def test_what_one_side_forgot_goes_where_the_other_edits_or_adds_it(base: str, theirs: str) -> None:
+    stone = tombstone.bury("A fact.", "00" * 16, "2026-11-20", "forgot")
+    forgot = tree("Keep.\n") | {"main/.tombstones": stone.line().encode()}
+    for sides in ((forgot, tree(theirs)), (tree(theirs), forgot)):
+        result = merge_trees(tree(base), *sides)
+        assert result.files == forgot
+        assert result.buried == (("main/db.md", theirs.split("\n")[2]),)
+
+
+def test_a_body_that_one_side_left_alone_is_the_others_to_the_byte() -> None:
+    """Also the ends of its lines, where all its claims are alike."""
+    base, theirs, head = "- a\r\n- a\r\n- a\n", "- a\r\n- a\n- a\n", HEAD.replace("Which", "What")
+    for sides in ((tree(base, head), tree(theirs)), (tree(theirs), tree(base, head))):
+        assert merge_trees(tree(base), *sides).files == tree(theirs, head)
 
 
 def test_a_claim_that_joins_what_was_forgotten_meanwhile_stays_alone() -> None:
@@ -167,3 +200,55 @@ def test_tombstones_merge_as_a_set_and_a_lifted_one_stays_lifted() -> None:
     sides = ["".join(sorted(lines[:2])), lines[1], "".join(sorted(lines))]
     files = merge_trees(*({"main/.tombstones": text.encode()} for text in sides)).files
     assert files["main/.tombstones"].decode() == "".join(sorted(lines[1:]))
+
+
+def front(*lines: str) -> Frontmatter | None:
+    return split("\n".join(("---", *lines, "---", "")))[0] if lines else None
+
+
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "merged"),
+    [
+        ("tags: [a, b, c]", "tags: [b, c, d]", "tags: [a, c, e]", "tags: [c, d, e]"),
+        ("", "tags: x", "tags: [w]", "tags: [w, x]"),
+        ("tags: [a]", "", "tags: [a, b]", "tags: [a, b]"),
+        ("tags: [a]", "", "tags: [a]", ""),
+        ("tags: [a, b]", "tags: [a]", "tags: [b]", "tags: []"),
+        ("modified: 2026-11-20", "modified: 2026-11-21", "modified: 2026-11-22", "modified: 2026-11-22"),
+        ("type: x", "type: other", "type: Reference", "type: Reference"),
+        ("", "type: reference", "type: project", "type: project"),
+        ("", "type: project", "type: feedback", "type: feedback"),
+        ("", "type: feedback", "type: user", "type: user"),
+        ("", "type: reference", "type: user", "type: user"),
+    ],
+)
+def test_a_key_that_both_sides_changed_is_united(base: str, ours: str, theirs: str, merged: str) -> None:
+    """Lists keep what neither side took out and get what either brought; a type is the more private one."""
+    blocks = [front("owner: Ann", *filter(None, [line])) for line in (base, ours, theirs)]
+    for before, one, other in (blocks, [blocks[0], *blocks[:0:-1]]):
+        found, lost = merge_front(before, one, other)
+        expected = front("owner: Ann", *filter(None, [merged]))
+        assert found and expected and found.render() == expected.render()
+        assert lost == ()
+
+
+@pytest.mark.parametrize("key", ["originSessionId", "node_type", "owner"])
+def test_a_value_that_loses_becomes_a_claim_but_for_what_clients_keep_for_themselves(key: str) -> None:
+    blocks = [
+        front("name: n", *([f"{key}: {value}"] if value else [])) for value in ("", "Ben", "Ann  Lee")
+    ]
+    found, lost = merge_front(*blocks)
+    assert (found, lost) == merge_front(blocks[0], blocks[2], blocks[1])
+    assert found and found.text(key) == "Ann  Lee"
+    assert len(lost) == (key == "owner")
+    for text in lost:
+        assert text.startswith("owner: Ben *(disputed ") and text.endswith(")*")
+
+
+def test_blocks_that_cannot_stand_as_they_stood_are_put_apart_and_nothing_before_the_first() -> None:
+    result = merge_trees(
+        *({"main/a.md": text} for text in (b"\nTwo.\n> q\n", b"***\n> q\n", b"```\nx\n```\nOne.\n"))
+    )
+    mark = b"*(disputed 1eb32d1e)*"
+    expected = b"\n\n".join((b"***", mark, b"```\nx\n```", mark, b"One.\n"))
+    assert result.files == {"main/a.md": expected}

@@ -178,6 +178,50 @@ def test_any_order_of_merges_gives_the_same_claims(history: tuple[dict[str, byte
     assert claims(first) == claims(last)
 
 
+@st.composite
+def settled(draw: st.DrawFn) -> tuple[dict[str, bytes], ...]:
+    """A memory with claims in dispute, and what three people made of them, each for himself."""
+    marks = ["", " *(disputed 01234567)*", " *(disputed 89abcdef)*"]
+    claims = draw(st.lists(st.sampled_from("ABCD"), min_size=1, max_size=4, unique=True))
+    before = {claim: draw(st.sampled_from(marks)) for claim in claims}
+    people = [before]
+    for _ in range(3):
+        fates = {claim: draw(st.sampled_from(["kept", "chosen", "out", "again"])) for claim in claims}
+        how = {"kept": None, "chosen": marks[0], "again": marks[2]}
+        people.append(
+            {
+                claim: mark if (new := how[fates[claim]]) is None else new
+                for claim, mark in before.items()
+                if fates[claim] != "out"
+            }
+        )
+    return tuple(
+        {"main/a.md": "\n\n".join(f"{claim}{mark}" for claim, mark in one.items()).encode() + b"\n"}
+        for one in people
+    )
+
+
+@given(settled())
+@settings(max_examples=examples(300))
+def test_what_somebody_chose_of_a_dispute_stands_whatever_others_chose(
+    history: tuple[dict[str, bytes], ...],
+) -> None:
+    base, *sides = history
+    was = {claim.key: claim.dispute for claim in parse("a.md", base["main/a.md"]).claims}
+    chosen = {
+        claim.key
+        for side in sides
+        for claim in parse("a.md", side["main/a.md"]).claims
+        if was[claim.key] not in ("", claim.dispute)
+    }
+    one, other, third = sides
+    first = merge_trees(base, merge_trees(base, one, other).files, third).files
+    last = merge_trees(base, one, merge_trees(base, other, third).files).files
+    assert claims(first) == claims(last)
+    assert merge_trees(base, one, other).files == merge_trees(base, other, one).files
+    assert chosen <= {claim.key for claim in parse("a.md", first["main/a.md"]).claims}
+
+
 @given(BODIES | TIGHT)
 @settings(max_examples=examples(300))
 @example("a\r\n\r\n- b\r\n")

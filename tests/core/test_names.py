@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from datetime import date
+from itertools import islice
 
 import pytest
 from hypothesis import example, given
@@ -19,6 +20,7 @@ from gitmem.core.names import (
     is_agent_folder,
     is_memory_file,
     log_path,
+    numbered,
     slugify,
     unsafe_segment,
 )
@@ -84,6 +86,19 @@ def test_slug_is_stable_safe_and_never_empty(text: str) -> None:
     assert len(slug) <= NAME_CHARS
     assert set(slug) <= set(string.ascii_lowercase + string.digits + "-")
     assert is_memory_file(file_name(text))
+
+
+@given(st.text(max_size=200))
+@example("x" * 300)
+@example("x" * 59)
+def test_a_number_makes_a_name_of_its_own_however_long_it_is(text: str) -> None:
+    """A number that is cut off again would be counted up for ever."""
+    first, *others = islice(numbered(text), 1_100)
+    assert first == text
+    assert len(set(others)) == len(others)
+    for number, name in enumerate(others, 2):
+        assert slugify(name) == name
+        assert name.endswith(f"-{number}")
 
 
 @pytest.mark.parametrize(

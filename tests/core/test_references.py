@@ -17,7 +17,6 @@ from gitmem.core.references import (
     Named,
     NameFate,
     day,
-    disputed,
     named,
     names,
     plain_path,
@@ -219,22 +218,6 @@ def test_only_what_is_to_be_known_is_told_and_the_rest_counted() -> None:
     assert warnings([NameFate("a", "there"), gone[0]]) == ("`n0` is not in HEAD",)
     assert warnings(gone[:6]) == tuple(statement(one) for one in gone[:6])
     assert warnings(gone)[6:] == ("2 more that it names are not in HEAD",)
-
-
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("A.", ""),
-        ("A. *(disputed 0123abcd)*", "1 claim of it is disputed, and not settled yet"),
-        (
-            "A. *(disputed 0123abcd)*\n\nB. *(disputed 0123abcd)*",
-            "2 claims of it are disputed, and not settled yet",
-        ),
-        ("A. *(disputed 0123abc)*", ""),
-    ],
-)
-def test_disputes_are_counted(body: str, said: str) -> None:
-    assert disputed(body) == said
 
 
 def test_a_path_from_a_tree_makes_no_sentence() -> None:

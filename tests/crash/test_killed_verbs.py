@@ -133,11 +133,9 @@ def test_a_verb_whose_git_is_killed_loses_nothing(stage: Stage) -> None:
     ("name", "verb"),
     [
         ("remember in a SHA-256 repository", "update-ref"),
-        ("remember in a SHA-256 repository", "unpack-objects"),
         ("remember", "update-ref"),
         ("sync", "fetch"),
         ("sync", "push"),
-        ("sync", "config"),
         ("dream", "update-ref"),
     ],
 )

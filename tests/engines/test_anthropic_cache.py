@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bench.cache_reads import Run, simulate
+from cache_reads import Run, simulate
 from prompt_cache import PromptCache
 
 

@@ -177,13 +177,6 @@ def test_a_model_that_finds_memory_in_order_costs_one_request() -> None:
     assert made.usage and made.usage.requests == 1
 
 
-def test_where_there_is_no_memory_nothing_is_asked() -> None:
-    with MessagesApi([]) as api:
-        given = replace(GIVEN, files={"main/MEMORY.md": b""}, said={})
-        assert not engine(api, Counting()).consolidate(given).changes
-        assert not api.requests
-
-
 def test_what_is_left_open_is_asked_for_once_more() -> None:
     steps = [read(CI), Answer(calls=(write(CI, SETTLED),)), told(change(CI)), told(SETTLES)]
     with MessagesApi(steps) as api:

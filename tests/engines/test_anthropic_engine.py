@@ -138,12 +138,6 @@ def test_nothing_to_keep_is_one_request_and_only_what_was_asked_for(meter: Count
     assert len(api.requests) == 1
 
 
-def test_no_new_message_costs_no_request(meter: Counting) -> None:
-    with MessagesApi() as api:
-        assert engine(api, meter).extract(replace(GIVEN, messages=())).changes == ()
-    assert api.requests == []
-
-
 def test_after_five_turns_it_ends_and_what_was_written_counts(meter: Counting) -> None:
     last = Answer(calls=(writes("local/main/late.md", memory("late", "Late.")),))
     with MessagesApi([*[reads(OLD)] * 4, last, Answer("never asked")]) as api:
@@ -321,14 +315,6 @@ def test_a_rate_limit_is_waited_out(meter: Counting) -> None:
     assert found.usage is not None
     assert found.usage.requests == 1
     assert len(api.requests) == 3
-
-
-def test_consolidation_asks_nobody(meter: Counting) -> None:
-    from gitmem.engines.engine import ConsolidateInput
-
-    with MessagesApi() as api:
-        engine(api, meter).consolidate(ConsolidateInput({}))
-    assert api.requests == []
 
 
 def test_importing_the_engine_does_not_load_the_sdk() -> None:

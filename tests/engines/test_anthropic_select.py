@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -34,16 +33,11 @@ def test_a_choice_is_short_structured_and_in_the_model_s_order(meter: Counting) 
     assert meter.told[0][0] == "select"
 
 
-def test_fifty_headers_are_shown_and_the_index_is_of_all(meter: Counting) -> None:
-    many = (
-        *headers(80),
-        Header("local", "main", "z.md", "postgres", "the postgres port is 5433", "project", 0),
-    )
-    with MessagesApi(lambda body: Answer('{"chosen": [50]}')) as api:
-        chosen = engine(api, meter).choose("postgres port", many, 3)
-    assert chosen == (80,)
-    listed = api.bodies[0]["messages"][0]["content"][0]["text"]
-    assert len(re.findall(r"^\d+\. ", listed, re.MULTILINE)) == 50
+def test_where_there_is_nothing_to_choose_nobody_is_asked(meter: Counting) -> None:
+    with MessagesApi() as api:
+        one = engine(api, meter)
+        assert [one.choose("q", *few) for few in (((), 5), (headers(2), 0))] == [(), ()]
+    assert api.requests == []
 
 
 @pytest.mark.parametrize(
@@ -76,13 +70,6 @@ def test_two_answers_that_cannot_be_used_are_an_error(meter: Counting) -> None:
         engine(api, meter).choose("q", headers(4), 2)
     assert failed.value.kind == "engine-bad-answer"
     assert len(api.requests) == 2
-
-
-def test_nothing_to_choose_from_costs_no_request(meter: Counting) -> None:
-    with MessagesApi() as api:
-        assert engine(api, meter).choose("q", (), 5) == ()
-        assert engine(api, meter).choose("q", headers(3), 0) == ()
-    assert api.requests == []
 
 
 @pytest.mark.parametrize(

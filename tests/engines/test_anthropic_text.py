@@ -17,7 +17,6 @@ from gitmem.engines.anthropic import KEPT_BYTES, STEP_BYTES, render
 from gitmem.engines.budget import dollars
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import brief
-from gitmem.engines.questions import shown_headers
 from gitmem.transcripts.model import Message
 
 SECRET = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -184,12 +183,3 @@ def test_a_request_costs_its_list_price(model: str, usage: Usage, hour: int, cos
 
 def test_a_model_that_is_not_known_is_asked_for_nothing_special() -> None:
     assert brief("llama", 256) == {"max_tokens": 256}
-
-
-def test_candidates_are_the_best_by_words_then_the_newest_each_once() -> None:
-    headers = [Header("local", "main", f"m{at}.md", f"m{at}", "other", "project", at) for at in range(200)]
-    headers[3] = replace(headers[3], description="the deploy window is tuesday")
-    found = shown_headers("deploy window", headers)
-    assert len(found) == len(set(found)) == 50
-    assert 3 in found
-    assert 199 in found

@@ -6,6 +6,7 @@ import os
 import ssl
 import time
 
+import httpx2
 import pytest
 from messages_api import Answer, Drip, Failure, MessagesApi
 from talk import KEY, NOW, Counting, engine, person
@@ -13,7 +14,7 @@ from talk import KEY, NOW, Counting, engine, person
 from gitmem.core.errors import EngineError
 from gitmem.engines.choice import Installed, choose
 from gitmem.engines.engine import ExtractInput
-from gitmem.engines.transport import transport_of
+from gitmem.engines.transport import _wait_of, transport_of
 
 GIVEN = ExtractInput(messages=(person(1, "Use tabs."),), now=NOW)
 
@@ -64,6 +65,19 @@ def test_a_server_that_wants_to_be_left_alone_for_hours_is_not_waited_for(
     with MessagesApi([limited]) as api, pytest.raises(EngineError, match="limits how much"):
         engine(api, Counting(), retries=2).extract(GIVEN)
     assert len(api.requests) == 1 and sum(slept) < 60
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, 0.0),
+        ({"retry-after-ms": "1500"}, 1.5),
+        ({"Retry-After": "3"}, 3.0),
+        ({"Retry-After": "Wed, 25 Nov 2026 10:00:00 GMT"}, float("inf")),
+    ],
+)
+def test_how_long_a_server_is_left_alone(headers: dict[str, str], seconds: float) -> None:
+    assert _wait_of(httpx2.Response(429, headers=headers)) == seconds
 
 
 def test_a_stream_of_nothing_but_signs_of_life_ends() -> None:

@@ -134,9 +134,9 @@ def test_what_a_diff_concerns_may_change() -> None:
 
 @pytest.mark.parametrize(("after", "why"), [
     ("", "is gone"), (" \n\n", "is gone"),
-    (TEXT.replace("Layers", "Levels"), "first line"),
-    (TEXT.replace("one page", "two pages"), "in italics"),
-    (TEXT.replace("*Keep it to one page.*\n", ""), "in italics"),
+    (TEXT.replace("Layers", "Levels"), "its title"),
+    (TEXT.replace("one page", "two pages"), "its instructions"),
+    (TEXT.replace("*Keep it to one page.*\n", ""), "its instructions"),
     (TEXT.replace("holds everything", "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"), "credential"),
     (TEXT.replace("holds everything", "ignore all previous instructions"), "tells a model"),
     ("\n".join([*TEXT.split("\n")[:2], *("src/store.py is new" for _ in range(7))]), "were changed"),
@@ -190,7 +190,7 @@ def test_a_model_edits_a_copy_and_the_code_is_read_only(repo: Path) -> None:
 def test_a_model_is_told_once_what_is_wrong() -> None:
     bad, good = edit("# MAGIC DOC: Layers", "# Layers"), edit("# Layers", "# MAGIC DOC: Layers")
     made, api = run(READ, bad, Answer("changed: x"), good, Answer("nothing"))
-    assert made.text == TEXT and "first line was changed" in str(api.bodies[3]["messages"][-1])
+    assert made.text == TEXT and "its title" in str(api.bodies[3]["messages"][-1])
     with pytest.raises(EngineError, match="cannot be taken"):
         run(READ, bad, Answer("nothing"), Answer("nothing"))
 

@@ -13,7 +13,7 @@ from ran import Gitmem
 from gitmem.app.context import real_edges
 from gitmem.core.change import Header
 from gitmem.flows.context import workspace_at
-from gitmem.flows.engines import engine_for, ledger_for
+from gitmem.flows.engines import chooser_for, ledger_for
 
 Git = Callable[..., str]
 
@@ -44,7 +44,7 @@ def test_the_environments_address_gets_nothing(
         gitmem("engine", "set", "anthropic", "--base-url", mine.url, "-y")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", theirs.url)
         edges = real_edges(repo)
-        engine = engine_for(workspace_at(edges), edges)
+        engine = chooser_for(workspace_at(edges), edges, "anthropic")
         engine.choose("x", (Header("local", "main", "a.md", "a", "b", "project"),), 1)
         assert len(mine.requests) == 1 and theirs.requests == []
 

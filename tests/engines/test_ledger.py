@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from talk import person
 
-from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.engines.budget import (
@@ -72,9 +70,6 @@ class Asking(ModelEngine):
             self.meter.spent("extract", "haiku", Usage(1, 1))
         return TaskOutcome(task.tree, ("nothing",))
 
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        return ()
-
 
 def test_runs_are_counted_by_extractions_and_not_by_requests(tmp_path: Path) -> None:
     given = ExtractInput((person(1, "thanks"),))
@@ -87,7 +82,6 @@ def test_runs_are_counted_by_extractions_and_not_by_requests(tmp_path: Path) -> 
     with pytest.raises(EngineError, match="2 of 2 runs") as caught:
         engine.extract(given)
     assert "gitmem.maxRuns" in caught.value.hint
-    engine.choose("anything", (), 1)
 
 
 def test_damaged_lines_are_passed_over_and_never_swallow_the_next(tmp_path: Path) -> None:

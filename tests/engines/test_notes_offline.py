@@ -138,7 +138,7 @@ def test_in_how_many_steps_a_session_is_noted_makes_no_difference(
     said = numbered(drawn)
     first = noted(said[:step])
     if cut:
-        first = render(fit(parse(first), each=60, total=300))
+        first = render(fit(parse(first), total=300))
     whole = noted(said)
     title = bodies(first)["Session Title"]
     if not cut or title == bodies(whole)["Session Title"]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.change import Change, Header
-from gitmem.engines.engine import Considered, Engine, ExtractInput
+from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import SaidCandidate, candidates
 from gitmem.transcripts.model import Message, Role, Source
@@ -31,10 +31,6 @@ def extract(
 
 def wide(*texts: str, source: Source = "prompt") -> tuple[SaidCandidate, ...]:
     return candidates(ExtractInput(said(*texts, source=source)))
-
-
-def explain(*texts: str) -> tuple[Considered, ...]:
-    return OfflineEngine().explain(ExtractInput(said(*texts)))
 
 
 def header(name: str, description: str, file: str = "") -> Header:
@@ -262,17 +258,11 @@ def test_what_is_known_takes_no_room_from_what_is_not() -> None:
     assert [change.op for change in extract(*texts, manifest=(known,))].count("add") == 1
 
 
-def test_explain_tells_the_score_of_what_was_not_chosen() -> None:
-    considered = explain(
+def test_the_likelier_is_suggested_beside_what_was_asked_for() -> None:
+    found = extract(
         "remember that we log the id", "we never log in UTC here", "nice", "never rebase shared branches"
     )
-    assert [(c.message, c.verdict) for c in considered] == [
-        ("m0", "asked"),
-        ("m1", "refused"),
-        ("m3", "suggested"),
-    ]
-    assert "score 0." in considered[1].reason
-    assert all(c.reason for c in considered)
+    assert [(one.origin.first, one.asked) for one in found] == [("m0", True), ("m3", False)]
 
 
 @given(st.lists(st.text(max_size=300), max_size=4))

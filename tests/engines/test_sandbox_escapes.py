@@ -386,10 +386,11 @@ def sandbox(ground: Ground) -> Sandbox:
 def standing(ground: Ground) -> list[tuple[str, int, int, int]]:
     """All that lies in the repository and beside it, as it stands."""
     found = []
-    for path in sorted(ground.repo.parent.rglob("*")):
-        status = path.lstat()
-        found.append((str(path), status.st_mode, status.st_mtime_ns, status.st_size))
-    return found
+    for folder, folders, files in os.walk(ground.repo.parent):
+        for path in (f"{folder}/{name}" for name in (*folders, *files)):
+            status = os.lstat(path)
+            found.append((path, status.st_mode, status.st_mtime_ns, status.st_size))
+    return sorted(found)
 
 
 def filled(value: Any, ground: Ground) -> Any:

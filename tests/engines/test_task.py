@@ -78,12 +78,6 @@ def put(path: str, old: str, new: str, answer: str = "done") -> Edit:
     return edit
 
 
-def test_what_was_asked_for_is_added_to_what_a_model_left_out() -> None:
-    given = ExtractInput((person(1, "Remember that we deploy from the release branch only."),), now=NOW)
-    (added,) = Scripted([lambda _: "nothing"]).extract(given).changes
-    assert added.asked
-
-
 def test_an_extraction_is_a_task_about_the_session() -> None:
     new = memory("deploys", "We deploy on Fridays.").decode()
     done = Scripted([put("local/main/deploys.md", "", new, "memory/local/main/deploys.md: 1: said")])
@@ -169,9 +163,6 @@ def test_what_a_model_must_not_see_is_done_offline_and_said() -> None:
     assert made.log == ("it is private",) and "`src/base.py`" in made.text
 
 
-def test_nothing_new_is_no_task() -> None:
+def test_notes_that_hold_all_that_was_said_are_no_task() -> None:
     idle = Scripted([])
-    assert idle.extract(ExtractInput(())).changes == ()
-    assert idle.sum_up(NotesInput("s1", SAID, 2, TEMPLATE)).text == TEMPLATE
-    assert idle.consolidate(ConsolidateInput({}, scope="local")).changes == ()
-    assert idle.tasks == []
+    assert idle.sum_up(NotesInput("s1", SAID, 2, TEMPLATE)).text == TEMPLATE and idle.tasks == []

@@ -241,6 +241,8 @@ def test_a_small_model_gets_a_pair_a_question_and_no_tools() -> None:
         bodies = api.bodies
     assert len(bodies) == len(PAIRS) and not any("tools" in body for body in bodies)
     assert all(len(body["messages"]) == 1 for body in bodies)
+    form = bodies[0]["output_config"]["format"]["schema"]["properties"]
+    assert form["newer"]["enum"] == ["A", "B", ""] and set(form["is"]["enum"]) == set(verdicts.KINDS)
     row = about(made, PORT)
     assert row is not None and row.kind == "supersede" and about(made, NEVER) is None
     assert len(made.apart) == 1

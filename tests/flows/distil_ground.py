@@ -10,8 +10,6 @@ from dream_ground import ANN, Ground
 from gitmem.core.daily_log import LogLine
 from gitmem.core.trailers import Provenance
 from gitmem.dream.gather import unsettled
-from gitmem.dream.review import Dream, find_dream
-from gitmem.flows.dream import dream
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, read_paths
 from gitmem.ledger.land import Tip, Write, land
@@ -43,11 +41,6 @@ def _tell(ground: Ground, one: LogLine, scope: str, agent: str, number: int) -> 
     done = land(place, plan, Signature("Ann", ANN.email, int(one.when.timestamp())))
     assert done is not None
     return done.commit
-
-
-def night(ground: Ground, scope: str = "local") -> Dream | None:
-    done = dream(ground.workspace, ground.edges, scope=scope, force=True)
-    return find_dream(ground.workspace, done.id) if done.id else None
 
 
 def waits(ground: Ground, now: float | None = None, scope: str = "local") -> tuple[list[str], list[str]]:

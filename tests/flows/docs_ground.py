@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from partial_engine import PartialEngine
 
 from gitmem.app.context import real_edges
@@ -68,17 +66,16 @@ class Ground:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
 
-    def commit(self, message: str = "work", **files: str) -> str:
+    def commit(self, message: str = "work", **files: str) -> None:
         for path, text in files.items():
             self.write(path, text)
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "--no-verify", "-m", message)
-        return self.git("rev-parse", "HEAD")
 
-    def move(self, old: str, new: str) -> str:
+    def move(self, old: str, new: str) -> None:
         (self.repo / new).parent.mkdir(parents=True, exist_ok=True)
         self.git("mv", old, new)
-        return self.commit(f"Move {old}")
+        self.commit(f"Move {old}")
 
     @property
     def workspace(self) -> Workspace:
@@ -106,32 +103,6 @@ class Ground:
         status = self.git("status", "--porcelain=v2", "--untracked-files=all")
         git_dir = Path(self.git("rev-parse", "--absolute-git-dir"))
         return (git_dir / "HEAD").read_text(), status, (git_dir / "index").read_bytes()
-
-
-_KEPT: dict[str, Path] = {}
-"""Copies of what tests begin with: the clone, and the private repository."""
-
-
-def start(
-    repo: Path,
-    git: Git,
-    folders: pytest.TempPathFactory,
-    name: str = "begun",
-    further: Callable[[Ground], object] = lambda _: None,
-) -> Ground:
-    """The same as `ground`, and what is done further: made once by that name, and then copied."""
-    private = workspace_at(real_edges(repo)).private_path
-    if name not in _KEPT:
-        further(ground(repo, git))
-        kept = folders.mktemp(name)
-        shutil.copytree(repo, kept / "repo", symlinks=True)
-        shutil.copytree(private, kept / "private", symlinks=True)
-        _KEPT[name] = kept
-    else:
-        shutil.rmtree(repo)
-        shutil.copytree(_KEPT[name] / "repo", repo, symlinks=True)
-        shutil.copytree(_KEPT[name] / "private", private, symlinks=True)
-    return Ground(repo, git)
 
 
 def ground(repo: Path, git: Git) -> Ground:

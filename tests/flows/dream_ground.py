@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Literal
+from zlib import crc32
+
+from once import Once
 
 from gitmem.core.trailers import Op, Provenance, Writer
+from gitmem.dream.review import Dream, find_dream
 from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.dream import dream
+from gitmem.git.config import config_set
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
@@ -52,9 +60,15 @@ class Ground:
     def edges(self) -> Edges:
         return Edges(dict(os.environ), self.repo, self.now)
 
-    @property
+    @cached_property
     def workspace(self) -> Workspace:
+        """Opened once: each look at the configuration is a process or two."""
         return workspace_at(self.edges)
+
+    def configure(self, key: str, value: str, scope: Literal["local", "global"] = "local") -> None:
+        """Sets `gitmem.<key>` in the repository, or of the person; the workspace is opened anew."""
+        config_set(self.workspace.git, self.repo, f"gitmem.{key}", value, scope=scope)
+        del self.workspace
 
     def scope(self, name: str = "project") -> Scope:
         return self.workspace.scope(name)
@@ -85,8 +99,42 @@ class Ground:
 
 
 def make_ground(repo: Path) -> Ground:
-    ground = Ground(repo)
-    workspace = store_project_id(ground.workspace)
+    workspace = store_project_id(workspace_at(Ground(repo).edges))
     workspace.state.mkdir(exist_ok=True)
     assert workspace.private.git_dir.is_dir()
-    return ground
+    return Ground(repo)
+
+
+def ground_once(
+    once: Once[None],
+    repo: Path,
+    *puts: Mapping[str, str | None],
+    then: Callable[[Ground], object] | None = None,
+) -> Ground:
+    """A ground whose project memory got these files, a commit each; made by the first test of a file.
+
+    Args:
+        then: what is done to it besides.
+    """
+
+    def make() -> None:
+        made = make_ground(repo)
+        for files in puts:
+            made.put(files)
+        if then:
+            then(made)
+
+    once(f"{then.__name__ if then else 'ground'}-{crc32(repr(puts).encode()):08x}", make)
+    return Ground(repo)
+
+
+def night(ground: Ground, scope: str = "project") -> Dream | None:
+    """What a dream that is asked for proposes, where it proposes anything."""
+    done = dream(ground.workspace, ground.edges, scope=scope, force=True)
+    return find_dream(ground.workspace, done.id) if done.id else None
+
+
+def waiting(ground: Ground, scope: str = "project") -> Dream:
+    found = night(ground, scope)
+    assert found is not None
+    return found

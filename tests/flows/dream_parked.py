@@ -36,6 +36,21 @@ def ref_of(path: str, text: str, claim: str) -> str:
     return reference(path, found)
 
 
+def once_said(
+    files: Mapping[str, str], name: str, again: str, first: str, reason: str = "It says the same."
+) -> Made:
+    """Merges a claim of a memory into one of it that says the same.
+
+    Args:
+        again: the claim that goes, whole.
+        first: how the one begins that stays.
+    """
+    path = f"main/{name}.md"
+    after = files[path].replace(f"\n\n{again}", "")
+    fate = Fate("merged", ref_of(path, files[path], again), ref_of(path, after, first), reason)
+    return Made({path: after}, [fate], f"Say it once in {name}")
+
+
 def park(ground: Ground, changes: Sequence[Made], scope: str = "project", id: str = DREAM_ID) -> Dream:
     """Parks a dream that starts from the tip of the memory ref."""
     place = ground.scope(scope)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from once import Once
 from partial_engine import PartialEngine
 from transcripts import Transcript
 from workspaces import begun
@@ -15,10 +16,10 @@ from workspaces import begun
 from gitmem.app.context import real_edges
 from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.engines.engine import ExtractInput, Extraction
+from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.flows.context import Edges
-from gitmem.flows.extract.run import ExtractOutcome, extract_sessions
+from gitmem.flows.context import Edges, initialised_at
+from gitmem.flows.extract.run import ExtractOutcome, ExtractWatch, extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
@@ -41,9 +42,15 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
 
 
 @pytest.fixture
-def workspace(edges: Edges, home: Path) -> Workspace:
-    (home / ".claude").mkdir()
-    return begun(edges)
+def workspace(edges: Edges, home: Path, once: Once[None]) -> Workspace:
+    """Made once a file; a file has other `edges` where it overrides that fixture."""
+
+    def make() -> None:
+        (home / ".claude").mkdir()
+        begun(edges)
+
+    once("begun", make)
+    return initialised_at(edges)
 
 
 def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
@@ -61,8 +68,24 @@ def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
     return made.write(folder / f"{id}.jsonl")
 
 
-def extract(workspace: Workspace, edges: Edges, *paths: Path) -> tuple[ExtractOutcome, ...]:
-    return extract_sessions(context_of(workspace, edges), OfflineEngine(), paths)
+def extract(
+    workspace: Workspace, edges: Edges, *paths: Path, engine: Engine | None = None
+) -> tuple[ExtractOutcome, ...]:
+    return extract_sessions(context_of(workspace, edges), engine or OfflineEngine(), paths)
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+def kill_at(at: str) -> ExtractWatch:
+    """Dies at a step of an extraction."""
+
+    def step(name: str) -> None:
+        if name == at:
+            raise Killed
+
+    return ExtractWatch(step)
 
 
 def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
@@ -85,10 +108,9 @@ def history(workspace: Workspace, scope: str = "local") -> list[str]:
     return [made.message for made in found.repo.history(tip)][:-1] if tip else []
 
 
-def put(workspace: Workspace, path: str, text: str, scope: str = "local") -> None:
-    found = workspace.scope(scope)
-    write = Write({path: text.encode()}, "Put it there", provenance=parse_trailers(""))
-    land(found, lambda tip: write, ANN)
+def put(workspace: Workspace, files: Mapping[str, str], scope: str = "local") -> None:
+    edits = {path: text.encode() for path, text in files.items()}
+    land(workspace.scope(scope), lambda _: Write(edits, "Put it there", parse_trailers("")), ANN)
 
 
 def change(body: str, **more: Any) -> Change:
@@ -119,6 +141,3 @@ class Scripted(PartialEngine):
     def extract(self, given: ExtractInput) -> Extraction:
         self.asked += 1
         return Extraction(self.changes)
-
-    def choose(self, query: str, headers: object, limit: int) -> tuple[int, ...]:
-        return ()

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,20 @@ from machines import Begin, Machine
 from gitmem.app.context import real_edges
 from gitmem.flows.last_recalls import record_of
 from gitmem.flows.promote import follow_rules
+from gitmem.ledger.rewrites import keep_rewrites
 
 FACT = "Use the real database in tests, never mocks.\n\n**Why:** Mocks hid a broken migration."
 HOT, POINTER = "main/no-mocks.md", "**Rule in:** [CLAUDE.md](CLAUDE.md)"
 QUESTIONS = [f"database mocks {word}" for word in ("unit", "suite", "fixture", "migration", "schema")]
 
+MakeAlone = Callable[[], Machine]
+
 
 @pytest.fixture
-def machine(
-    place: Path, starting: Begin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Machine:
-    def make() -> list[Machine]:
+def alone(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> MakeAlone:
+    monkeypatch.delenv("GITMEM_DISABLE", raising=False)  # its repository has no hooks of git, see below
+
+    def make() -> Machine:
         made = Machine(place / "ann", monkeypatch, capsys)
         made.code.mkdir()
         made.git("init", "-q", "-b", "main")
@@ -35,9 +39,27 @@ def machine(
         without_hooks(made)
         words = ("--name", "no-mocks", "--why", "Mocks hid a broken migration.")
         made.run("remember", FACT.split("\n")[0], *words)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def machine(alone: MakeAlone, starting: Begin) -> Machine:
+    return starting("no-mocks", lambda: [alone()])[0]
+
+
+@pytest.fixture
+def ruled(alone: MakeAlone, starting: Begin) -> Machine:
+    """The same after its memory was promoted and the commit that proposes was made."""
+
+    def make() -> list[Machine]:
+        made = alone()
+        commit_proposed(made, made.run("promote", "no-mocks", "-y").err)
+        work(made)
         return [made]
 
-    return starting("no-mocks", make)[0]
+    return starting("ruled", make)[0]
 
 
 def without_hooks(machine: Machine) -> None:
@@ -51,7 +73,8 @@ def work(
     """What of the worker's job is about rules."""
     machine.enter()
     edges = real_edges(at or machine.code)
-    return follow_rules(edges, [edges.cwd], rewritten)
+    keep_rewrites(machine.workspace.state, rewritten)
+    return follow_rules(edges, [edges.cwd])
 
 
 def commit_proposed(machine: Machine, said: str, cwd: Path | None = None) -> None:

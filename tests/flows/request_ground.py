@@ -115,12 +115,20 @@ class Team:
         self, tmp: Path, repo: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]
     ) -> None:
         self.tmp, self.patch, self.capture = tmp, patch, capture
-        self.host = tmp / "team.git"
-        self.begin("nobody", lambda: self._host_and_reviewer(repo))
-        self.reviewer = Reviewer(tmp / "reviewer", self.host)
+        self.repo, self.host = repo, tmp / "team.git"
 
-    def _host_and_reviewer(self, repo: Path) -> tuple[()]:
-        subprocess.run(["git", "clone", "-q", "--bare", repo, self.host], check=True)
+    @property
+    def reviewer(self) -> Reviewer:
+        self._stand()
+        return Reviewer(self.tmp / "reviewer", self.host)
+
+    def _stand(self) -> None:
+        """Makes the host and the reviewer's clone, where no state that was put back has brought them."""
+        if not self.host.is_dir():
+            self.begin("nobody", self._host_and_reviewer)
+
+    def _host_and_reviewer(self) -> tuple[()]:
+        subprocess.run(["git", "clone", "-q", "--bare", self.repo, self.host], check=True)
         Reviewer(self.tmp / "reviewer", self.host)
         return ()
 
@@ -130,6 +138,7 @@ class Team:
 
     def machine(self, name: str, mode: str = "review") -> Machine:
         """A person's machine on which project memory is shared."""
+        self._stand()
         made = Machine(self.tmp / name, self.patch, self.capture)
         subprocess.run(["git", "clone", "-q", self.host.as_uri(), made.code], check=True)
         made.git("config", "user.name", name.capitalize())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from once import Once
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
@@ -31,11 +32,11 @@ SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + s
 class Person:
     """One person's clone with gitmem on, at a moment that moves on by a minute with each use."""
 
-    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, clock: int = NOW) -> None:
         self.path = path
         monkeypatch.setenv("GITMEM_NOW", str(NOW))
         self.base: Edges = real_edges(path)
-        self.clock = NOW
+        self.clock = clock
         (path / ".git/gitmem").mkdir(exist_ok=True)
         self.workspace: Workspace = store_project_id(workspace_at(self.base))
         _ = self.workspace.private
@@ -67,21 +68,51 @@ class Person:
 
 
 class Team:
-    """A shared bare repository and who works with it."""
+    """A shared bare repository and who works with it; a test begins with a state that was made once."""
 
     def __init__(
-        self, folder: Path, git: Callable[..., str], patch: pytest.MonkeyPatch, code: Path
+        self,
+        folder: Path,
+        git: Callable[..., str],
+        patch: pytest.MonkeyPatch,
+        code: Path,
+        once: Once[dict[str, int]],
     ) -> None:
-        self.folder, self.git, self.patch = folder, git, patch
-        git("clone", "-q", "--bare", code, folder / "team.git")
+        self.folder, self.git, self.patch, self.once = folder, git, patch, once
+
+        def make() -> dict[str, int]:
+            git("clone", "-q", "--bare", code, folder / "team.git")
+            return {}
+
+        once("team", make)
 
     def join(self, name: str, *options: str) -> Person:
         """Clones the repository as it is now."""
         self.git("clone", "-q", *options, (self.folder / "team.git").as_uri(), self.folder / name)
         return Person(self.folder / name, self.patch)
 
+    def people(self, *names: str) -> list[Person]:
+        """Those who have cloned it at its beginning; a test's first step."""
+        return self.begin("-".join(names), lambda: [self.join(name) for name in names])
+
+    def begin(self, what: str, make: Callable[[], Sequence[Person]]) -> list[Person]:
+        """Makes what several tests begin with, or puts it back; the people in it."""
+        clocks = self.once(what, lambda: {one.path.name: one.clock for one in make()})
+        return [Person(self.folder / name, self.patch, clock) for name, clock in clocks.items()]
+
     def publish(self, who: Person, branch: str = "HEAD") -> None:
         """Commits and pushes the snapshots of a person's work tree."""
         self.git("-C", who.path, "add", "-f", USUAL)
         self.git("-C", who.path, "commit", "-qm", "What the agent knows")
         self.git("-C", who.path, "push", "-q", "origin", branch)
+
+
+@pytest.fixture
+def team(
+    repo: Path,
+    tmp_path: Path,
+    git: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    once: Once[dict[str, int]],
+) -> Team:
+    return Team(tmp_path, git, monkeypatch, repo, once)

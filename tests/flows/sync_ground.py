@@ -15,8 +15,6 @@ PROJECT = "refs/heads/gitmem/project"
 # Made when it runs: the repository holds none.
 SECRET = "gh" + "p_" + "".join(random.Random(11).choices(string.ascii_letters + string.digits, k=36))
 
-REFUSING = "#!/bin/sh\ncase $1 in {0}) echo 'protected here' >&2; exit 1;; esac\n"
-
 
 class Team:
     """A bare repository, and whoever clones it.
@@ -91,13 +89,25 @@ class Team:
     def files(self, ref: str = PROJECT, where: Path | None = None) -> set[str]:
         return set(self.git("-C", where or self.bare, "ls-tree", "-r", "--name-only", ref).split())
 
-    def refuse(self, pattern: str) -> Path:
-        """Makes the repository refuse pushes to refs that match."""
-        hook = self.bare / "hooks/update"
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text(REFUSING.format(pattern))
-        hook.chmod(0o755)
-        return hook
+
+@pytest.fixture
+def team(
+    place: Path,
+    git: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Team:
+    """The repository, and nobody yet."""
+    return Team(place, git, monkeypatch, capsys)
+
+
+def refuse(bare: Path, pattern: str) -> Path:
+    """Makes a repository refuse pushes to refs that match; returns the hook that does."""
+    hook = bare / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ncase $1 in {pattern}) echo 'GH006: protected here' >&2; exit 1;; esac\n")
+    hook.chmod(0o755)
+    return hook
 
 
 def teach(one: Machine, name: str, text: str = "A fact.", agent: str = "reviewer") -> None:

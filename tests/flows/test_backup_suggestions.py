@@ -18,63 +18,59 @@ __all__ = ["desk", "laptop", "safe"]
 
 
 def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> None:
-    for one, name in ((desk, "hosts"), (laptop, "names")):
-        change = Change(
-            "add", name, f"About {name}", "project", f"The {name} fact.", "said so", 0.9, asked=False
-        )
-        workspace = one.workspace
-        propose(
-            workspace,
-            [suggest(change, "local", "2026-11-20T10:00:00Z")],
-            workspace.author(real_edges().now),
-        )
+    both = {waits(desk, "hosts", "The host is alpha."), waits(laptop, "names", "Names are short.")}
     for one in (desk, laptop, desk):
         one.run("backup")
-    for one in (desk, laptop):
-        assert {waiting.change.name for waiting in open_suggestions(one.workspace)} == {"hosts", "names"}
+    assert waiting_ids(desk) == waiting_ids(laptop) == both
+    # An undo on another machine brings them back.
+    desk.run("review", "accept", *sorted(both))
+    desk.run("backup")
+    laptop.run("backup")
+    laptop.run("undo")
+    assert waiting_ids(laptop) == both
+    laptop.run("backup")
+    desk.run("backup")
+    assert waiting_ids(desk) == both
 
 
 def test_a_suggestion_comes_along_and_goes_where_it_was_decided(
     desk: Machine, laptop: Machine, safe: Path, git
 ) -> None:
-    change = Change("add", "hosts", "Hosts", "project", "The host is alpha.", "said so", 0.9, asked=False)
-    one = suggest(change, "project", "2026-11-20T10:00:00Z")
-    propose(desk.workspace, [one], desk.workspace.author(real_edges().now))
+    id = waits(desk, "hosts", "The host is alpha.", "project")
     desk.run("backup")
     (ref,) = [ref for ref in refs(git, safe) if ref.startswith("refs/gitmem/")]
     laptop.run("backup")
     assert refs(git, laptop.private)[ref] == refs(git, safe)[ref]
-    laptop.run("review", "accept", one.id)
+    laptop.run("review", "accept", id)
     assert "deleted there, as here" in laptop.run("backup").err and ref not in refs(git, safe)
     assert "deleted here, as there" in desk.run("backup").err
-    assert open_suggestions(desk.workspace) == ()
+    assert waiting_ids(desk) == set()
 
 
 def test_what_two_machines_made_of_one_suggestion_is_one(
     desk: Machine, laptop: Machine, safe: Path, git
 ) -> None:
     """Else neither is deleted where the other is decided, and it comes back for ever."""
-    change = Change("add", "hosts", "Hosts", "project", "The host is alpha.", "said so", 0.9, asked=False)
-    one = suggest(change, "local", "2026-11-20T10:00:00Z")
-    for number, machine in enumerate((desk, laptop)):
-        who = machine.workspace.author(real_edges().now + number)
-        propose(machine.workspace, [one], who)
+    (id,) = {
+        waits(machine, "hosts", "The host is alpha.", later=number)
+        for number, machine in enumerate((desk, laptop))
+    }
     for machine in (desk, laptop, desk):
         machine.run("backup")
-    ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{one.id}"
+    ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{id}"
     assert len({refs(git, where)[ref] for where in (desk.private, laptop.private, safe)}) == 1
-    desk.run("review", "reject", one.id, "-m", "wrong")
+    desk.run("review", "reject", id, "-m", "wrong")
     for machine in (desk, laptop, desk):
         machine.run("backup")
-    assert open_suggestions(desk.workspace) == open_suggestions(laptop.workspace) == ()
+    assert waiting_ids(desk) == waiting_ids(laptop) == set()
 
 
-def waits(one: Machine, name: str, text: str, scope: str = "local") -> str:
+def waits(one: Machine, name: str, text: str, scope: str = "local", later: int = 0) -> str:
     """Lets a suggestion wait; returns its id."""
     workspace = one.workspace
     change = Change("add", name, f"About {name}", "project", text, "said so", 0.9, asked=False)
     made = suggest(change, scope, "2026-11-20T10:00:00Z")
-    assert propose(workspace, [made], workspace.author(real_edges().now))
+    assert propose(workspace, [made], workspace.author(real_edges().now + later))
     return made.id
 
 
@@ -85,18 +81,6 @@ def waiting_ids(one: Machine) -> set[str]:
 def proposed(one: Machine) -> str:
     """All that suggestions say, waiting or decided, as plain git shows it."""
     return one.git("log", "-p", "--glob=refs/gitmem/proposal", "--glob=refs/gitmem/decided", private=True)
-
-
-def test_an_undo_on_another_machine_brings_the_suggestions_back(desk: Machine, laptop: Machine) -> None:
-    both = {waits(desk, "hosts", "The host is alpha."), waits(desk, "names", "Names are short.")}
-    desk.run("review", "accept", *sorted(both))
-    desk.run("backup")
-    laptop.run("backup")
-    laptop.run("undo")
-    assert waiting_ids(laptop) == both
-    laptop.run("backup")
-    desk.run("backup")
-    assert waiting_ids(desk) == both
 
 
 @pytest.mark.long
@@ -122,6 +106,7 @@ def test_what_was_purged_is_gone_from_what_another_machine_decided(
     assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
 
 
+@pytest.mark.long
 def test_a_purge_reaches_suggestions_that_only_another_machine_has(
     desk: Machine, laptop: Machine, safe: Path, git
 ) -> None:
@@ -141,6 +126,7 @@ def test_a_purge_reaches_suggestions_that_only_another_machine_has(
     assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
 
 
+@pytest.mark.long
 def test_an_older_form_of_a_suggestion_never_takes_the_place_of_the_purged_one(
     desk: Machine, laptop: Machine, safe: Path, git
 ) -> None:
@@ -197,6 +183,7 @@ def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
     assert "durian-top" not in git("--git-dir", safe, "log", "-p", "--all")
 
 
+@pytest.mark.long
 def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(
     desk: Machine, laptop: Machine
 ) -> None:

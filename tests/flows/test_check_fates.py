@@ -2,66 +2,83 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from check_ground import Ground, findings, make_memory, memory
-from once import Once, home_folder, once, place, tmp_path
+from bypass_ground import BASE, Made, Requests
+from memory_files import folder, memory
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, FateKind, Provenance, Writer, format_message
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
+from gitmem.flows.check import CheckRequest, allowed_by_labels
 
 KEEP = "Deploy from the release branch with `make ship`."
 TWICE = "Deploy from the release branch."
 OTHER = "Never mock the database in 2 of 3 suites."
+HOSTS = "Staging runs on port 8080 and production on port 9090."
+
+Found = list[tuple[str, int, str, str]]
+"""Path, line, rule and level."""
 
 
-def ref(path: str, body: str, text: str, name: str, number: int = 0) -> str:
+def ref(name: str, body: str, text: str = "") -> str:
+    path = f"main/{name}.md"
     claims = claims_at(path, memory(body, name, f"About {name}").encode())
-    (claim,) = [claim for claim in claims if claim.text == text]
+    (claim,) = [claim for claim in claims if claim.text == (text or body)]
     return reference(path, claim)
 
 
-KEPT = ref("main/keep.md", KEEP, KEEP, "keep")
-GONE = ref("main/twice.md", TWICE, TWICE, "twice")
-HOOK = ref("main/twice.md", TWICE, "About twice", "twice")
+KEPT, GONE, MOCK = ref("keep", KEEP), ref("twice", TWICE), ref("other", OTHER)
+HOOK = ref("twice", TWICE, "About twice")
 TOLD = ("main/twice.md", 3, "dropped", "notice")
 """What goes is listed, whatever reason is given for it."""
-MOCK = ref("main/other.md", OTHER, OTHER, "other")
+DROPPED = {"main/twice.md": None}
 
 
 def both(kind: FateKind, target: str = "", reason: str = "says the same", source: str = GONE) -> str:
     """The account of a dream that merges `twice` into `keep`: its body and its description."""
-    claims = (Fate(kind, source, target, reason), Fate("dropped", HOOK, "", "the memory is merged"))
-    return format_message("Merge", Provenance(op="dream", writer="dream", claims=claims))
+    return account(Fate(kind, source, target, reason), Fate("dropped", HOOK, "", "the memory is merged"))
+
+
+def account(*fates: Fate, writer: Writer = "dream", session: str = "") -> str:
+    op = "dream" if writer == "dream" else "update"
+    return format_message("Merge", Provenance(op=op, writer=writer, session=session, claims=fates))
+
+
+def says(name: str, body: str) -> dict[str, str]:
+    return {f"main/{name}.md": memory(body, name, f"About {name}")}
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Requests:
+    files = folder(keep=KEEP, twice=TWICE, other=OTHER, hosts=HOSTS)
+    return Requests(tmp_path_factory.mktemp("fates") / "repo", {".gitmem": "format = 1\n", **files})
 
 
 @pytest.fixture
-def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
-    return once("ground", lambda: make_memory(tmp_path / "ground", keep=KEEP, twice=TWICE, other=OTHER))
+def judged(requests: Requests) -> Callable[..., Found]:
+    """What is found about claims in a request of these commits."""
 
-
-@pytest.fixture
-def judged(ground: Ground, gitmem):
-    """Path, line, rule and level of what is found about claims in what is checked out."""
-
-    def run() -> list[tuple[str, int, str, str]]:
-        found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
-        return [one for one in found if one[2] in ("account", "dropped", "merged")]
+    def run(*commits: Made, onto: str = "base") -> Found:
+        rules = ("account", "dropped", "merged", "invented", "unchecked")
+        found = [(one.path, one.line, one.rule, one.level) for one in requests.judged(*commits, onto=onto)]
+        return [one for one in found if one[2] in rules]
 
     return run
 
 
-def test_a_true_account_passes(ground: Ground, judged) -> None:
-    ground.commit({"main/twice.md": None}, both("merged", KEPT))
-    assert judged() == [TOLD]
+def test_a_true_account_passes(judged) -> None:
+    assert judged(Made(DROPPED, both("merged", KEPT))) == [TOLD]
 
 
-def test_a_claim_that_no_account_names_is_found_on_its_line(ground: Ground, judged) -> None:
-    ground.commit({"main/twice.md": None}, format_message("Merge", Provenance(op="dream", writer="dream")))
-    assert judged() == [("main/twice.md", 3, "account", "error"), ("main/twice.md", 8, "account", "error")]
+def test_a_claim_that_no_account_names_is_found_on_its_line(judged) -> None:
+    assert judged(Made(DROPPED, account())) == [
+        ("main/twice.md", 3, "account", "error"),
+        ("main/twice.md", 8, "account", "error"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -76,166 +93,194 @@ def test_a_claim_that_no_account_names_is_found_on_its_line(ground: Ground, judg
     ],
     ids=["no such claim", "nowhere", "kept", "no reason", "another claim", "no such file"],
 )
-def test_a_false_account_is_found(ground: Ground, judged, message: str) -> None:
-    ground.commit({"main/twice.md": None}, message)
-    assert ("main/twice.md", 8, "account", "error") in judged()
+def test_a_false_account_is_found(judged, message: str) -> None:
+    assert ("main/twice.md", 8, "account", "error") in judged(Made(DROPPED, message))
 
 
-def test_a_merge_into_a_claim_that_lacks_a_fact_is_found(ground: Ground, judged) -> None:
-    ground.commit({"main/twice.md": None}, both("merged", MOCK))
-    assert judged() == [TOLD, ("main/twice.md", 8, "merged", "error")]
+def test_a_merge_into_a_claim_that_lacks_a_fact_is_found(judged) -> None:
+    found = judged(Made(DROPPED, both("merged", MOCK)), Made({}, "Sum up"))
+    assert found == [TOLD, ("main/twice.md", 8, "merged", "error")]
 
 
-def test_a_target_that_is_emptied_afterwards_is_found(ground: Ground, judged) -> None:
+def test_a_target_that_is_emptied_afterwards_is_found(judged) -> None:
     """Each commit's account is true by itself, and both claims are gone in the end."""
-    ground.commit({"main/twice.md": None}, both("merged", KEPT))
-    empty = memory("Deploys are easy.", "keep", "About keep")
-    ground.commit({"main/keep.md": empty}, format_message("Tidy", Provenance(op="dream", writer="dream")))
-    assert {("main/keep.md", 8, "account", "error"), ("main/twice.md", 8, "account", "error")} <= set(
-        judged()
-    )
+    found = judged(Made(DROPPED, both("merged", KEPT)), Made(says("keep", "Deploys are easy."), account()))
+    assert {("main/keep.md", 8, "account", "error"), ("main/twice.md", 8, "account", "error")} <= set(found)
 
 
 @pytest.mark.parametrize("writer", ["human", "agent"])
-def test_another_label_hides_no_account(ground: Ground, judged, writer: Writer) -> None:
-    claims = (Fate("merged", GONE, MOCK, "says the same"),)
-    message = format_message("Tidy", Provenance(op="update", writer=writer, claims=claims))
-    ground.commit({"main/twice.md": None}, message)
-    assert judged() == [("main/twice.md", 3, "account", "error"), ("main/twice.md", 8, "merged", "error")]
-
-
-def test_what_a_person_drops_is_listed_and_passes(ground: Ground, gitmem, judged) -> None:
-    ground.commit({"main/twice.md": None}, "Not needed any more")
-    assert judged() == [
-        ("main/twice.md", 3, "dropped", "notice"),
-        ("main/twice.md", 8, "dropped", "notice"),
+def test_another_label_hides_no_account(judged, writer: Writer) -> None:
+    message = account(Fate("merged", GONE, MOCK, "says the same"), writer=writer)
+    assert judged(Made(DROPPED, message)) == [
+        ("main/twice.md", 3, "account", "error"),
+        ("main/twice.md", 8, "merged", "error"),
     ]
-    ran = gitmem("check", cwd=ground.work)
-    line = (
-        f"main/twice.md:8: dropped (notice): claim dropped by {ground.git('config', 'user.name')}: {TWICE}"
-    )
-    assert line in ran.out
 
 
-def test_a_persons_edit_of_a_dream_lands(ground: Ground, judged) -> None:
+def test_what_a_person_drops_is_listed_and_passes(requests: Requests) -> None:
+    report = requests.report(CheckRequest(requests.put(Made(DROPPED, "Not needed any more")), "base"))
+    told = {(one.line, one.message.rpartition(" (")[0]) for one in report.findings if one.rule == "dropped"}
+    assert report.passed
+    assert told == {(3, "claim dropped by Ann: About twice"), (8, f"claim dropped by Ann: {TWICE}")}
+
+
+def test_a_persons_edit_of_a_dream_lands(judged) -> None:
     """A reviewer puts back, on the web, what the dream lost."""
-    text = memory(TWICE, "twice", "About twice")
-    ground.commit({"main/twice.md": None}, format_message("Merge", Provenance(op="dream", writer="dream")))
-    ground.commit({"main/twice.md": text}, "Put it back")
-    assert judged() == []
+    assert judged(Made(DROPPED, account()), Made(says("twice", TWICE), "Put it back")) == []
 
 
-def test_a_merge_of_the_base_into_a_dream_drops_nothing(ground: Ground, judged) -> None:
-    ground.commit({"main/twice.md": None}, both("merged", KEPT))
-    dream = ground.git("rev-parse", "HEAD")
-    ground.git("checkout", "-q", "--detach", "origin/gitmem/project")
-    ground.commit({"main/other.md": None, "main/new.md": memory("New.", "new")}, "Learn")
-    ground.push("gitmem/project")
-    ground.git("fetch", "-q")
-    ground.git("merge", "-q", "--no-ff", "-m", "Merge memory", dream)
-    assert judged() == [TOLD]
+def test_a_merge_of_the_base_into_a_dream_drops_nothing(requests: Requests, judged) -> None:
+    onto = requests.put(Made({"main/other.md": None, **says("new", "New.")}))
+    dream = requests.put(Made(DROPPED, both("merged", KEPT)))
+    merge = requests.put(Made(DROPPED, "Merge memory", parents=(BASE,), others=(dream,)), onto=onto)
+    report = requests.report(CheckRequest(merge, onto))
+    found = [(one.path, one.line, one.rule, one.level) for one in report.findings]
+    assert [one for one in found if one[2] in ("account", "dropped", "merged")] == [TOLD]
 
 
-def test_a_merge_that_takes_a_claim_away_is_found(ground: Ground, judged) -> None:
-    ground.commit({"main/keep.md": memory(f"{KEEP}\n\nMore.", "keep", "About keep")})
-    side = ground.git("rev-parse", "HEAD")
-    ground.git("checkout", "-q", "--detach", "origin/gitmem/project")
-    ground.commit({"main/new.md": memory("New.", "new")})
-    ground.git("merge", "-q", "--no-commit", "--no-ff", side)
-    ground.commit({"main/other.md": None}, "Merge memory")
-    assert ("main/other.md", 8, "account", "error") in judged()
+def test_a_merge_that_takes_a_claim_away_is_found(judged) -> None:
+    side, new = says("keep", f"{KEEP}\n\nMore."), says("new", "New.")
+    merge = Made({**side, "main/other.md": None}, "Merge memory", parents=(1, 0))
+    found = judged(Made(side), Made(new, parents=(BASE,)), merge)
+    assert ("main/other.md", 8, "account", "error") in found
 
 
-def test_a_squashed_dream_keeps_its_account(ground: Ground, judged) -> None:
+def test_a_squashed_dream_keeps_its_account(judged) -> None:
     """GitHub joins the messages of the commits."""
     message = f"Dream (#4)\n\n* Merge\n\n{both('merged', KEPT).split(chr(10), 2)[2]}\n* Sum up\n\nDone.\n"
-    ground.commit({"main/twice.md": None}, message)
-    assert judged() == [TOLD]
+    assert judged(Made(DROPPED, message)) == [TOLD]
 
 
-PORTS = memory("Ports start at 4000.", "ports", "About ports")
-NEW_KEEP = memory("Deploy from the release branch with `make ship-it`.", "keep", "About keep")
+PORTS = says("ports", "Ports start at 4000.")
 HEARD = format_message("Ports start at 4000", Provenance(op="add", writer="extract", session="a1"))
 
 
-def squash(ground: Ground, style: str) -> str:
-    """Lands what is checked out as a host does, and returns what it is compared with."""
-    base = ground.git("rev-parse", "origin/gitmem/project")
-    said = ground.git("log", "--reverse", "--format=* %B", f"{base}..HEAD")
-    ground.git("branch", "-q", "request")
-    ground.git("checkout", "-q", "--detach", base)
-    ground.git("merge", "-q", "--squash", "request")
-    ground.git("commit", "-q", *(["--no-edit"] if style == "git" else ["-m", f"Dream (#4)\n\n{said}"]))
-    return base
+def squashed(style: str, *commits: Made) -> Made:
+    """One commit of several, with the message that a host makes of theirs."""
+    messages = [str(one.message).rstrip() for one in commits]
+    files = {path: content for one in commits for path, content in one.files.items()}
+    if style == "github":
+        return Made(files, "Dream (#4)\n\n" + "\n\n".join(f"* {one}" for one in messages) + "\n")
+    head = "commit {}\nAuthor: Ann <ann@example.com>\nDate:   Fri Nov 20 10:00:00 2026 +0000\n\n"
+    said = ["".join(f"    {line}".rstrip() + "\n" for line in one.split("\n")) for one in messages]
+    text = "\n".join(head.format(f"{number:040x}") + one for number, one in enumerate(said))
+    return Made(files, f"Squashed commit of the following:\n\n{text}")
 
 
 @pytest.mark.parametrize("style", ["git", "github"])
 @pytest.mark.parametrize(
-    ("files", "message", "first"),
+    ("other", "first"),
     [
-        ({"main/ports.md": PORTS}, "Update ports.md", True),
-        ({"main/ports.md": PORTS}, "Update ports.md", False),
-        ({"main/ports.md": PORTS}, HEARD, True),
-        ({"main/ports.md": PORTS}, HEARD, False),
-        ({"main/keep.md": NEW_KEEP}, "Update keep.md", False),
+        (Made(PORTS, "Update ports.md"), True),
+        (Made(PORTS, "Update ports.md"), False),
+        (Made(PORTS, HEARD), True),
+        (Made(PORTS, HEARD), False),
+        (
+            Made(says("keep", "Deploy from the release branch with `make ship-it`."), "Update keep.md"),
+            False,
+        ),
     ],
 )
 def test_what_others_taught_is_not_invented_where_a_host_squashed_it_with_a_dream(
-    ground: Ground, gitmem, style: str, files: dict[str, str], message: str, first: bool
+    judged, style: str, other: Made, first: bool
 ) -> None:
-    dream: dict[str, str | None] = {"main/twice.md": None}
-    for edits, said in [(files, message), (dream, both("merged", KEPT))][:: 1 if first else -1]:
-        ground.commit(edits, said)
-    base = squash(ground, style)
-    found = findings(gitmem("check", "--json", "--base", base, cwd=ground.work, ok=False))
+    dream = Made(DROPPED, both("merged", KEPT))
+    found = judged(squashed(style, *((other, dream) if first else (dream, other))))
     assert not [one for one in found if one[2] in ("account", "merged", "invented")]
     assert ("unchecked", "notice") in {one[2:] for one in found}
 
 
 @pytest.mark.parametrize("style", ["git", "github"])
 @pytest.mark.parametrize("message", ["Update ports.md", HEARD])
-def test_what_a_dream_made_up_is_found_in_a_squash_with_others(
-    ground: Ground, gitmem, style: str, message: str
-) -> None:
+def test_what_a_dream_made_up_is_found_in_a_squash_with_others(judged, style: str, message: str) -> None:
     """A claim that its account names is the dream's, and what goes needs an account."""
     body = "Deploy from the release branch with `make ship` and 3 approvals."
-    account = [
-        Fate("merged", KEPT, ref("main/keep.md", body, body, "keep"), "the same"),
-        Fate("merged", GONE, ref("main/keep.md", body, body, "keep"), "the same"),
-    ]
-    told = Provenance(op="dream", writer="dream", claims=tuple(account))
-    edits = {"main/keep.md": memory(body, "keep", "About keep"), "main/twice.md": None}
-    ground.commit(edits, format_message("Merge", told))
-    ground.commit({"main/ports.md": PORTS}, message)
-    base = squash(ground, style)
-    found = findings(gitmem("check", "--json", "--base", base, cwd=ground.work, ok=False))
+    told = account(*(Fate("merged", one, ref("keep", body), "the same") for one in (KEPT, GONE)))
+    found = judged(squashed(style, Made({**says("keep", body), **DROPPED}, told), Made(PORTS, message)))
     assert ("main/keep.md", 8, "invented", "error") in found
     assert ("main/twice.md", 3, "account", "error") in found
 
 
-def test_a_claim_that_moves_with_its_file_is_not_dropped(ground: Ground, judged) -> None:
-    ground.commit(
-        {"main/twice.md": None, "main/second.md": memory(TWICE, "twice", "About twice")}, "Rename"
+def test_a_claim_that_moves_with_its_file_is_not_dropped(judged) -> None:
+    moved = memory(TWICE, "twice", "About twice")
+    assert judged(Made({**DROPPED, "main/second.md": moved}, "Rename")) == []
+
+
+@pytest.mark.parametrize("kind", ["merged", "superseded"])
+def test_facts_that_change_places_are_no_rewording(judged, kind: FateKind) -> None:
+    new = "Staging runs on port 9090 and production on port 8080."
+    told = account(Fate(kind, ref("hosts", HOSTS), ref("hosts", new), "same"))
+    assert ("main/hosts.md", 8, "invented", "error") in judged(Made(says("hosts", new), told))
+
+
+NEW = "Never mock the database in 2 of 9 suites."
+LOGGED = {"main/logs/2026/11/2026-11-18.md": f"- 10:00:00Z [project 0123abcd] {NEW}\n"}
+CORRECTED = Made(says("other", NEW), account(Fate("superseded", MOCK, ref("other", NEW), "it says so")))
+
+
+def test_what_a_line_of_a_log_taught_may_supersede(requests: Requests) -> None:
+    """The honest twin: somebody said so, and it can be looked up."""
+    found = requests.judged(CORRECTED, onto=requests.put(Made(LOGGED)))
+    assert not [one for one in found if one.level == "error"]
+    assert len([one for one in found if one.rule == "replaced"]) == 1
+
+
+def test_what_the_same_request_taught_first_teaches_no_dream(judged) -> None:
+    assert len([one for one in judged(Made(LOGGED), CORRECTED) if one[2] == "invented"]) == 1
+
+
+def test_a_session_that_is_not_here_is_named_and_a_person_answers_for_it(
+    requests: Requests, gitmem
+) -> None:
+    told = account(Fate("superseded", MOCK, ref("other", NEW), "said so"), session="s-1")
+    branch = requests.put(Made(says("other", NEW), told))
+
+    def unseen(*allow: str) -> list[tuple[str, str]]:
+        found = requests.report(CheckRequest(branch, "base", allow=frozenset(allow))).findings
+        return [(one.level, one.message) for one in found if one.rule == "unseen"]
+
+    ((level, said),) = unseen()
+    assert level == "error" and "s-1" in said and "9" in said
+    word = said.rpartition(" ")[2]
+    assert re.fullmatch("taught-1-[0-9a-f]{12}", word)
+    assert [level for level, _ in unseen(word)] == ["notice"]
+    ran = gitmem(
+        "check", "--ref", branch, "--base", "base", "--allow", word, "--json", cwd=requests.path, ok=False
     )
-    assert judged() == []
+    assert [one["level"] for one in ran.json["findings"] if one["rule"] == "unseen"] == ["notice"]
 
 
-def test_a_depth_one_checkout_of_a_dream_is_judged_by_its_commits(ground: Ground, gitmem) -> None:
-    ground.commit({"main/twice.md": None}, both("merged", MOCK))
-    ground.commit({}, "Sum up")
-    ground.push("gitmem/dream/d-000001")
-    top = ground.shallow("refs/heads/gitmem/dream/d-000001")
-    ran = gitmem("check", "--json", cwd=top, ok=False)
-    assert ("main/twice.md", 8, "merged", "error") in findings(ran)
+def test_a_label_of_the_pull_request_is_a_persons_word(requests: Requests, tmp_path: Path) -> None:
+    branch = requests.put(Made({f"main/{name}.md": None for name in ("keep", "twice")}, "Tidy up"))
+    event = tmp_path / "event.json"
+
+    def passes(said: object) -> bool:
+        event.write_text(json.dumps(said))
+        asked = CheckRequest(branch, "base", github=True)
+        return requests.report(asked, GITHUB_EVENT_PATH=str(event)).passed
+
+    (loss,) = [one for one in requests.report(CheckRequest(branch, "base")).findings if one.rule == "loss"]
+    labels = ["help wanted", 7, f"gitmem-allow-{loss.fingerprints[0]}"]
+    assert passes({"pull_request": {"labels": [{"name": one} for one in labels]}})
+    for said in (
+        {"pull_request": {"labels": [{"name": one} for one in labels[:2]]}},
+        # Whoever asks writes the text of a request.
+        {"pull_request": {"labels": [], "body": labels[2]}},
+        {"pull_request": {"labels": labels}},
+        [],
+    ):
+        assert not passes(said), said
 
 
-def test_a_request_from_before_a_purge_is_refused(ground: Ground, gitmem) -> None:
-    ground.commit({"main/new.md": memory("New.", "new")})
-    request = ground.git("rev-parse", "HEAD")
-    ground.git("checkout", "-q", "--detach", "origin/gitmem/project")
-    ground.commit({".gitmem": "format = 1\nepoch = 1 01234567\n"}, "Purge")
-    ground.push("gitmem/project")
-    ground.git("fetch", "-q")
-    ground.git("checkout", "-q", "--detach", request)
-    ran = gitmem("check", "--json", cwd=ground.work, ok=False)
-    assert (".gitmem", 1, "epoch", "error") in findings(ran)
+def test_no_label_lets_a_credential_pass(tmp_path: Path) -> None:
+    event = tmp_path / "event.json"
+    names = ["gitmem-allow-loss-4-0123456789ab", "gitmem-allow-a1b2c3d4", "a1b2c3d4"]
+    event.write_text(json.dumps({"pull_request": {"labels": [{"name": one} for one in names]}}))
+    assert allowed_by_labels({"GITHUB_EVENT_PATH": str(event)}) == {"loss-4-0123456789ab"}
+    assert allowed_by_labels({}) == frozenset()
+
+
+def test_a_request_from_before_a_purge_is_refused(requests: Requests) -> None:
+    purged = requests.put(Made({".gitmem": "format = 1\nepoch = 1 01234567\n"}, "Purge"))
+    report = requests.report(CheckRequest(requests.put(Made(says("new", "New."))), purged))
+    assert (".gitmem", "epoch", "error") in {(one.path, one.rule, one.level) for one in report.findings}

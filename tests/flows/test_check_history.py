@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from check_ground import Ground, findings, folder, make_ground, make_memory, memory
+from check_ground import Ground, findings, make_ground, make_memory
+from memory_files import folder, memory
 from once import Once, home_folder, once, place, tmp_path
 from planted_secrets import GITHUB
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from distil_ground import SESSION, line, night, tell, waits
-from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
+from distil_ground import SESSION, line, tell, waits
+from dream_ground import ANN, DAY, Ground, ground_once, memory, night, notes, waiting
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import account, log_references, references
 from gitmem.core.trailers import Provenance, format_message, parse
@@ -21,6 +22,8 @@ from gitmem.flows.review_edit import EditedFile, edit_dream
 from gitmem.git.refs import move_ref
 from gitmem.ledger.restore import take_back
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 LINTER = line("Run the linter before every push. **Why:** CI takes ten minutes.")
 AGAIN = line("always run the linter before every push", "2026-11-17T09:00:00")
 MOVED = line("The staging cluster moved to Frankfurt yesterday.", "2026-11-17T09:00:01", "project")
@@ -31,20 +34,26 @@ LEARNT = "main/run-linter-before-push.md"
 FRANKFURT = "main/staging-cluster-moved-frankfurt-yesterday.md"
 
 
-@pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put(
-        notes(tabs=("Indent with tabs", "Indent Makefiles with tabs.")), "local", time=ANN.time - 30 * DAY
-    )
+def logged(ground: Ground) -> None:
+    tabs = notes(tabs=("Indent with tabs", "Indent Makefiles with tabs."))
+    ground.put(tabs, "local", time=ANN.time - 30 * DAY)
     tell(ground, WEEK)
-    return ground
 
 
-def waiting(ground: Ground) -> Dream:
-    found = night(ground)
-    assert found is not None
-    return found
+def dreamt(ground: Ground) -> None:
+    logged(ground)
+    waiting(ground, "local")
+
+
+@pytest.fixture
+def ground(repo: Path, once: Once[None], request: pytest.FixtureRequest) -> Ground:
+    return ground_once(once, repo, then=dreamt if "found" in request.fixturenames else logged)
+
+
+@pytest.fixture
+def found(ground: Ground) -> Dream:
+    (waits,) = open_dreams(ground.workspace)
+    return waits
 
 
 def logs(ground: Ground) -> dict[str, str]:
@@ -56,9 +65,8 @@ def blamed(ground: Ground, name: str) -> Iterator[dict[str, object]]:
         yield as_value(one, {})
 
 
-def test_a_weeks_log_becomes_memories_and_stays_as_it_is(ground: Ground) -> None:
+def test_a_weeks_log_becomes_memories_and_stays_as_it_is(ground: Ground, found: Dream) -> None:
     before = ground.tree("local")
-    found = waiting(ground)
     assert [change.subject for change in found.changes] == [
         "Complete tabs from the log",
         "Learn run-linter-before-push from the log",
@@ -82,8 +90,7 @@ def test_a_weeks_log_becomes_memories_and_stays_as_it_is(ground: Ground) -> None
     assert {fate.target for fate in told.claims} <= references(now).keys()
 
 
-def test_what_only_mattered_on_its_day_is_told_and_left(ground: Ground) -> None:
-    found = waiting(ground)
+def test_what_only_mattered_on_its_day_is_told_and_left(ground: Ground, found: Dream) -> None:
     assert "it only mattered on its day: “The staging server is down today.”" in found.summary
     accept(ground.workspace, found.id, None, ANN, ground.now)
     lasting, passing = waits(ground)
@@ -91,15 +98,13 @@ def test_what_only_mattered_on_its_day_is_told_and_left(ground: Ground) -> None:
     assert waits(ground, ground.now + 20 * DAY) == ([], []), "two weeks on its log may leave the hot days"
 
 
-def test_a_night_later_nothing_is_proposed_again(ground: Ground) -> None:
-    found = waiting(ground)
-    assert night(ground) is None, "it waits for a person already"
+def test_a_night_later_nothing_is_proposed_again(ground: Ground, found: Dream) -> None:
+    assert night(ground, "local") is None, "it waits for a person already"
     accept(ground.workspace, found.id, None, ANN, ground.now)
-    assert night(ground) is None
+    assert night(ground, "local") is None
 
 
-def test_a_review_shows_line_time_and_session_of_each_new_claim(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_review_shows_line_time_and_session_of_each_new_claim(ground: Ground, found: Dream) -> None:
     told = show(ground.workspace, ground.edges, found)
     text = "\n".join(told.lines)
     assert "   + Always run the linter before every push." in told.lines
@@ -117,8 +122,8 @@ def test_a_review_shows_line_time_and_session_of_each_new_claim(ground: Ground) 
     assert [one["session"] for one in moved["origins"]] == [SESSION]
 
 
-def test_blame_leads_through_the_line_to_session_and_message(ground: Ground) -> None:
-    accept(ground.workspace, waiting(ground).id, None, ANN, ground.now)
+def test_blame_leads_through_the_line_to_session_and_message(ground: Ground, found: Dream) -> None:
+    accept(ground.workspace, found.id, None, ANN, ground.now)
     why = next(
         one for one in blamed(ground, "run-linter-before-push") if str(one["text"]).startswith("**Why")
     )
@@ -133,8 +138,7 @@ def test_blame_leads_through_the_line_to_session_and_message(ground: Ground) -> 
     assert days == ["2026-11-16", "2026-11-17"], "two lines said it"
 
 
-def test_blame_survives_a_squash_and_a_rename(ground: Ground) -> None:
-    found = waiting(ground)
+def test_blame_survives_a_squash_and_a_rename(ground: Ground, found: Dream) -> None:
     place = ground.scope("local")
     repo, tip = place.repo, place.repo.ref(place.ref)
     assert tip is not None
@@ -147,11 +151,10 @@ def test_blame_survives_a_squash_and_a_rename(ground: Ground) -> None:
     (said, *_) = (one for one in blamed(ground, "linting") if str(one["text"]).endswith("push."))
     assert said["origins"][0]["line"]["text"] == LINTER.text  # type: ignore[index]
     assert waits(ground)[0] == [], "what a squash landed is settled"
-    assert night(ground) is None and open_dreams(ground.workspace) == ()
+    assert night(ground, "local") is None and open_dreams(ground.workspace) == ()
 
 
-def test_an_undone_accept_leaves_the_facts_to_be_proposed_again(ground: Ground) -> None:
-    found = waiting(ground)
+def test_an_undone_accept_leaves_the_facts_to_be_proposed_again(ground: Ground, found: Dream) -> None:
     landed = accept(ground.workspace, found.id, None, ANN, ground.now)
     assert landed.written is not None
     assert take_back(found.scope, found.scope.repo.commit(landed.written.commit), ANN)
@@ -159,15 +162,14 @@ def test_an_undone_accept_leaves_the_facts_to_be_proposed_again(ground: Ground) 
     assert waits(ground)[0] == [LINTER.text, AGAIN.text, MOVED.text, TABS.text]
 
 
-def test_a_rejected_fact_is_settled_and_the_others_are_taken(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_rejected_fact_is_settled_and_the_others_are_taken(ground: Ground, found: Dream) -> None:
     reject(ground.workspace, found.id, (3,), "moved back", ANN, ground.now)
     assert MOVED.text not in waits(ground)[0]
     accept(ground.workspace, found.id, (2,), ANN, ground.now)
     assert LEARNT in ground.tree("local") and FRANKFURT not in ground.tree("local")
     assert waits(ground)[0] == [TABS.text], "one change is still open"
     accept(ground.workspace, found.id, None, ANN, ground.now)
-    assert waits(ground)[0] == [] and night(ground) is None
+    assert waits(ground)[0] == [] and night(ground, "local") is None
 
 
 def test_a_forgotten_fact_is_settled(ground: Ground) -> None:
@@ -182,8 +184,7 @@ def test_a_forgotten_fact_is_settled(ground: Ground) -> None:
     assert MOVED.text not in waits(ground)[0] and LINTER.text in waits(ground)[0]
 
 
-def test_a_claim_that_a_person_rewords_on_the_branch_keeps_its_line(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_claim_that_a_person_rewords_on_the_branch_keeps_its_line(ground: Ground, found: Dream) -> None:
     made = found.changes[1].files[LEARNT][1]
     assert made is not None
     edited = made.decode().replace("ten minutes", "twelve minutes").encode()
@@ -197,8 +198,7 @@ def test_a_claim_that_a_person_rewords_on_the_branch_keeps_its_line(ground: Grou
     assert "ten minutes" in str(why["replaced"])
 
 
-def test_a_dream_is_refreshed_onto_logs_that_grew(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_dream_is_refreshed_onto_logs_that_grew(ground: Ground, found: Dream) -> None:
     more = line("Tag releases with a v, as in v1.2.0.", "2026-11-20T08:00:00", "project")
     tell(ground, [more])
     done = refresh_dream(ground.workspace, ground.edges, found.id)
@@ -210,14 +210,14 @@ def test_a_dream_is_refreshed_onto_logs_that_grew(ground: Ground) -> None:
 
 def test_facts_of_each_agent_go_to_its_own_memories(ground: Ground) -> None:
     tell(ground, [line("Prefer early returns.", "2026-11-20T08:00:00")], agent="reviewer")
-    accept(ground.workspace, waiting(ground).id, None, ANN, ground.now)
+    accept(ground.workspace, waiting(ground, "local").id, None, ANN, ground.now)
     assert "reviewer/prefer-early-returns.md" in ground.tree("local")
 
 
 def test_a_fact_that_says_all_of_a_claim_and_more_takes_its_place(ground: Ground) -> None:
     more = "Indent Makefiles with tabs. Recipes have five lines."
     tell(ground, [line(more, "2026-11-20T08:00:00", "project")])
-    found = waiting(ground)
+    found = waiting(ground, "local")
     assert sum("main/tabs.md" in change.files for change in found.changes) == 1, "one change a memory"
     accept(ground.workspace, found.id, None, ANN, ground.now)
     assert f"\n{more}\n\n**Why:** make refuses spaces.\n" in ground.tree("local")["main/tabs.md"]
@@ -232,8 +232,8 @@ def test_what_is_about_a_person_makes_no_memory_of_the_project(ground: Ground) -
     assert "it is about a person, and not for the project" in found.summary
 
 
-def test_logged_facts_open_the_gate_even_without_a_memory(repo: Path) -> None:
-    ground = make_ground(repo)
+def test_logged_facts_open_the_gate_even_without_a_memory(repo: Path, once: Once[None]) -> None:
+    ground = ground_once(once, repo)
     told = [line(f"Service number {n} listens on port 80{n}0.", f"2026-11-18T1{n}:00:00") for n in range(4)]
     tell(ground, told)
     held = dream(ground.workspace, ground.edges, scope="local").gate
@@ -249,6 +249,6 @@ def test_logged_facts_open_the_gate_even_without_a_memory(repo: Path) -> None:
 def test_a_new_memory_gets_a_name_of_its_own(ground: Ground) -> None:
     taken = memory("Something else.", "Else", "run-linter-before-push")
     ground.put({LEARNT: taken}, "local")
-    accept(ground.workspace, waiting(ground).id, None, ANN, ground.now)
+    accept(ground.workspace, waiting(ground, "local").id, None, ANN, ground.now)
     after = ground.tree("local")
     assert after[LEARNT] == taken and "every push." in after["main/run-linter-before-push-2.md"]

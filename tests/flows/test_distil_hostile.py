@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from distil_ground import line, night, tell, waits
-from dream_ground import ANN, NOW, Ground, make_ground, memory
+from distil_ground import line, tell, waits
+from dream_ground import ANN, NOW, Ground, ground_once, memory, night
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.daily_log import LogLine
@@ -26,6 +27,8 @@ from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, 
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.trees import write_tree
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 SAID = line(
     "Releases are tagged with a v, as in v1.2.0. **Why:** the deploy job matches v*.", type="project"
 )
@@ -36,8 +39,8 @@ TAGS = "main/tags.md"
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    return make_ground(repo)
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo)
 
 
 def plan(ground: Ground, scope: str = "local") -> DreamPlan:
@@ -267,9 +270,7 @@ def test_no_fact_is_lost_without_a_word(told: list[tuple[str, str]]) -> None:
         ref: one for path in files if "/logs/" in path for ref, one in lines_at(path, files[path]).items()
     }
     asked = ConsolidateInput(
-        files,
-        lines=given_lines,
-        judge=lambda changes: [*map(str, prove_plan(files, changes))],
+        files, lines=given_lines, judge=lambda changes: [*map(str, prove_plan(files, changes))]
     )
     done = OfflineEngine().consolidate(asked)
     assert prove_plan(files, done.changes) == ()
@@ -280,5 +281,5 @@ def test_no_fact_is_lost_without_a_word(told: list[tuple[str, str]]) -> None:
 
 def test_nothing_of_it_is_proposed_while_it_waits(ground: Ground) -> None:
     tell(ground, [SAID])
-    first = night(ground)
+    first = night(ground, "local")
     assert first is not None and plan(ground).changes == ()

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from distil_ground import line, night, tell, waits
-from dream_ground import ANN, NOW, Ground, make_ground, memory
+from distil_ground import line, tell, waits
+from dream_ground import ANN, NOW, Ground, ground_once, memory, night
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed
@@ -19,6 +20,8 @@ from gitmem.git.repository import Repository
 from gitmem.git.trees import write_tree
 from gitmem.ledger.holdings import taught
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 LINTER = line("Run the linter before every push.", "2026-11-10T14:05:33")
 AGAIN = line("run the linter before every push", "2026-11-11T09:00:00")
 TOLD = int(LINTER.when.timestamp())
@@ -27,8 +30,8 @@ LEARNT = "run-linter-before-push.md"
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    return make_ground(repo)
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo)
 
 
 def ages(ground: Ground, scope: str = "local") -> Mapping[str, int]:
@@ -39,7 +42,7 @@ def ages(ground: Ground, scope: str = "local") -> Mapping[str, int]:
 
 
 def taken(ground: Ground, numbers: tuple[int, ...] | None = None) -> None:
-    found = night(ground)
+    found = night(ground, "local")
     assert found is not None
     accept(ground.workspace, found.id, numbers, ANN, ground.now)
 
@@ -74,7 +77,7 @@ def test_one_fact_under_two_types_is_one_memory(ground: Ground) -> None:
     rule = line(LINTER.text, "2026-11-11T10:00:00", "project")
     about = line("Ann reviews each release.", "2026-11-11T11:00:00", "user")
     tell(ground, [LINTER, rule, about, line(about.text, "2026-11-11T12:00:00", "project")])
-    found = night(ground)
+    found = night(ground, "local")
     assert found is not None
     types = [text.split("type: ")[1].split()[0] for text in made(found)]
     assert types == ["feedback", "user", "project"], "what is about a person stays by itself"
@@ -83,7 +86,7 @@ def test_one_fact_under_two_types_is_one_memory(ground: Ground) -> None:
 def test_no_day_is_part_of_a_name(ground: Ground) -> None:
     """Extraction writes the day behind "yesterday" before a line is logged."""
     tell(ground, [line("We moved staging yesterday (2026-11-09) to Frankfurt.", "2026-11-10T14:05:33")])
-    found = night(ground)
+    found = night(ground, "local")
     assert found is not None
     assert [one.subject for one in found.changes] == [
         "Learn moved-staging-yesterday-frankfurt from the log"
@@ -96,12 +99,12 @@ def made(found: Dream) -> list[str]:
 
 def test_what_waits_is_not_proposed_again_because_another_line_says_it(ground: Ground) -> None:
     tell(ground, [LINTER])
-    found = night(ground)
+    found = night(ground, "local")
     assert found is not None
     tell(ground, [AGAIN])
-    assert night(ground) is None
+    assert night(ground, "local") is None
     accept(ground.workspace, found.id, None, ANN, ground.now)
-    assert waits(ground) == ([], []) and night(ground) is None
+    assert waits(ground) == ([], []) and night(ground, "local") is None
     text = ground.tree("local")[f"main/{LEARNT}"]
     ground.put({f"main/{LEARNT}": text.replace("before every", "after each")}, "local", op="update")
     assert waits(ground) == ([], []), "a person put it in other words"
@@ -112,11 +115,11 @@ def test_what_waits_is_not_proposed_again_because_another_line_says_it(ground: G
 
 def test_what_was_rejected_is_not_proposed_again_because_another_line_says_it(ground: Ground) -> None:
     tell(ground, [LINTER])
-    found = night(ground)
+    found = night(ground, "local")
     assert found is not None
     tell(ground, [AGAIN])
     reject(ground.workspace, found.id, None, "no", ANN, ground.now)
-    assert waits(ground) == ([], []) and night(ground) is None
+    assert waits(ground) == ([], []) and night(ground, "local") is None
 
 
 def test_what_was_forgotten_in_a_memorys_words_is_not_made_again(ground: Ground) -> None:

@@ -8,49 +8,66 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from docs_ground import LAYERS, TEXT, Git, Ground, Writer, start
+from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground
+from once import Once, home_folder, once, place, tmp_path
+from ran import Gitmem
 
 from gitmem.app.context import real_edges
 from gitmem.flows import engines
 from gitmem.flows import memory_trees as checked_out
 from gitmem.flows.context import workspace_at
-from gitmem.flows.document_branch import change_id
+from gitmem.flows.document_branch import DocumentNotes, change_id, change_notes, read_notes
 from gitmem.flows.document_text import MOST_BYTES
 from gitmem.flows.review import waiting_in_refs
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.remotes import memory_remote
 from gitmem.ledger.workspace import DOCS_REF
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 NEW = TEXT.replace("src/parser.py", "src/reading.py")
 SECRET = "gh" + "p_" + "".join(random.Random(8).choices(string.ascii_letters + string.digits, k=36))
 
 
 @pytest.fixture
-def here(
-    repo: Path,
-    git: Git,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Ground:
+def here(repo: Path, git: Git, monkeypatch: pytest.MonkeyPatch, once: Once[None]) -> Ground:
     """A clone in which a change to a document waits."""
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     monkeypatch.setattr(engines, "engine_for", lambda *_: Writer())
 
-    def moved(made: Ground) -> None:
+    def make() -> None:
+        made = ground(repo, git)
         made.move("src/parser.py", "src/reading.py")
         made.work()
 
-    return start(repo, git, tmp_path_factory, "moved", moved)
+    once("moved", make)
+    return Ground(repo, git)
 
 
 @pytest.fixture
-def origin(here: Ground, git: Git, tmp_path: Path) -> Path:
+def origin(here: Ground, git: Git, tmp_path: Path, once: Once[None]) -> Path:
     """The remote of the code, to which all of it was pushed."""
     path = tmp_path / "origin.git"
-    git("init", "-q", "--bare", path)
-    here.git("remote", "add", "origin", path)
-    here.git("push", "-q", "-u", "origin", "main")
+
+    def make() -> None:
+        git("init", "-q", "--bare", path)
+        here.git("remote", "add", "origin", path)
+        here.git("push", "-q", "-u", "origin", "main")
+
+    once("pushed", make)
     return path
+
+
+@pytest.fixture
+def remembered(origin: Path, gitmem: Gitmem, once: Once[None]) -> Path:
+    """The same where gitmem is on, and project memory says something."""
+
+    def make() -> None:
+        gitmem("init", "-y")
+        gitmem("remember", "Ports start at 4000.", "--scope", "project")
+
+    once("remembered", make)
+    return origin
 
 
 def test_it_is_listed_shown_and_counted_and_gone_as_soon_as_it_is_merged(here, gitmem) -> None:
@@ -81,6 +98,8 @@ def test_accepting_it_names_the_commands_and_changes_nothing(here, gitmem) -> No
     (item,) = gitmem("review", "--json").json
     before, tip = here.untouched(), here.tip
     ran = gitmem("review", "accept", item["id"], ok=False)
+    foretold = gitmem("review", "accept", item["id"], "-n", ok=False)
+    assert (foretold.code, foretold.err) == (ran.code, ran.err)
     assert ran.code == 1 and "git merge gitmem/docs" in ran.err and f"git cherry-pick {tip[:12]}" in ran.err
     assert (here.untouched(), here.tip) == (before, tip)
 
@@ -125,11 +144,28 @@ def test_the_command_does_the_same_now_and_says_how_to_undo_it(here, gitmem) -> 
     assert gitmem("docs", "update", "../x", ok=False).code == 2
 
 
+def test_of_what_is_noted_the_newest_is_kept(tmp_path: Path) -> None:
+    names = tuple(f"{number}" for number in range(600))
+    rows = dict.fromkeys(names, "x")
+    many = DocumentNotes(names, "", rows, dict.fromkeys(names, names), rows, rows)
+    change_notes(tmp_path, lambda _: many)
+    kept = read_notes(tmp_path)
+    assert {*kept.due.values()} == {names[-100:]}
+    for given, most in (
+        (kept.made, 500),
+        (kept.checked, 50),
+        (kept.due, 50),
+        (kept.asked, 300),
+        (kept.rejected, 300),
+    ):
+        assert tuple(given) == names[-most:]
+
+
 WRONG = {
     "no document any more": (lambda text: "Nothing.\n", "title"),
     "another title": (lambda text: text.replace("Layers", "Orders"), "title"),
     "other instructions": (lambda text: text.replace("_Terse._", "_Obey._"), "instructions"),
-    "a secret": (lambda text: f"{text}\nToken: {SECRET}\n", "secret"),
+    "a secret": (lambda text: f"{text}\nToken: {SECRET}\n", "credential"),
     "what nobody sees": (lambda text: f"{text}\nread\u202eme\n", "U+202E"),
     "an escape": (lambda text: f"{text}\n\x1b[2J\n", "U+001B"),
     "too much": (lambda text: text + "word " * MOST_BYTES, "bytes"),
@@ -171,8 +207,8 @@ def test_hostile_documents_are_shown_harmless_and_lead_nowhere(here, gitmem, tmp
     assert (tmp_path / "out.md").read_text().endswith("`src/parser.py`\n")
 
 
-def test_the_hook_before_a_push_takes_it_for_code(here, origin: Path, gitmem) -> None:
-    gitmem("init", "-y")
+def test_the_hook_before_a_push_takes_it_for_code(here, remembered: Path, monkeypatch) -> None:
+    monkeypatch.delenv("GITMEM_DISABLE")
     for words in (("gitmem/docs",), (f"{DOCS_REF}~0:refs/heads/mine",), ("--all",)):
         here.git("push", "-q", "origin", *words)
     listed = here.git("ls-remote", "origin")
@@ -180,10 +216,9 @@ def test_the_hook_before_a_push_takes_it_for_code(here, origin: Path, gitmem) ->
 
 
 def test_memory_by_that_name_is_still_held_back_and_it_does_not_go_to_memory_s_own_remote(
-    here, origin: Path, gitmem, git: Git, tmp_path: Path
+    here, remembered: Path, gitmem, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gitmem("init", "-y")
-    gitmem("remember", "Ports start at 4000.", "--scope", "project")
+    monkeypatch.delenv("GITMEM_DISABLE")
     refused = subprocess.run(
         ["git", "-C", str(here.repo), "push", "-q", "origin", f"refs/gitmem/project:{DOCS_REF}"],
         capture_output=True,
@@ -221,6 +256,11 @@ def test_opening_it_pushes_the_branch_alone_and_says_where_a_request_is_made(
     here.git("push", "-q", "origin", "main")
     gitmem("review", "--open", gitmem("review", "--json").json[0]["id"])
     assert here.git("ls-remote", "origin", DOCS_REF).startswith(here.tip)
+    here.git("remote", "rename", "origin", "code")
+    here.git("branch", "--unset-upstream")
+    here.git("remote", "add", "gitmem", origin)
+    planned = gitmem("review", "--open", "docs", "-n", "--json").json
+    assert planned["remote"] == "code", "the other is for memory alone"
 
 
 def test_what_a_reviewer_put_on_it_at_the_host_is_not_pushed_over(here, origin: Path, gitmem) -> None:
@@ -236,11 +276,13 @@ def test_what_a_reviewer_put_on_it_at_the_host_is_not_pushed_over(here, origin: 
     assert here.git("ls-remote", "origin", DOCS_REF).startswith(theirs)
 
 
-def test_nothing_takes_it_for_memory(here, origin: Path, gitmem, tmp_path: Path, git: Git) -> None:
-    gitmem("init", "-y")
-    gitmem("remember", "Ports start at 4000.", "--scope", "project")
+def test_nothing_takes_it_for_memory(
+    here, remembered: Path, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gitmem("share", "-y")
-    here.git("push", "-q", "origin", "gitmem/docs")
+    with monkeypatch.context() as patch:
+        patch.delenv("GITMEM_DISABLE")  # the hook looks at it
+        here.git("push", "-q", "origin", "gitmem/docs")
     tip = here.tip
     gitmem("sync", "-y")
     gitmem("sync", "-y")
@@ -257,9 +299,7 @@ def test_nothing_takes_it_for_memory(here, origin: Path, gitmem, tmp_path: Path,
     assert any(DOCS_REF in one for one in gitmem("uninstall", "-n", "--json").json["remaining"])
 
 
-def test_a_purge_says_where_a_document_still_holds_the_text(here, gitmem) -> None:
-    gitmem("init", "-y")
-    gitmem("remember", "Ports start at 4000.", "--scope", "project")
+def test_a_purge_says_where_a_document_still_holds_the_text(here, remembered: Path, gitmem) -> None:
     here.git("branch", "-qD", "gitmem/docs")
     here.update(Writer("anthropic:some", lambda given: f"{given.text}\nPorts start at 4000.\n"), all=True)
     tip = here.tip

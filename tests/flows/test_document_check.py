@@ -6,6 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
+
+from gitmem.app.context import real_edges
+from gitmem.flows.document_check import checked_here
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 PYPROJECT = '[project]\nname = "app"\n[project.scripts]\napp = "app.cli:main"\n'
 FILES = {
@@ -32,8 +38,8 @@ See the [guide](docs/guide.md#first-steps) and `dist/out.js`, `never_there()`, `
 class Ground:
     """A repository whose files are written, moved and committed."""
 
-    def __init__(self, repo: Path, git, gitmem) -> None:
-        self.repo, self._git, self._gitmem = repo, git, gitmem
+    def __init__(self, repo: Path, git) -> None:
+        self.repo, self._git = repo, git
 
     def git(self, *words: object) -> str:
         return self._git("-C", self.repo, *words)
@@ -48,33 +54,42 @@ class Ground:
         assert old in text
         (self.repo / path).write_text(text.replace(old, new))
 
-    def commit(self, message: str = "change") -> str:
+    def commit(self, message: str = "change") -> None:
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
-        return self.git("rev-parse", "HEAD")
 
-    def check(self, *words: object, cwd: Path | None = None) -> dict[str, str]:
+    def check(
+        self, *paths: str, at: str = "HEAD", staged: bool = False, cwd: Path | None = None
+    ) -> dict[str, str]:
         """Name to what became of it, of all that is told."""
-        ran = self._gitmem("docs", "check", "--json", *words, ok=False, cwd=cwd)
-        value = json.loads(ran.out)
-        assert ran.code == (0 if value["ok"] else 1)
-        rows = [row for one in value["documents"] for row in (*one["stale"], *one.get("never", ()))]
-        return {row["name"]: row["became"] for row in rows}
+        edges = real_edges(cwd or self.repo)
+        found = checked_here(edges, at, tuple(map(Path, paths)), staged=staged)
+        return {row.name: row.became for one in found for row in one.stale}
 
 
 @pytest.fixture
-def ground(repo: Path, git, gitmem) -> Ground:
-    made = Ground(repo, git, gitmem)
-    for path, text in FILES.items():
-        made.write(path, text)
-    made.write("ARCHITECTURE.md", DOC)
-    made.commit("begin")
+def ground(repo: Path, git, once: Once[None]) -> Ground:
+    made = Ground(repo, git)
+
+    def begin() -> None:
+        for path, text in FILES.items():
+            made.write(path, text)
+        made.write("ARCHITECTURE.md", DOC)
+        made.commit("begin")
+
+    once("begun", begin)
     return made
 
 
-def test_what_holds_and_what_never_was_is_not_told(ground: Ground) -> None:
-    assert ground.check() == {}
-    assert set(ground.check("--strict")) == {"dist/out.js", "never_there", "os.fork"}
+def test_what_holds_and_what_never_was_is_not_told(ground: Ground, gitmem) -> None:
+    assert gitmem("docs", "check", "--json").json["documents"][0]["stale"] == []
+    strict = gitmem("docs", "check", "--json", "--strict", ok=False)
+    assert (strict.code, strict.json["ok"]) == (1, False)
+    assert {row["name"] for row in strict.json["documents"][0]["never"]} == {
+        "dist/out.js",
+        "never_there",
+        "os.fork",
+    }
 
 
 def test_files_and_folders_are_followed_and_written_as_the_document_does(ground: Ground) -> None:
@@ -93,7 +108,8 @@ def test_files_and_folders_are_followed_and_written_as_the_document_does(ground:
 
 def test_a_deleted_file_is_told_with_its_commit_and_no_proposal(ground: Ground, gitmem) -> None:
     ground.git("rm", "-q", "src/app/store/disk.py")
-    gone = ground.commit("Take the disk out")
+    ground.commit("Take the disk out")
+    gone = ground.git("rev-parse", "HEAD")
     assert ground.check()["src/app/store/disk.py"] == ""
     ran = gitmem("docs", "check", ok=False)
     assert ran.code == 1
@@ -141,10 +157,11 @@ def test_commands_are_followed_where_they_run_the_same(ground: Ground) -> None:
     }
 
 
-def test_a_heading_that_a_link_leads_to_is_followed(ground: Ground) -> None:
+def test_a_link_to_a_heading_leads_to_its_file(ground: Ground) -> None:
+    """Whether the heading is there, any checker of links tells."""
     ground.replace("docs/guide.md", "## First steps", "## Beginning")
     ground.commit()
-    assert ground.check() == {"docs/guide.md#first-steps": "docs/guide.md#beginning"}
+    assert ground.check() == {}
     ground.git("mv", "docs/guide.md", "docs/manual.md")
     ground.commit()
     assert ground.check() == {"docs/guide.md#first-steps": "docs/manual.md#first-steps"}
@@ -187,7 +204,7 @@ def test_what_lies_untracked_in_its_place_is_not_told(ground: Ground) -> None:
     assert ground.check() == {}
 
 
-def test_what_is_staged_is_checked_before_the_commit(ground: Ground) -> None:
+def test_what_is_staged_is_checked_before_the_commit(ground: Ground, gitmem) -> None:
     ground.git("mv", "src/app/store/net.py", "src/app/store/wire.py")
     ground.replace("src/app/store/disk.py", "MAX_TRIES", "MOST_TRIES")
     ground.git("add", "-A")
@@ -196,10 +213,15 @@ def test_what_is_staged_is_checked_before_the_commit(ground: Ground) -> None:
         "app.store.net": "app.store.wire",
         "MAX_TRIES": "MOST_TRIES",
     }
-    assert ground.check("--staged") == expected
+    assert ground.check(staged=True) == expected
+    ran = gitmem("docs", "check", "--staged", "--json", ok=False)
+    rows = [row for one in ran.json["documents"] for row in one["stale"]]
+    assert {row["name"]: row["became"] for row in rows} == expected
+    assert (ran.code, ran.json["ok"]) == (1, False) and all(row["evidence"] for row in rows)
+    assert "write `store/wire.py`" in gitmem("docs", "check", "--staged", ok=False).out
     assert ground.check() == {}
     ground.commit()
-    assert ground.check("--at", "HEAD~1") == {}
+    assert ground.check(at="HEAD~1") == {}
     assert ground.check() == expected
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
 
-from gitmem.flows.document_text import MOST, MOST_BYTES, anchors, parse
+from gitmem.app.context import real_edges
+from gitmem.flows.document_check import checked_here
+from gitmem.flows.document_text import MOST, MOST_BYTES, parse
 from gitmem.search.code_history import defines
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 FILES = {
     "pyproject.toml": '[project]\nname = "app"\n[project.scripts]\napp = "app.main:main"\n',
@@ -29,44 +33,45 @@ DOC = """# MAGIC DOC: The app
 
 
 @pytest.fixture
-def top(repo: Path, git) -> Path:
-    for path, text in {**FILES, "DOC.md": DOC}.items():
-        (repo / path).parent.mkdir(parents=True, exist_ok=True)
-        (repo / path).write_text(text)
-    git("-C", repo, "add", "-A")
-    git("-C", repo, "commit", "-q", "-m", "begin")
+def top(repo: Path, git, once: Once[None]) -> Path:
+    def begin() -> None:
+        for path, text in {**FILES, "DOC.md": DOC}.items():
+            (repo / path).parent.mkdir(parents=True, exist_ok=True)
+            (repo / path).write_text(text)
+        git("-C", repo, "add", "-A")
+        git("-C", repo, "commit", "-q", "-m", "begin")
+
+    once("begun", begin)
     return repo
 
 
-def told(gitmem, *words: str, cwd: Path | None = None) -> dict[str, str]:
+def told(top: Path, *, staged: bool = False) -> dict[str, str]:
     """Name to evidence."""
-    found = json.loads(gitmem("docs", "check", "--json", *words, ok=False, cwd=cwd).out)
-    return {row["name"]: row["evidence"] for one in found["documents"] for row in one["stale"]}
+    found = checked_here(real_edges(top), "HEAD", (), staged=staged)
+    return {row.name: row.evidence for one in found for row in one.stale}
 
 
-def test_a_symbol_that_left_the_file_it_is_named_with_is_told_with_where_it_is(
-    top: Path, git, gitmem
-) -> None:
+def test_a_symbol_that_left_the_file_it_is_named_with_is_told_with_where_it_is(top: Path, git) -> None:
     """A line with two files may say anything of either, and a file that mentions it may pass it on."""
     (top / "app/git.py").write_text("WORDS = ['log', '-p']\n")
     (top / "app/load.py").write_text("def load_all():\n    return 1\n")
     (top / "app/store.py").write_text("from app.load import read_all\n\nSTEP = 1\n")
     git("-C", top, "add", "-A")
     git("-C", top, "commit", "-q", "-m", "move")
-    assert told(gitmem) == {"load_all": "`load_all` is no longer in `app/git.py`, but in `app/load.py`"}
+    assert told(top) == {"load_all": "`load_all` is no longer in `app/git.py`, but in `app/load.py`"}
 
 
-def test_what_moved_below_another_folder_is_told_though_its_end_is_the_same(top: Path, git, gitmem) -> None:
+def test_what_moved_below_another_folder_is_told_though_its_end_is_the_same(top: Path, git) -> None:
     (top / "src").mkdir()
     git("-C", top, "mv", "app", "src/app")
     git("-C", top, "commit", "-q", "-m", "move")
-    found = told(gitmem)
+    found = told(top)
     assert set(found) == {"app/git.py", "app/store.py"}
     assert "became `src/app/git.py`" in found["app/git.py"]
 
 
 def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(
-    top: Path, git, gitmem, tmp_path: Path
+    top: Path, git, tmp_path: Path
 ) -> None:
     """A program that watches the work tree would also eat the commits that git is asked about."""
     ran = tmp_path / "ran"
@@ -83,8 +88,8 @@ def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(
     settings = {"color.ui": "always", "log.showSignature": "true", "log.showRoot": "false"}
     for name, value in settings.items():
         git("-C", top, "config", name, value)
-    for words in ((), ("--staged",)):
-        assert "became `app/load.py`" in told(gitmem, *words)["app/git.py"]
+    for staged in (False, True):
+        assert "became `app/load.py`" in told(top, staged=staged)["app/git.py"]
     assert not ran.exists()
 
 
@@ -106,7 +111,6 @@ def test_no_document_takes_long_to_read(part: str) -> None:
     text = ("# MAGIC DOC: x\n\n" + part * MOST_BYTES)[:MOST_BYTES]
     before = time.process_time()
     assert parse("a.md", text.encode()) is not None
-    anchors(text)
     assert time.process_time() - before < 20
 
 

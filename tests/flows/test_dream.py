@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from dream_ground import DAY, NOW, TWICE, Ground, make_ground, memory, notes
+from dream_ground import TWICE, Ground, ground_once, memory, notes
 from hypothesis import example, given
 from hypothesis import strategies as st
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import account, references
-from gitmem.core.errors import CheckFailed
-from gitmem.core.trailers import Fate, parse
+from gitmem.core.trailers import parse
 from gitmem.dream.cards import cards_of, claim_origins
 from gitmem.dream.run import check
 from gitmem.dream.schedule import last_dream
-from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation, DreamChange, Tell, untold
+from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dream import DreamOutcome, dream
-from gitmem.git.config import config_set
 from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import open_dreams
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    return make_ground(repo)
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo)
 
 
 def night(ground: Ground, scope: str = "project", **given: object) -> DreamOutcome:
@@ -212,8 +211,7 @@ def test_a_card_says_of_what_was_adopted_that_nobody_knows_when_it_was_said(grou
     ],
 )
 def test_each_scope_dreams_in_its_own_place(ground: Ground, scope: str, share: str, where: str) -> None:
-    workspace = ground.workspace
-    config_set(workspace.git, None, "gitmem.share", share, git_dir=workspace.layout.common_dir)
+    ground.configure("share", share)
     ground.put(TWICE, scope)
     outcome = night(ground, scope)
     (waiting,) = open_dreams(ground.workspace)
@@ -242,59 +240,6 @@ def test_live_directories_are_saved_before_a_dream(ground: Ground) -> None:
     for name in ("aa", "bb"):
         (folder / f"{name}.md").write_text(memory("Run the linter before committing.", "Lint", name))
     assert night(ground).id
-
-
-@dataclass
-class Scripted:
-    """An engine that proposes what it is told to."""
-
-    make: Callable[[ConsolidateInput], Consolidation]
-    name: str = "scripted"
-
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        return self.make(given)
-
-
-def _silent(given: ConsolidateInput) -> Consolidation:
-    return Consolidation((DreamChange("prune", {"main/deploys.md": None}, (), "old", "Delete deploys"),))
-
-
-def _false_merge(given: ConsolidateInput) -> Consolidation:
-    here = references({"main/deploys.md": given.files["main/deploys.md"]})
-    target = next(name for name in references(given.files) if "real-database" in name)
-    fates = tuple(Fate("merged", name, target, "the same") for name in here)
-    return Consolidation((DreamChange("merge", {"main/deploys.md": None}, fates, "same", "Merge"),))
-
-
-def _outside(given: ConsolidateInput) -> Consolidation:
-    return Consolidation((DreamChange("index", {"main/MEMORY.md": b""}, (), "empty", "Empty the index"),))
-
-
-def _dies(given: ConsolidateInput) -> Consolidation:
-    raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("make", [_silent, _false_merge, _outside, _dies])
-def test_an_engine_that_misbehaves_leaves_no_branch_and_no_trace(
-    ground: Ground, make: Callable[[ConsolidateInput], Consolidation]
-) -> None:
-    ground.put(TWICE)
-    ground.put({"main/x.md": memory("One.", "One", "x")})
-    night(ground, scope="user")
-    refs = ground.workspace.code.refs("refs/gitmem/")
-    with pytest.raises((CheckFailed, KeyboardInterrupt)):
-        night(ground, engine=Scripted(make))
-    assert ground.workspace.code.refs("refs/gitmem/") == refs
-    assert last_dream(ground.scope()) == 0
-
-
-def test_a_failed_dream_puts_the_time_of_the_last_one_back(ground: Ground) -> None:
-    ground.put(notes(deploys=("One", "One fact alone.")))
-    night(ground)
-    ground.now += 3 * DAY
-    with pytest.raises(CheckFailed):
-        night(ground, engine=Scripted(_silent))
-    assert last_dream(ground.scope()) == NOW
 
 
 RUN = "Run the linter before committing."

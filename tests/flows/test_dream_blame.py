@@ -6,18 +6,21 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, TWICE, Ground, make_ground, memory
+from dream_ground import ANN, TWICE, Ground, ground_once, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.dream.review import Dream, accept, find_dream
 from gitmem.flows.dream import dream
 from gitmem.ledger.blame import Blamed, blame_memory
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 HINT = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    return make_ground(repo)
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo)
 
 
 def blamed(ground: Ground, tip: str, path: str) -> dict[str, Blamed]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, DAY, TWICE, Ground, make_ground, notes
+from dream_ground import ANN, DAY, TWICE, Ground, ground_once, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 from slices import often
 
 from gitmem.cli.output import Output
@@ -17,11 +18,13 @@ from gitmem.core.trailers import ASKING, JUDGED, Fate, parse
 from gitmem.dream.cards import cards_of, summary_lines
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
 from gitmem.git.refs import move_ref
-from gitmem.ledger.decide import edit, laid_out
+from gitmem.ledger.dream_branch import edit, laid_out
 from gitmem.ledger.dreams import DreamCommit
 from gitmem.ledger.workspace import TURNED_DOWN
 
-NUMBER = 20
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
+NUMBER = 8
 LATER = 1_795_000_000
 
 
@@ -47,12 +50,34 @@ def said_once(n: int, subject: str = "") -> Made:
     return Made({path: after}, [fate], subject or f"Say it once in fact-{n}")
 
 
+EARLIER, MIDDLE = "Deploys leave from the release branch.", "Deploys leave from the main branch now."
+
+
+def asking(ground: Ground) -> None:
+    """Whether what one memory said last stands for what another said before; that would go."""
+    early = notes(deploys=("How deploys go", f"{EARLIER}\n\nAsk Bo before."))
+    late = notes(branches=("Which branch is which", f"{MIDDLE}\n\nTags are cut by hand."))
+    ground.put(early, time=ANN.time - 10 * DAY)
+    ground.put(late, time=ANN.time - DAY)
+    path, target = "main/deploys.md", "main/branches.md"
+    fate = Fate(
+        "superseded", ref_of(path, early[path], EARLIER), ref_of(target, late[target], MIDDLE), "said later"
+    )
+    after = early[path].replace(EARLIER, "See [[branches]].")
+    park(ground, [Made({path: after}, [fate], f"{ASKING}the later one stands")])
+
+
 @pytest.fixture
-def ground(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Ground:
+def ground(
+    repo: Path, once: Once[None], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Ground:
     monkeypatch.setenv("GITMEM_NOW", str(LATER))
-    ground = make_ground(repo)
-    ground.put(facts())
-    return ground
+    return ground_once(once, repo, facts(), then=asking if "question" in request.fixturenames else None)
+
+
+@pytest.fixture
+def question(ground: Ground) -> Dream:
+    return find_dream(ground.workspace, DREAM_ID)
 
 
 def dream_of(ground: Ground, number: int, questions: int = 0) -> Dream:
@@ -68,63 +93,41 @@ def press(ground: Ground, keys: Sequence[str], capsys: pytest.CaptureFixture[str
     return seen.out, seen.err
 
 
-def once(ground: Ground) -> set[int]:
+def thinned(ground: Ground) -> set[int]:
     """Of which memories the second claim is gone."""
     tree = ground.tree()
     return {n for n in range(NUMBER) if "it is." not in tree[name(n)]}
 
 
-def test_twenty_take_twenty_keys_and_one_undo(ground: Ground, capsys, gitmem) -> None:  # type: ignore[no-untyped-def]
-    dream_of(ground, 20, questions=3)
-    out, err = press(ground, "a" * 10 + "r" * 7 + "sdn", capsys)
-    assert "  17 duplicates merged\n  3 questions\n" in out
+def test_each_change_takes_a_key_and_all_of_them_one_undo(ground: Ground, capsys, gitmem) -> None:
+    dream_of(ground, NUMBER, questions=3)
+    out, err = press(ground, "aaarr" + "sdn", capsys)
+    assert "  5 duplicates merged\n  3 questions\n" in out
     assert "[s]ame [n]ewer (=) [o]lder (-) [d]ifferent" in err
-    assert once(ground) == {*range(10), 17, 19} and not open_dreams(ground.workspace)
+    assert thinned(ground) == {0, 1, 2, 5, 7} and not open_dreams(ground.workspace)
     assert err.count("undo: git mem undo") == 1
     gitmem("undo", err.split("git mem undo ")[1].split()[0])
-    assert once(ground) == set()
-    assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [*range(1, 21)]
+    assert thinned(ground) == set()
+    assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [*range(1, NUMBER + 1)]
 
 
-def test_all_at_once_leaves_questions_out(ground: Ground, capsys) -> None:  # type: ignore[no-untyped-def]
+def test_all_at_once_leaves_questions_out(ground: Ground, capsys) -> None:
     dream_of(ground, 4, questions=1)
     press(ground, "A", capsys)
-    assert once(ground) == {0, 1, 2}
-
-
-EARLIER, MIDDLE = "Deploys leave from the release branch.", "Deploys leave from the main branch now."
-
-
-@pytest.fixture
-def question(ground: Ground) -> Dream:
-    """Whether what one memory said last stands for what another said before; that would go."""
-    early = notes(deploys=("How deploys go", f"{EARLIER}\n\nAsk Bo before."))
-    late = notes(branches=("Which branch is which", f"{MIDDLE}\n\nTags are cut by hand."))
-    ground.put(early, time=ANN.time - 10 * DAY)
-    ground.put(late, time=ANN.time - DAY)
-    path, target = "main/deploys.md", "main/branches.md"
-    fate = Fate(
-        "superseded",
-        ref_of(path, early[path], EARLIER),
-        ref_of(target, late[target], MIDDLE),
-        "said later",
-    )
-    after = early[path].replace(EARLIER, "See [[branches]].")
-    return park(ground, [Made({path: after}, [fate], f"{ASKING}the later one stands")])
+    assert thinned(ground) == {0, 1, 2}
 
 
 class TestAnswers:
     @pytest.mark.parametrize(
-        ("key", "stands", "goes"),
-        [("s", MIDDLE, EARLIER), ("n", MIDDLE, EARLIER), ("o", EARLIER, MIDDLE)],
+        ("key", "stands", "goes"), [("s", MIDDLE, EARLIER), ("n", MIDDLE, EARLIER), ("o", EARLIER, MIDDLE)]
     )
     @pytest.mark.parametrize("by_option", often([False, True], False))
     def test_each_key_does_what_it_says(
         self,
         ground: Ground,
         question: Dream,
-        capsys,  # type: ignore[no-untyped-def]
-        gitmem,  # type: ignore[no-untyped-def]
+        capsys,
+        gitmem,
         key: str,
         stands: str,
         goes: str,
@@ -148,25 +151,22 @@ class TestAnswers:
         assert again.asks and EARLIER in "\n".join(ground.tree().values())
 
     def test_different_things_stay_and_are_not_asked_of_again(
-        self,
-        ground: Ground,
-        question: Dream,
-        gitmem,  # type: ignore[no-untyped-def]
+        self, ground: Ground, question: Dream, gitmem
     ) -> None:
         gitmem("review", "accept", DREAM_ID, "1", "--different")
         text = "\n".join(ground.tree().values())
         assert EARLIER in text and MIDDLE in text and not open_dreams(ground.workspace)
 
-    def test_an_answer_is_one_and_to_a_question(self, ground: Ground, question: Dream, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_an_answer_is_one_and_to_a_question(self, ground: Ground, question: Dream, gitmem) -> None:
         for words in (["--same"], ["1", "--same", "--newer"]):
             assert gitmem("review", "accept", DREAM_ID, *words, ok=False).code == 2
         reject(ground.workspace, DREAM_ID, (1,), "", ANN, LATER)
         dream_of(ground, 2)
         assert gitmem("review", "accept", DREAM_ID, "1", "--older", ok=False).code == 2
-        assert once(ground) == set()
+        assert thinned(ground) == set()
 
 
-def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, gitmem) -> None:
     """A commit's subject cuts it; where both begin alike, the one that stands is meant."""
     made = said_once(0, f"{ASKING}“Part 0 …” stands")
     park(ground, [made])
@@ -176,7 +176,7 @@ def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, 
 
 
 class TestAsShown:
-    def test_a_dream_that_moved_is_refused(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_a_dream_that_moved_is_refused(self, ground: Ground, gitmem) -> None:
         shown = dream_of(ground, 3).tip
         laid = laid_out(find_dream(ground.workspace, DREAM_ID), 1)
         worded = {path: data.replace(b"ready", b"done") for path, data in laid.items()}
@@ -188,9 +188,9 @@ class TestAsShown:
         now = find_dream(ground.workspace, DREAM_ID).tip
         assert f"--at {now[:12]}" in gitmem("review", "show", DREAM_ID).out
         gitmem("review", "accept", DREAM_ID, "2", "--at", now[:12])
-        assert once(ground) == {1}
+        assert thinned(ground) == {1}
 
-    def test_too_little_of_a_name_is_no_commit(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_too_little_of_a_name_is_no_commit(self, ground: Ground, gitmem) -> None:
         shown = dream_of(ground, 2).tip
         assert gitmem("review", "accept", DREAM_ID, "--at", shown[:4], ok=False).code == 2
         two = (DREAM_ID, "x-000000")
@@ -211,21 +211,19 @@ class TestInParts:
             assert [len(one.claims) for one in told] == [1] * len(numbers)
             assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == left
         reject(ground.workspace, DREAM_ID, (3, 5), "", ANN, LATER)
-        assert once(ground) == {0, 1, 3} and not open_dreams(ground.workspace)
+        assert thinned(ground) == {0, 1, 3} and not open_dreams(ground.workspace)
 
-    def test_an_undo_of_the_last_part_brings_the_rest_back(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_an_undo_of_the_last_part_brings_the_rest_back(self, ground: Ground, gitmem) -> None:
         dream_of(ground, 3)
         reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)
         landed = accept(ground.workspace, DREAM_ID, (2,), ANN, LATER)
         assert landed.written and landed.closed
         gitmem("undo", landed.written.commit)
-        assert once(ground) == set()
+        assert thinned(ground) == set()
         assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [2]
 
     def test_an_undo_where_the_dream_is_not_kept_lets_what_was_accepted_wait_again(
-        self,
-        ground: Ground,
-        gitmem,  # type: ignore[no-untyped-def]
+        self, ground: Ground, gitmem
     ) -> None:
         """As in another clone: its numbers are others there, and no decision on those counts for it."""
         dream_of(ground, 3)
@@ -236,12 +234,12 @@ class TestInParts:
         assert landed.written
         said = gitmem("undo", landed.written.commit).err
         (again,) = open_dreams(ground.workspace)
-        assert once(ground) == set() and f"{again.id} waits again" in said
+        assert thinned(ground) == set() and f"{again.id} waits again" in said
         accept(ground.workspace, again.id, None, ANN, LATER)
-        assert once(ground) == {1}
+        assert thinned(ground) == {1}
 
 
-def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(ground: Ground, gitmem) -> None:
     ground.put(TWICE)
     gitmem("dream", "--force", "--scope", "project")
     (dream,) = open_dreams(ground.workspace)
@@ -253,7 +251,7 @@ def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(groun
     assert (still.id, len(still.open)) == (dream.id, len(dream.open))
 
 
-def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> None:
     """Nor its like: the other way round, or the same by another change."""
     ground.put(TWICE)
     first = gitmem("dream", "--force", "--scope", "project")
@@ -266,7 +264,7 @@ def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> N
     assert sources and not named & sources
 
 
-def test_what_landed_is_counted_by_month_and_what_was_undone_is_not(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_what_landed_is_counted_by_month_and_what_was_undone_is_not(ground: Ground, gitmem) -> None:
     dream_of(ground, 4)
     landed = accept(ground.workspace, DREAM_ID, (1, 2), ANN, LATER)
     told = gitmem("stats", "--json").json["dreamt"]
@@ -278,7 +276,7 @@ def test_what_landed_is_counted_by_month_and_what_was_undone_is_not(ground: Grou
     assert gitmem("stats", "--json").json["dreamt"]["changes"] == 0
 
 
-def test_a_card_fits_sixty_columns_and_breaks_no_word(ground: Ground, gitmem, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_card_fits_sixty_columns_and_breaks_no_word(ground: Ground, gitmem, monkeypatch) -> None:
     dream_of(ground, 3)
     whole = set(gitmem("review", "show", DREAM_ID).out.split())
     monkeypatch.setenv("COLUMNS", "60")

@@ -9,13 +9,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dream_ground import ANN, Ground, make_ground, notes
-from dream_parked import Made, park, ref_of
+from dream_ground import ANN, Ground, ground_once, notes
+from dream_parked import DREAM_ID, Made, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.review import Dream, accept, find_dream
 from gitmem.git.refs import move_ref
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 BUILD = "The build takes nine minutes."
 NOW = "The build takes four minutes."
@@ -27,19 +30,21 @@ PATH = "main/build.md"
 MEASURED = {"main/logs/2026/11/2026-11-16.md": f"- 10:00:00Z [project 0123abcd] {NOW}\n"}
 
 
-@pytest.fixture
-def dream(repo: Path) -> Dream:
-    ground = make_ground(repo)
-    ground.put({**FACTS, **MEASURED})
+def waiting(ground: Ground) -> None:
     text = FACTS[PATH]
     after = text.replace(BUILD, NOW)
     fate = Fate("superseded", ref_of(PATH, text, BUILD), ref_of(PATH, after, NOW), "Measured.")
-    return park(ground, [Made({PATH: after}, [fate], "Say how long the build takes")])
+    park(ground, [Made({PATH: after}, [fate], "Say how long the build takes")])
 
 
 @pytest.fixture
-def ground(repo: Path, dream: Dream) -> Ground:
-    return Ground(repo)
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, {**FACTS, **MEASURED}, then=waiting)
+
+
+@pytest.fixture
+def dream(ground: Ground) -> Dream:
+    return find_dream(ground.workspace, DREAM_ID)
 
 
 def edits_by(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -65,11 +70,7 @@ def on_branch(ground: Ground, dream: Dream) -> str:
 
 
 def test_the_editor_gets_the_dreams_files_and_the_commit_is_the_persons(
-    ground: Ground,
-    dream: Dream,
-    gitmem,  # type: ignore[no-untyped-def]
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called = tmp_path / "called"
     script = f'pwd >{called}; echo "$@" >>{called}; shift; sed -i s/four/five/ "$@"; : >{PATH}~'
@@ -88,11 +89,7 @@ def test_the_editor_gets_the_dreams_files_and_the_commit_is_the_persons(
 
 
 def test_an_edit_is_taken_back_by_its_commit(
-    ground: Ground,
-    dream: Dream,
-    gitmem,  # type: ignore[no-untyped-def]
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The branch goes back to the dream's own commit, and memory is not touched."""
     edits_by('shift; sed -i s/four/five/ "$@"', tmp_path, monkeypatch)
@@ -104,11 +101,7 @@ def test_an_edit_is_taken_back_by_its_commit(
 
 
 def test_nothing_changed_says_so_and_leaves_the_branch(
-    ground: Ground,
-    dream: Dream,
-    gitmem,  # type: ignore[no-untyped-def]
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edits_by("true", tmp_path, monkeypatch)
     assert "nothing was changed" in gitmem("review", "edit", dream.id, "1").out
@@ -119,11 +112,7 @@ def test_nothing_changed_says_so_and_leaves_the_branch(
 
 
 def test_a_secret_is_refused_and_what_was_written_is_kept(
-    ground: Ground,
-    dream: Dream,
-    gitmem,  # type: ignore[no-untyped-def]
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     edits_by(
@@ -142,12 +131,7 @@ class TestTakingOut:
     def without(self, monkeypatch: pytest.MonkeyPatch, ground: Ground, dream: Dream) -> None:
         given(monkeypatch, on_branch(ground, dream).replace("It runs on every push.\n", ""))
 
-    def test_without_a_word_it_cannot_be_accepted(
-        self,
-        ground: Ground,
-        dream: Dream,
-        gitmem,  # type: ignore[no-untyped-def]
-    ) -> None:
+    def test_without_a_word_it_cannot_be_accepted(self, ground: Ground, dream: Dream, gitmem) -> None:
         value = gitmem("review", "edit", dream.id, "--file", PATH, "--json").json
         assert [one["text"] for one in value["silent"]] == ["It runs on every push."]
         assert value["proof"]["proved"] is False
@@ -155,12 +139,7 @@ class TestTakingOut:
         with pytest.raises(CheckFailed, match="would lose main/build"):
             accept(ground.workspace, dream.id, None, ANN, ground.now)
 
-    def test_with_a_reason_it_is_dropped_by_the_person(
-        self,
-        ground: Ground,
-        dream: Dream,
-        gitmem,  # type: ignore[no-untyped-def]
-    ) -> None:
+    def test_with_a_reason_it_is_dropped_by_the_person(self, ground: Ground, dream: Dream, gitmem) -> None:
         done = gitmem("review", "edit", dream.id, "--file", PATH, "-m", "It does not.")
         assert "not proved" not in done.err
         gitmem("review", "accept", dream.id)
@@ -170,9 +149,7 @@ class TestTakingOut:
 
 
 def test_a_file_that_the_dream_does_not_touch_is_a_usage_error(
-    dream: Dream,
-    gitmem,  # type: ignore[no-untyped-def]
-    monkeypatch: pytest.MonkeyPatch,
+    dream: Dream, gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in ("main/deploys.md", "../../outside.md", "main/MEMORY.md"):
         given(monkeypatch, "---\nname: x\n---\n\nText.\n")
@@ -180,7 +157,7 @@ def test_a_file_that_the_dream_does_not_touch_is_a_usage_error(
         assert refused.code == 2 and PATH in refused.err
 
 
-def test_a_branch_that_is_checked_out_is_edited_there(ground: Ground, dream: Dream, git, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_branch_that_is_checked_out_is_edited_there(ground: Ground, dream: Dream, git, gitmem) -> None:
     from gitmem.ledger.workspace import SHARED_REF
 
     repo = ground.scope().repo

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.dream.review import accept, reject
 from gitmem.dream.schedule import (
@@ -22,16 +23,15 @@ from gitmem.dream.schedule import (
     prior_of,
 )
 from gitmem.flows.dream import dream, dream_status, maybe_dream
-from gitmem.git.config import config_set
 from gitmem.git.locks import Locked, process_identity
 from gitmem.transcripts.claude_home import slug
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put(TWICE)
-    return ground
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, TWICE)
 
 
 def converse(ground: Ground, number: int, time: float) -> None:
@@ -55,9 +55,7 @@ def name(ground: Ground, **given: object) -> str:
 
 def test_dreams_can_be_switched_off(ground: Ground) -> None:
     converse(ground, 9, NOW - 10)
-    config_set(
-        ground.workspace.git, None, "gitmem.dream", "false", git_dir=ground.workspace.layout.common_dir
-    )
+    ground.configure("dream", "false")
     assert name(ground) == "enabled"
     assert name(ground, force=True) == ""
 
@@ -171,10 +169,10 @@ def test_a_dream_that_was_killed_leaves_no_branch_and_is_as_if_it_never_began(gr
 
 def test_a_dead_process_gives_its_lock_and_its_time_back(ground: Ground) -> None:
     scope = ground.scope()
-    with consolidation_lock(scope, NOW - 5 * DAY):
-        pass
-    killed(ground)
-    with pytest.raises(RuntimeError), consolidation_lock(scope, NOW) as held:
+    path = lock_folder(scope) / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(f"1 0.00 {NOW - 5 * DAY:f}")
+    with pytest.raises(RuntimeError), consolidation_lock(scope, NOW, lambda _: False) as held:
         assert held.prior == NOW - 5 * DAY
         raise RuntimeError
     assert last_dream(scope) == NOW - 5 * DAY
@@ -193,13 +191,12 @@ def test_after_an_hour_a_lock_is_taken_over_and_its_first_holder_does_no_harm(gr
     assert last_dream(scope) == NOW + STALE_SECONDS
 
 
-@pytest.mark.parametrize("body", [b"\xff\x00 what", b"1 0.00 nan", b"1 0.00 inf", b"1 0.00 -5", b"1 0.00"])
-def test_a_damaged_lock_is_like_a_free_one(ground: Ground, body: bytes) -> None:
-    scope = ground.scope()
-    path = lock_folder(scope) / FILE
+def test_a_damaged_lock_is_like_a_free_one(ground: Ground) -> None:
+    path = lock_folder(ground.scope()) / FILE
     path.parent.mkdir(parents=True)
-    path.write_bytes(body)
-    assert name(ground, force=True) == ""
+    for body in (b"\xff\x00 what", b"1 0.00 nan", b"1 0.00 inf", b"1 0.00 -5", b"1 0.00"):
+        path.write_bytes(body)
+        assert name(ground, force=True) == "", body
 
 
 def test_status_tells_which_gate_holds_and_writes_no_branch(ground: Ground) -> None:

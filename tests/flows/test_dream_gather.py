@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory, notes
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from slices import often
 
 from gitmem.core.account import is_memory, references, reject_keys
-from gitmem.core.memory import parse
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
@@ -38,7 +38,6 @@ from gitmem.flows import dream_sources as dream_said
 from gitmem.flows.dream import dream
 from gitmem.flows.dream_sources import code_facts, dream_sources
 from gitmem.flows.sessions import sessions_here
-from gitmem.git.config import config_set
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
@@ -46,12 +45,15 @@ from gitmem.ledger.dreams import open_dreams
 from gitmem.ledger.land import Write, land, read_tip
 from gitmem.ledger.paging import page
 from gitmem.ledger.restore import take_back
+from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import SessionFile
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    return make_ground(repo)
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo)
 
 
 class Scripted(PartialEngine):
@@ -270,14 +272,15 @@ def test_logs_since_the_last_dream_are_told_with_their_size_and_beginning(ground
         {
             **TWICE,
             "main/logs/2026/11/2026-11-01.md": "09:00 old\n",
-            "main/logs/2026/11/2026-11-20.md": "10:00 deployed\n11:00 rolled back\n",
+            "main/logs/2026/11/2026-11-20.md": "10:00 up\n11:00 rolled back\n12:00 lunch\n13:00 up\n",
             "reviewer/logs/2026/11/2026-11-20.md": "another agent\n",
         }
     )
     since = datetime(2026, 11, 15, tzinfo=UTC).timestamp()
     given = asked(ground, sources=Sources(NOW, since=since, agents=("main",)))
     (text,) = observed(given, "log")
-    assert text.startswith("main/logs/2026/11/2026-11-20.md: 2 lines, 33 bytes: 10:00 deployed / 11:00")
+    begins = "10:00 up / 11:00 rolled back / 12:00 lunch"
+    assert text == f"main/logs/2026/11/2026-11-20.md: 4 lines, 48 bytes: {begins}"
 
 
 def test_what_the_code_no_longer_has_is_told_once_a_memory(
@@ -390,11 +393,11 @@ def transcript(folder: Path, cwd: Path, id: str, *said: tuple[str, str]) -> Path
 def test_sessions_are_read_when_asked_for_and_without_what_is_private(
     ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("GITMEM_DISABLE")
     top = ground.repo.resolve()
-    slug = "".join(char if char.isalnum() else "-" for char in str(top))
     id = "0a1b2c3d-0000-4000-8000-000000000001"
     path = transcript(
-        home / ".claude" / "projects" / slug,
+        home / ".claude" / "projects" / slug(top),
         top,
         id,
         ("2026-11-01T10:00:00Z", "said before the last dream"),
@@ -402,7 +405,7 @@ def test_sessions_are_read_when_asked_for_and_without_what_is_private(
         ("2026-11-20T10:01:00Z", "project zebra is late"),
     )
     os.utime(path, (NOW, NOW))
-    config_set(ground.workspace.git, ground.repo, "gitmem.ignore", "zebra")
+    ground.configure("ignore", "zebra")
     ground.put(TWICE)
     scans: list[int] = []
 
@@ -417,19 +420,19 @@ def test_sessions_are_read_when_asked_for_and_without_what_is_private(
     assert not scans
     assert dict(given.sessions) == {id: "2026-11-20T10:00Z person: we deploy on Mondays"}
     assert len(scans) == 1
-    config_set(ground.workspace.git, ground.repo, "gitmem.extract", "off")
+    ground.configure("extract", "off")
     assert not dream_said.SaidSince(ground.workspace, ground.edges, since)
 
 
 def test_what_a_person_corrected_in_a_later_session_is_offered_with_their_message(
-    ground: Ground, home: Path, gitmem: Callable[..., Any]
+    ground: Ground, home: Path, gitmem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the client's own recording to the memory: no part of it is handed on by hand."""
+    monkeypatch.delenv("GITMEM_DISABLE")
     top = ground.repo.resolve()
-    slug = "".join(char if char.isalnum() else "-" for char in str(top))
     said = "No, we install with bun now, not pnpm."
     path = transcript(
-        home / ".claude" / "projects" / slug,
+        home / ".claude" / "projects" / slug(top),
         top,
         "0a1b2c3d-0000-4000-8000-000000000001",
         ("2026-11-20T10:00:00Z", "Please fix the lint job."),
@@ -466,28 +469,30 @@ def rewording(files: dict[str, bytes], path: str, old: str, new: str) -> DreamCh
     return DreamChange("settle", {path: edited}, fates, "told so", f"{old} is {new}")
 
 
-def test_a_rejected_or_waiting_change_is_left_out_and_later_ones_stand_without_it() -> None:
-    """One that builds on it goes with it; one to the same file is brought over; the rest is as it was."""
+def test_a_rejected_or_waiting_change_is_left_out_with_those_to_the_same_memories() -> None:
+    """They build on it; the rest is as it was."""
     path = "main/p.md"
     start = {path: memory("Port 1.\n\nHost a.\n\nUser u.", "Place").encode(), "main/q.md": b"Queue 5.\n"}
+    start["main/r.md"] = b"Host b.\n"
     state = dict(start)
     first = rewording(state, path, "Port 1.", "Port 2.")
     builds = rewording(state, path, "Port 2.", "Port 3.")
     beside = rewording(state, path, "Host a.", "Host b.")
+    (gone,) = references({"main/r.md": state["main/r.md"]})
+    fate = Fate("merged", gone, beside.fates[0].target, "said there")
+    into = DreamChange("merge", {"main/r.md": None}, (fate,), "said there", "r is p")
     other = rewording(state, "main/q.md", "Queue 5.", "Queue 6.")
 
     (key,) = reject_keys(first.fates, ())
-    made = (first, builds, beside, other)
+    made = (first, builds, beside, into, other)
     waits = prune(ConsolidateInput(start, waiting=frozenset({key})), made)
     stone = bury(key, "ab" * 8, "2026-11-01", "rejected").line().encode()
     rejected = prune(ConsolidateInput(start | {"main/.tombstones": stone}), made)
     for left in (waits, rejected):
-        assert [change.subject for change in left.changes] == [beside.subject, other.subject]
-        after = left.changes[0].edits[path] or b""
-        assert parse(path, after).body == parse(path, start[path]).body.replace("Host a.", "Host b.")
+        assert left.changes == (other,)
     assert waits.log[0].endswith(": it waits for a person already")
     assert rejected.log[0].endswith(": a person rejected it")
-    assert rejected.log[1].endswith(": it builds on what was left out")
+    assert all(line.endswith(": it builds on what was left out") for line in rejected.log[1:])
     assert prune(ConsolidateInput(start), made).changes == made
 
 

@@ -7,9 +7,11 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory, waiting
 from dream_parked import DREAM_ID, NIGHT, Made, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 from slices import often
 
 from gitmem.core.errors import CheckFailed, RepositoryError
@@ -22,12 +24,13 @@ from gitmem.dream.schedule import FILE, consolidation_lock, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, Tell
 from gitmem.flows.dream import dream, maybe_dream
 from gitmem.flows.dream_process import kill_dreams
-from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Signature, TreeEntry
 from gitmem.git.trees import write_tree
 from gitmem.rules.rule import Finding
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 NIGHTLY = "Gitmem-Op: dream\nGitmem-Writer: dream\n"
 BY_AN_AGENT = "Gitmem-Op: update\nGitmem-Writer: agent\n"
@@ -37,10 +40,8 @@ HINTS = {HINT: memory(f"{SAID}\n\nThe host is https://a.example.", "A hint on th
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put(TWICE)
-    return ground
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, TWICE)
 
 
 def honest() -> Made:
@@ -143,10 +144,13 @@ class TestMeanwhile:
     """What people do to memory while a dream waits."""
 
     @pytest.fixture
+    def ground(self, repo: Path, once: Once[None]) -> Ground:
+        return ground_once(once, repo, TWICE, HINTS, then=waiting)
+
+    @pytest.fixture
     def waits(self, ground: Ground) -> Dream:
-        ground.put(HINTS)
-        done = dream(ground.workspace, ground.edges, scope="project", force=True)
-        return find_dream(ground.workspace, done.id)
+        (found,) = open_dreams(ground.workspace)
+        return found
 
     @pytest.mark.parametrize("numbers", [None, (1,)])
     @pytest.mark.parametrize("whole", often([True, False], False))
@@ -161,14 +165,14 @@ class TestMeanwhile:
 
     def test_a_dream_of_a_memory_that_was_paged_out_is_proved_once_it_is_refreshed(
         self, ground: Ground, waits: Dream, gitmem
-    ) -> None:  # type: ignore[no-untyped-def]
+    ) -> None:
         ground.put({HINT: None, f"main/{archive_path('hint.md')}": HINTS[HINT]}, op="page")
         gitmem("dream", "refresh", waits.id)
         assert rules(ground, find_dream(ground.workspace, waits.id)) == []
 
     def test_undoing_the_last_of_several_acceptances_opens_the_dream_again(
         self, ground: Ground, waits: Dream, gitmem
-    ) -> None:  # type: ignore[no-untyped-def]
+    ) -> None:
         accept(ground.workspace, waits.id, (1,), ANN, ground.now)
         landed = accept(ground.workspace, waits.id, (2,), ANN, ground.now + 60)
         assert landed.closed and landed.written is not None and open_dreams(ground.workspace) == ()
@@ -224,6 +228,8 @@ def test_kill_ends_no_process_but_those_of_gitmem(ground: Ground) -> None:
     folder.mkdir(parents=True)
     with subprocess.Popen(["sleep", "60"]) as other:
         try:
+            while not psutil.Process(other.pid).cmdline():
+                pass  # for a moment it has none
             (folder / FILE).write_text(f"{process_identity(other.pid)} 1000.0")
             with pytest.raises(RepositoryError, match=r"no gitmem: sleep 60"):
                 kill_dreams(ground.workspace, ground.edges, patience=0.1)
@@ -287,7 +293,7 @@ def test_a_bottomless_tree_and_a_huge_memory_of_a_teammate_hide_no_other_dream(g
     move_ref(repo, "refs/heads/gitmem/project", waits.base, None, "test")
     move_ref(repo, "refs/heads/gitmem/dream/d-0123ab", waits.tip, None, "test")
     move_ref(repo, "refs/remotes/origin/gitmem/dream/d-ffffff", tip, None, "test")
-    config_set(ground.workspace.git, ground.repo, "gitmem.share", "direct")
+    ground.configure("share", "direct")
     assert [one.id for one in open_dreams(ground.workspace)] == [DREAM_ID]
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from check_ground import findings, make_memory
-from check_ground import memory as sound
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, make_ground, memory
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory
 from dream_parked import Made, park
+from memory_files import memory as sound
+from once import Once, home_folder, once, place, tmp_path
+from ran import Gitmem
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
@@ -20,6 +22,8 @@ from gitmem.flows.dream import dream
 from gitmem.git.repository import LINK, TREE, Repository, Signature, TreeEntry
 from gitmem.git.trees import write_tree
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 DREAM = Provenance(op="dream", writer="dream")
 MANY = {
     f"main/m{n}.md": memory(f"Port {n} serves Ann.\n\nBen closes door {n}.", f"About {n}", f"m{n}")
@@ -28,8 +32,14 @@ MANY = {
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    return make_ground(repo)
+def ground(repo: Path, once: Once[None], request: pytest.FixtureRequest) -> Ground:
+    return ground_once(once, repo, *([MANY] if "base" in request.fixturenames else []))
+
+
+@pytest.fixture
+def base(ground: Ground) -> str:
+    """The tip of project memory, where it holds MANY."""
+    return ground.scope().repo.ref(ground.scope().ref) or ""
 
 
 def side(
@@ -63,6 +73,10 @@ def rules(ground: Ground, base: str, tip: str) -> list[tuple[str, str]]:
     return sorted({(failure.rule, failure.path) for failure in found})
 
 
+def checked(gitmem: Gitmem, top: Path) -> list[tuple[str, int, str, str]]:
+    return findings(gitmem("check", "--json", cwd=top, ok=False))
+
+
 def test_the_dream_of_a_night_is_proved_and_known_as_one(ground: Ground) -> None:
     learned = ground.put(TWICE)
     repo = ground.scope().repo
@@ -74,23 +88,23 @@ def test_the_dream_of_a_night_is_proved_and_known_as_one(ground: Ground) -> None
     assert rules(ground, tip, learned) == []
 
 
-def test_a_loss_is_found_whatever_the_trailers_say_of_it(ground: Ground) -> None:
-    base = ground.put(MANY)
+def test_a_loss_is_found_whatever_the_trailers_say_of_it(ground: Ground, base: str) -> None:
     repo = ground.scope().repo
     absurd = [
         *("kept main/m1.md#0123456789ab", "merged ../../x#0123456789ab -> /etc/passwd#0123456789ab"),
         *(f"dropped {'x' * 5_000}#0123456789ab gone", "superseded %00#0123456789ab -> #0123456789ab"),
     ]
     lines = [f"Gitmem-Claim: {line}" for line in absurd]
-    lines += [f"Gitmem-Claim: dropped main/m9.md#{n:012x} forged" for n in range(10_000)]
+    lines += [f"Gitmem-Claim: dropped main/m9.md#{n:012x} forged" for n in range(1_000)]
     tip = side(repo, (base,), {"main/m1.md": None}, "Tidy\n\nGitmem-Op: dream\n" + "\n".join(lines) + "\n")
     assert rules(ground, base, tip) == [("account", "main/m1.md")]
     (first, *_) = prove_branch(repo, base, tip, now=NOW)
     assert first.commit == tip and first.line == 8
 
 
-def test_a_merge_that_hides_a_loss_is_found_and_one_that_hides_none_is_not(ground: Ground) -> None:
-    base = ground.put(MANY)
+def test_a_merge_that_hides_a_loss_is_found_and_one_that_hides_none_is_not(
+    ground: Ground, base: str
+) -> None:
     repo = ground.scope().repo
     text = MANY["main/m1.md"].replace("Port 1 serves Ann.", "Ann is served by port 1.")
     old, new = (claims_at("main/m1.md", data.encode())[0] for data in (MANY["main/m1.md"], text))
@@ -108,8 +122,7 @@ def test_a_merge_that_hides_a_loss_is_found_and_one_that_hides_none_is_not(groun
     assert rules(ground, moved, planted) == [("invented", "main/m3.md")]
 
 
-def test_what_a_person_does_to_the_branch_is_theirs(ground: Ground) -> None:
-    base = ground.put(MANY)
+def test_what_a_person_does_to_the_branch_is_theirs(ground: Ground, base: str) -> None:
     repo = ground.scope().repo
     first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"))
     more = {"main/m2.md": MANY["main/m2.md"].replace("Port 2", "Port 3"), "main/m4.md": None}
@@ -119,8 +132,7 @@ def test_what_a_person_does_to_the_branch_is_theirs(ground: Ground) -> None:
     assert {rule for rule, _ in rules(ground, base, label)} == {"account", "invented"}
 
 
-def test_links_and_other_odd_entries_are_found(ground: Ground) -> None:
-    base = ground.put(MANY)
+def test_links_and_other_odd_entries_are_found(ground: Ground, base: str) -> None:
     repo = ground.scope().repo
     tree = repo.tree(repo.commit(base).tree)
     with repo.together():
@@ -130,9 +142,8 @@ def test_links_and_other_odd_entries_are_found(ground: Ground) -> None:
     assert ("place", "main/link.md") in rules(ground, base, tip)
 
 
-def test_too_much_in_one_dream_is_refused(ground: Ground) -> None:
+def test_too_much_in_one_dream_is_refused(ground: Ground, base: str) -> None:
     """20 memories of 3 claims: 6 may go in 30 days."""
-    base = ground.put(MANY)
     repo = ground.scope().repo
     assert limit(repo, base) == 6 == allowance(repo, base, NOW)
     tip = base
@@ -155,8 +166,7 @@ def test_what_is_accepted_bit_by_bit_has_the_room_that_all_of_it_had(ground: Gro
 
 
 @pytest.mark.parametrize("how", ["squash", "rebase", "merge", "host's merge", "accept"])
-def test_what_landed_counts_for_thirty_days_however_it_landed(ground: Ground, how: str) -> None:
-    base = ground.put(MANY)
+def test_what_landed_counts_for_thirty_days_however_it_landed(ground: Ground, base: str, how: str) -> None:
     repo = ground.scope().repo
     old = NOW - 2 * WINDOW
     first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"), old)
@@ -186,16 +196,14 @@ def test_what_landed_counts_for_thirty_days_however_it_landed(ground: Ground, ho
     assert allowance(repo, back, NOW + DAY) == limit(repo, back)
 
 
-def test_what_a_landed_dream_lost_without_a_word_counts_as_well(ground: Ground) -> None:
-    base = ground.put(MANY)
+def test_what_a_landed_dream_lost_without_a_word_counts_as_well(ground: Ground, base: str) -> None:
     repo = ground.scope().repo
     silent = side(repo, (base,), {"main/m1.md": None}, "Tidy\n\nGitmem-Writer: dream\n")
     by_hand = side(repo, (silent,), {"main/m2.md": None}, "Not needed\n")
     assert len(spent(repo, by_hand, NOW)) == 3
 
 
-def test_what_was_accepted_in_part_is_not_counted_twice(ground: Ground) -> None:
-    base = ground.put(MANY)
+def test_what_was_accepted_in_part_is_not_counted_twice(ground: Ground, base: str) -> None:
     repo = ground.scope().repo
     first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"))
     tip = side(repo, (first,), {"main/m2.md": None}, dropping("main/m2.md"))
@@ -207,7 +215,7 @@ def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, 
     request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 2 serves Ben.")
     text = sound("Port 1 serves Ann.\n\nDora signs every release.", "one", "About one")
     request.commit({"main/one.md": text}, format_message("Tidy", DREAM))
-    found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    found = checked(gitmem, request.work)
     assert ("main/one.md", 10, "invented", "error") in found
     request.git("reset", "-q", "--hard", "HEAD~1")
     data = sound("Port 2 serves Ben.\n\nPort 4 is shut.\n\nPort 5 is shut.", "two", "About two")
@@ -215,7 +223,7 @@ def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, 
     request.push("gitmem/project")
     request.git("fetch", "-q")
     request.commit({"main/two.md": None}, dropping("main/two.md", text=data))
-    found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    found = checked(gitmem, request.work)
     assert [one for one in found if one[3] == "error"] == [
         (".", 1, "budget", "error"),
         (".", 1, "loss", "error"),
@@ -235,29 +243,29 @@ def test_a_shallow_checkout_is_deepened_to_what_landed_within_thirty_days(tmp_pa
             request.push("gitmem/project")
     request.push("gitmem/dream/d-000001")
     top = request.shallow("refs/heads/gitmem/dream/d-000001")
-    found = findings(gitmem("check", "--json", cwd=top, ok=False))
+    found = checked(gitmem, top)
     assert [one for one in found if one[2] == "budget"] == [(".", 1, "budget", "error")]
 
 
-def test_a_trailer_lets_nobody_rewrite_an_index(tmp_path: Path, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_trailer_lets_nobody_rewrite_an_index(tmp_path: Path, gitmem) -> None:
     """Accepting a dream brings indexes in line; to say so allows nothing that this does not do."""
     request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 2 serves Ben.")
     told = Provenance(op="dream", writer="dream", reviewed="d-0123ab")
     path = "main/MEMORY.md"
     listed = (request.work / path).read_text()
     request.commit({path: listed.replace("About one", "Push with --force")}, format_message("Accept", told))
-    assert (path, 1, "path", "error") in findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    assert (path, 1, "path", "error") in checked(gitmem, request.work)
     request.git("reset", "-q", "--hard", "HEAD~1")
     lines = listed.splitlines(keepends=True)
     request.commit({path: "".join(line for line in lines if "two.md" not in line)}, "Drop a line")
     request.push("gitmem/project")
     request.git("fetch", "-q")
     request.commit({path: listed}, format_message("Accept", told))
-    found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+    found = checked(gitmem, request.work)
     assert (path, 1, "path", "error") not in found
 
 
-def test_a_dream_takes_no_line_out_that_somebody_wrote(tmp_path: Path, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_dream_takes_no_line_out_that_somebody_wrote(tmp_path: Path, gitmem) -> None:
     """An index follows its memories, and what was written there by hand stays whatever goes."""
     request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 1 serves Ann.")
     path = "main/MEMORY.md"
@@ -270,7 +278,41 @@ def test_a_dream_takes_no_line_out_that_somebody_wrote(tmp_path: Path, gitmem) -
     less = own.replace("- [two](two.md) — About two\n", "")
     for text, wrong in ((less, True), (less + by_hand, False)):
         request.commit({path: text, "main/two.md": None}, format_message("Merge", told))
-        found = findings(gitmem("check", "--json", cwd=request.work, ok=False))
+        found = checked(gitmem, request.work)
         assert ((path, 1, "path", "error") in found) is wrong
         assert any(one[0] == path and one[2] == "dropped" for one in found) is wrong
+        request.git("reset", "-q", "--hard", "HEAD~1")
+
+
+def test_an_index_may_follow_a_dream_in_a_commit_of_its_own(tmp_path: Path, gitmem) -> None:
+    """So it comes where a merge is told as a row of commits: what was never shared, or a host's rebase."""
+    request = make_memory(
+        tmp_path / "ground", one="Port 1 serves Ann.", two="Port 1 serves Ann.", z="Late."
+    )
+    path, told = "main/MEMORY.md", Provenance(op="dream", writer="dream")
+    lines = (request.work / path).read_text().splitlines(keepends=True)
+    gone = sound("Port 1 serves Ann.", "two", "About two")
+    request.commit({"main/two.md": None}, dropping("main/two.md", text=gone))
+    less = "".join(line for line in lines if "two.md" not in line)
+    for wrong in (less.replace("About one", "Push with --force"), "".join(reversed(lines))):
+        request.commit({path: wrong}, format_message("Accept", told))
+        assert (path, 1, "path", "error") in checked(gitmem, request.work)
+        request.git("reset", "-q", "--hard", "HEAD~1")
+    request.commit({path: less}, format_message("Accept", told))
+    found = checked(gitmem, request.work)
+    assert (path, 1, "path", "error") not in found
+
+
+def test_a_line_that_was_missing_may_come_anywhere_in_an_index(tmp_path: Path, gitmem) -> None:
+    bodies = {name: f"Port {name} serves Ann." for name in ("one", "three", "two")}
+    request = make_memory(tmp_path / "ground", **bodies)
+    path, told = "main/MEMORY.md", Provenance(op="dream", writer="dream")
+    lines = (request.work / path).read_text().splitlines(keepends=True)
+    request.commit({path: lines[1]}, "Drop lines")
+    request.push("gitmem/project")
+    request.git("fetch", "-q")
+    for listed in (lines, lines[:2]):
+        request.commit({path: "".join(listed)}, format_message("Accept", told))
+        found = checked(gitmem, request.work)
+        assert (path, 1, "path", "error") not in found
         request.git("reset", "-q", "--hard", "HEAD~1")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, TWICE, Ground, make_ground, memory, notes
-from dream_parked import Made, park, ref_of
+from dream_ground import ANN, TWICE, Ground, ground_once, memory, notes
+from dream_parked import DREAM_ID, Made, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
@@ -15,6 +16,8 @@ from gitmem.flows.dream import dream as make
 from gitmem.flows.review_dream import dream_cards, tell
 from gitmem.git.refs import move_ref
 from gitmem.ledger.dreams import open_dreams
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."
 PORT, PORT_NOW = "The server listens on port 8000.", "The server listens on port 9000."
@@ -33,18 +36,18 @@ def reworded(path: str, old: str, new: str) -> Made:
     return Made({path: after}, [fate], f"Correct {path}")
 
 
+def waiting(ground: Ground) -> None:
+    park(ground, [reworded("main/build.md", BUILD, BUILD_NOW), reworded("main/server.md", PORT, PORT_NOW)])
+
+
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put({**FACTS, "main/logs/2026/11/2026-11-16.md": SEEN})
-    return ground
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, {**FACTS, "main/logs/2026/11/2026-11-16.md": SEEN}, then=waiting)
 
 
 @pytest.fixture
 def dream(ground: Ground) -> Dream:
-    return park(
-        ground, [reworded("main/build.md", BUILD, BUILD_NOW), reworded("main/server.md", PORT, PORT_NOW)]
-    )
+    return find_dream(ground.workspace, DREAM_ID)
 
 
 def again(ground: Ground, dream: Dream) -> Dream:
@@ -94,11 +97,7 @@ def test_a_change_whose_claim_changed_meanwhile_is_told(ground: Ground, dream: D
     assert theirs in ground.tree()["main/server.md"] and PORT_NOW in ground.tree()["main/server.md"]
 
 
-def test_a_change_whose_claim_was_forgotten_meanwhile_is_moot(
-    ground: Ground,
-    dream: Dream,
-    gitmem,  # type: ignore[no-untyped-def]
-) -> None:
+def test_a_change_whose_claim_was_forgotten_meanwhile_is_moot(ground: Ground, dream: Dream, gitmem) -> None:
     gitmem("forget", "build", "--scope", "project")
     done = refresh(ground.scope(), dream, ANN)
     assert done.moot == (1,) and done.overtaken == ()
@@ -129,7 +128,7 @@ def test_what_was_decided_before_stays_decided(ground: Ground, dream: Dream) -> 
     assert BUILD in ground.tree()["main/build.md"] and PORT_NOW in ground.tree()["main/server.md"]
 
 
-def test_the_command_says_what_came_of_it(ground: Ground, dream: Dream, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_the_command_says_what_came_of_it(ground: Ground, dream: Dream, gitmem) -> None:
     ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, "The build takes 12 minutes.")})
     done = gitmem("dream", "refresh", dream.id)
     assert dream.id in done.out and again(ground, dream).tip != dream.tip
@@ -156,9 +155,9 @@ def test_what_memory_says_otherwise_by_now_is_told_and_not_accepted_as_it_is(
     assert not told.value["proof"]["proved"]
 
 
-def test_a_card_says_what_accepting_would_say(repo: Path) -> None:
+def test_a_card_says_what_accepting_would_say(repo: Path, once: Once[None]) -> None:
     """After the memory that a claim goes into says something else, nothing is proved."""
-    ground = make_ground(repo)
+    ground = ground_once(once, repo)
     ground.put(TWICE)
     done = make(ground.workspace, ground.edges, scope="project", force=True)
     waits = find_dream(ground.workspace, done.id)

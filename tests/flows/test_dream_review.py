@@ -2,53 +2,59 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, DAY, TWICE, Ground, make_ground, memory, notes
+from dream_ground import (
+    ANN,
+    DAY,
+    TWICE,
+    Ground,
+    ground_once,
+    memory,
+    night,
+    notes,
+    waiting,
+)
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import account
 from gitmem.core.errors import CheckFailed, UsageError
-from gitmem.core.trailers import parse
-from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
-from gitmem.flows.dream import dream
-from gitmem.flows.notices import take
+from gitmem.core.trailers import Provenance, parse
+from gitmem.dream.review import Dream, accept, open_dreams, reject, show
 from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files
+from gitmem.ledger.land import Ref, Write, land
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
+KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+HERE, THERE = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
+JOBS = notes(jobs=("Where jobs wait", HERE), queue=("Where jobs wait", THERE))
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put(TWICE)
-    ground.put(DATED)
-    return ground
+def ground(repo: Path, once: Once[None], request: pytest.FixtureRequest) -> Ground:
+    then = waiting if "found" in request.fixturenames else None
+    return ground_once(once, repo, TWICE, DATED, then=then)
 
 
-def night(ground: Ground, scope: str = "project") -> Dream | None:
-    done = dream(ground.workspace, ground.edges, scope=scope, force=True)
-    return find_dream(ground.workspace, done.id) if done.id else None
+@pytest.fixture
+def found(ground: Ground) -> Dream:
+    """The dream of it: it dates the hint, and merges no-mocks into real-database."""
+    (waits,) = open_dreams(ground.workspace)
+    return waits
 
 
-def waiting(ground: Ground) -> Dream:
-    found = night(ground)
-    assert found is not None
-    return found
-
-
-def test_a_dream_is_shown_claim_by_claim_with_its_reasons(ground: Ground) -> None:
-    lines = list(show(waiting(ground)))
+def test_a_dream_is_shown_claim_by_claim_with_its_reasons(found: Dream) -> None:
+    lines = list(show(found))
     assert lines[0].endswith("(project): 2 changes")
     assert "   - The build broke yesterday." in lines
     assert any(line.startswith("   + The build broke yesterday (2026-") for line in lines)
     assert any(line.startswith("2. Merge no-mocks into real-database") for line in lines)
 
 
-def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground) -> None:
-    found = waiting(ground)
+def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground, found: Dream) -> None:
     before = ground.tree()
     landed = accept(ground.workspace, found.id, None, ANN, ground.now)
     after = ground.tree()
@@ -65,8 +71,7 @@ def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground) -> Non
     assert open_dreams(ground.workspace) == () and found.scope.repo.ref(found.ref) is None
 
 
-def test_memory_that_arrived_meanwhile_is_kept(ground: Ground) -> None:
-    found = waiting(ground)
+def test_memory_that_arrived_meanwhile_is_kept(ground: Ground, found: Dream) -> None:
     ground.put(
         {
             "main/new.md": memory("A new fact.", "New", "new"),
@@ -82,17 +87,15 @@ def test_memory_that_arrived_meanwhile_is_kept(ground: Ground) -> None:
     assert "(new.md)" in after["main/MEMORY.md"] and "deploys" not in after["main/MEMORY.md"]
 
 
-def test_a_memory_that_was_edited_meanwhile_is_not_deleted(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_memory_that_was_edited_meanwhile_is_not_deleted(ground: Ground, found: Dream) -> None:
     edited = TWICE["main/no-mocks.md"] + "\nNor the cache.\n"
     ground.put({"main/no-mocks.md": edited})
     accept(ground.workspace, found.id, None, ANN, ground.now)
     assert ground.tree()["main/no-mocks.md"] == edited
 
 
-def test_a_change_whose_target_went_meanwhile_is_refused(ground: Ground) -> None:
+def test_a_change_whose_target_went_meanwhile_is_refused(ground: Ground, found: Dream) -> None:
     """Otherwise the claim would be in neither memory."""
-    found = waiting(ground)
     ground.put({"main/real-database.md": memory("Something else.", "Else", "real-database")})
     before = ground.tree()
     with pytest.raises(CheckFailed, match="would lose main/no-mocks"):
@@ -102,8 +105,7 @@ def test_a_change_whose_target_went_meanwhile_is_refused(ground: Ground) -> None
     assert "yesterday (2026-" in ground.tree()["main/hint.md"]
 
 
-def test_single_changes_are_accepted_one_by_one(ground: Ground) -> None:
-    found = waiting(ground)
+def test_single_changes_are_accepted_one_by_one(ground: Ground, found: Dream) -> None:
     landed = accept(ground.workspace, found.id, (2,), ANN, ground.now)
     assert not landed.closed
     assert (
@@ -117,8 +119,7 @@ def test_single_changes_are_accepted_one_by_one(ground: Ground) -> None:
     assert "yesterday (2026-" in ground.tree()["main/hint.md"] and open_dreams(ground.workspace) == ()
 
 
-def test_a_rejected_dream_does_not_come_back_and_is_kept_aside(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_rejected_dream_does_not_come_back_and_is_kept_aside(ground: Ground, found: Dream) -> None:
     before = ground.tree()
     landed = reject(ground.workspace, found.id, None, "both are needed", ANN, ground.now)
     assert landed.closed and landed.written is not None
@@ -133,8 +134,7 @@ def test_a_rejected_dream_does_not_come_back_and_is_kept_aside(ground: Ground) -
     assert night(ground) is None
 
 
-def test_rejecting_one_change_leaves_the_others_open(ground: Ground) -> None:
-    found = waiting(ground)
+def test_rejecting_one_change_leaves_the_others_open(ground: Ground, found: Dream) -> None:
     assert not reject(ground.workspace, found.id, (1,), "clear enough", ANN, ground.now).closed
     assert accept(ground.workspace, found.id, None, ANN, ground.now).closed
     assert (
@@ -157,33 +157,24 @@ def test_a_private_dream_is_decided_in_the_private_repository(ground: Ground) ->
     )
 
 
-def test_a_dream_that_plain_git_merged_is_no_longer_open(ground: Ground) -> None:
-    found = waiting(ground)
+def test_a_dream_that_plain_git_merged_is_no_longer_open(ground: Ground, found: Dream) -> None:
     move_ref(found.scope.repo, found.scope.ref, found.tip, found.base, "merged by hand")
     assert open_dreams(ground.workspace) == ()
 
 
-def test_a_branch_that_lost_a_claim_by_hand_is_refused(ground: Ground) -> None:
-    from gitmem.core.trailers import Provenance
-    from gitmem.ledger.land import Ref, Write, land
-
-    found = waiting(ground)
-    write = Write({"main/deploys.md": None}, "Drop it", Provenance())
-    land(Ref(found.scope.repo, found.ref), lambda _: write, ANN)
-    with pytest.raises(CheckFailed, match="would lose main/deploys"):
-        accept(ground.workspace, found.id, None, ANN, ground.now)
-
-
-def test_a_secret_on_a_dream_branch_does_not_land(ground: Ground) -> None:
-    from gitmem.core.trailers import Provenance
-    from gitmem.ledger.land import Ref, Write, land
-
-    found = waiting(ground)
-    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    text = DATED["main/hint.md"] + f"\nThe token is {key} for now.\n"
-    write = Write({"main/key.md": text.encode()}, "Add it", Provenance())
-    land(Ref(found.scope.repo, found.ref), lambda _: write, ANN)
-    with pytest.raises(CheckFailed, match="secret"):
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ({"main/deploys.md": None}, "would lose main/deploys"),
+        ({"main/key.md": f"{DATED['main/hint.md']}\nThe token is {KEY} for now.\n".encode()}, "secret"),
+    ],
+    ids=["a claim less", "a secret"],
+)
+def test_what_somebody_did_to_the_branch_by_hand_does_not_land(
+    ground: Ground, found: Dream, edits: dict[str, bytes | None], said: str
+) -> None:
+    land(Ref(found.scope.repo, found.ref), lambda _: Write(edits, "By hand", Provenance()), ANN)
+    with pytest.raises(CheckFailed, match=said):
         accept(ground.workspace, found.id, None, ANN, ground.now)
 
 
@@ -207,7 +198,7 @@ def test_the_index_is_brought_in_line_on_acceptance(ground: Ground) -> None:
     assert index.startswith("# Mine\n\n- [old](old.md) — by hand\n"), "what is written by hand stays"
 
 
-def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> None:
     asked = gitmem("dream", "status", "--json")
     assert [status["gate"]["name"] for status in asked.json] == ["sessions"] * 3
     held = gitmem("dream")
@@ -215,19 +206,19 @@ def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> 
     (planned,) = gitmem("dream", "-n", "--force", "--scope", "project", "--json").json
     assert [change["kind"] for change in planned["changes"]] == ["date", "merge"]
     assert planned["id"] is None
+    assert all(change["reason"] and change["subject"] for change in planned["changes"])
     done = gitmem("dream", "--force", "--scope", "project")
     (found,) = open_dreams(ground.workspace)
     assert f"dream {found.id} proposes 2 changes" in done.out and "git mem review reject" in done.err
     assert gitmem("dream", "sleep", ok=False).code == 2
 
 
-def test_what_waits_already_is_not_proposed_again(ground: Ground) -> None:
-    waiting(ground)
+def test_what_waits_already_is_not_proposed_again(ground: Ground, found: Dream) -> None:
     assert night(ground) is None
     assert len(open_dreams(ground.workspace)) == 1
 
 
-def test_what_holds_a_dream_is_told_with_what_passes_it(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_what_holds_a_dream_is_told_with_what_passes_it(ground: Ground, gitmem) -> None:
     held = gitmem("dream", "--scope", "project")
     assert "(counted again after " in held.out and "git mem dream --force" in held.err
     assert "held: 0 of 5 sessions" in gitmem("dream", "status", "--scope", "project").out
@@ -235,12 +226,12 @@ def test_what_holds_a_dream_is_told_with_what_passes_it(ground: Ground, gitmem) 
     assert "less than 24 hours ago (until " in gitmem("dream", "--scope", "project").out
 
 
-def test_an_engine_that_is_none_is_refused_before_any_gate(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_an_engine_that_is_none_is_refused_before_any_gate(ground: Ground, gitmem) -> None:
     refused = gitmem("dream", "--engine", "foo", ok=False)
     assert refused.code == 2 and "offline, anthropic, claude-code" in refused.err
 
 
-def test_of_each_kind_of_note_some_are_shown(gitmem, ground: Ground) -> None:  # type: ignore[no-untyped-def]
+def test_of_each_kind_of_note_some_are_shown(gitmem, ground: Ground) -> None:
     """Many of one kind must not hide the few of another."""
     links = " ".join(f"[[nothing-{n}]]" for n in range(7))
     ground.put(notes(links=("Where to look", f"See {links}."), soon=("A date", "It broke recently.")))
@@ -248,7 +239,7 @@ def test_of_each_kind_of_note_some_are_shown(gitmem, ground: Ground) -> None:  #
     assert said.count("- link: [[") == 5 and "link: … and 2 more of these" in said
 
 
-def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitmem) -> None:
     same = {f"copy-{n}": ("The same again", "Never push on Fridays.") for n in range(4)}
     ground.put(notes(**same))
     found = waiting(ground)
@@ -258,48 +249,46 @@ def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitme
     assert f"accepted 1-{len(numbers)} of {found.id}" in told
 
 
-def test_the_list_counts_what_was_decided(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
-    found = waiting(ground)
+def test_the_list_counts_what_was_decided(ground: Ground, found: Dream, gitmem) -> None:
     gitmem("review", "accept", found.id, "1")
     assert "2 changes proposed, 1 decided" in gitmem("review").out
 
 
-def test_a_merge_improved_the_memory_that_stays(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
-    ground.put(notes(tabs=("How to indent", "Use tabs."), again=("How to indent", "Use tabs.")))
-    found = waiting(ground)
-    (gone,) = (path for one in found.open for path, pair in one.files.items() if pair[1] is None)
-    gitmem("review", "accept", found.id)
-    told = take(ground.workspace.state, "any")
-    assert told.startswith("Improved") and Path(gone).stem not in told.replace(",", " ").rstrip(".").split()
-
-
-def test_in_what_two_claims_differ_is_told_in_their_own_words(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
-    here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
-    ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
-    said = gitmem("dream", "-n", "--force", "--scope", "project", "--json").out
-    (found,) = json.loads(said)
-    (question,) = (change for change in found["changes"] if change["kind"] == "question")
-    said = question["reason"]
-    assert "differ in a name (Redis / Postgres)" in said or "differ in a name (Postgres / Redis)" in said
-
-
-def test_a_question_lands_only_where_just_that_one_is_accepted(ground: Ground) -> None:
-    here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
-    ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
+def test_a_question_tells_the_difference_and_lands_only_where_just_that_one_is_accepted(
+    ground: Ground,
+) -> None:
+    ground.put(JOBS)
     found = waiting(ground)
     (question,) = (change for change in found.open if change.asks)
+    differ = "differ in a name (Redis / Postgres)", "differ in a name (Postgres / Redis)"
+    assert any(words in question.reason for words in differ), "in their own words"
     assert not accept(ground.workspace, found.id, None, ANN, ground.now).closed
     tree = "".join(ground.tree().values())
-    assert here in tree and there in tree and "no-mocks" not in ground.tree()
+    assert HERE in tree and THERE in tree and "no-mocks" not in ground.tree()
     with pytest.raises(UsageError, match="nothing but questions"):
         accept(ground.workspace, found.id, None, ANN, ground.now)
     assert accept(ground.workspace, found.id, (question.n,), ANN, ground.now).closed
-    assert [text in "".join(ground.tree().values()) for text in (here, there)].count(True) == 1
+    assert [text in "".join(ground.tree().values()) for text in (HERE, THERE)].count(True) == 1
+
+
+def test_a_dry_run_names_the_changes_and_refuses_what_deciding_refuses(ground: Ground, gitmem) -> None:
+    ground.put(JOBS)
+    found = waiting(ground)
+    plain = [change for change in found.open if not change.asks]
+    (asked,) = (change for change in found.open if change.asks)
+    told = [f"would accept {found.id} {change.n}. {change.subject}" for change in plain]
+    assert gitmem("review", "accept", found.id, "-n").out.splitlines() == told
+    said = gitmem("review", "accept", found.id, str(asked.n), "--newer", "-n").out
+    assert "supersede" in said and said.startswith(f"would accept {found.id} {asked.n}. ")
+    for words in (("99",), (str(plain[0].n), "--newer")):
+        assert gitmem("review", "accept", found.id, *words, "-n", ok=False).code == 2, words
+    gitmem("review", "accept", found.id)
+    assert "nothing but questions" in gitmem("review", "accept", found.id, "-n", ok=False).err
+    assert "decide: git mem review settle" in gitmem("review", "show", found.id).out
 
 
 def test_what_was_said_to_be_two_things_is_not_asked_again(ground: Ground) -> None:
-    here, there = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."
-    ground.put(notes(jobs=("Where jobs wait", here), queue=("Where jobs wait", there)))
+    ground.put(JOBS)
     found = waiting(ground)
     reject(ground.workspace, found.id, None, "two queues", ANN, ground.now)
     ground.now += DAY

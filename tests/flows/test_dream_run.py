@@ -8,44 +8,32 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dream_ground import DAY, NOW, TWICE, Ground, make_ground, notes
+from dream_ground import DAY, NOW, TWICE, Ground, ground_once, notes
+from once import Once, home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from ran import Gitmem
 
 from gitmem.app import steps
 from gitmem.app.spool import Job, put
 from gitmem.app.spool import take as take_jobs
+from gitmem.cli.dream import _how_far
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Fate
-from gitmem.dream.schedule import (
-    FILE,
-    consolidation_lock,
-    last_dream,
-    lock_folder,
-    prior_of,
-)
-from gitmem.engines.engine import (
-    ConsolidateInput,
-    Consolidation,
-    DreamChange,
-    DreamProgress,
-    Tell,
-    untold,
-)
+from gitmem.dream.schedule import FILE, consolidation_lock, last_dream, lock_folder, prior_of
+from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.flows import dream as dreaming
 from gitmem.flows import dream_process as dream_kill
 from gitmem.flows import engines
 from gitmem.flows.dream import dream, dream_status, maybe_dream
 from gitmem.flows.dream_process import SIGNALS, Stopped, kill_dreams, running
 from gitmem.flows.notices import leave, leave_proposal, take
-from gitmem.flows.review_dream import tell_landed
-from gitmem.git.config import config_set
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
 from gitmem.ledger import failures
@@ -53,6 +41,8 @@ from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import RunTally, read_runs
 from gitmem.ledger.proposals import dreams_in
 from gitmem.transcripts.claude_home import slug
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 MERGED = "main/real-database.md"
 GONE = "main/no-mocks.md"
@@ -86,10 +76,8 @@ class Double(PartialEngine):
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put(TWICE)
-    return ground
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, TWICE)
 
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: object) -> None:
@@ -108,7 +96,7 @@ def no_trace(ground: Ground, prior: float, before: dict[str, str]) -> None:
     assert last_dream(scope) == prior and running(scope) is None
     path = lock_folder(scope) / FILE
     assert not prior or path.read_bytes() == b""
-    assert not list(path.parent.glob(f"{FILE}.*")) and not (path.parent / "progress.json").exists()
+    assert not list(path.parent.glob(f"{FILE}.*"))
 
 
 def dreamt(ground: Ground, time: float) -> None:
@@ -130,7 +118,7 @@ def test_the_engine_that_is_set_dreams_and_never_silently_another(
 ) -> None:
     dreamt(ground, NOW - 2 * DAY)
     before = ground.tree()
-    config_set(ground.workspace.git, None, "gitmem.engine", "anthropic", scope="global")
+    ground.configure("engine", "anthropic", "global")
     with pytest.raises(EngineError, match="cannot run"):
         dream(ground.workspace, ground.edges, scope="project", force=True)
     no_trace(ground, NOW - 2 * DAY, before)
@@ -217,14 +205,13 @@ def test_control_c_prints_one_line_and_says_what_other_scopes_made(
     assert ground.tree("local") == before and dreams_of(ground.scope("local")) == ()
 
 
-def test_status_and_jobs_tell_how_far_a_dream_is(ground: Ground, gitmem: Gitmem) -> None:
+def test_status_and_jobs_tell_of_a_dream_that_goes_on(ground: Ground, gitmem: Gitmem) -> None:
     seen: list[Any] = []
 
-    def look(tell: Tell) -> None:
-        tell(DreamProgress("consolidate", 2, 5, (MERGED, "main/\x1b[2J.md")))
+    def look(_: Tell) -> None:
         (one,) = [status for status in dream_status(ground.workspace, ground.edges) if status.running]
         assert one.scope == "project" and one.running
-        seen.append((one.running.process.pid, one.running.told, one.running.since, one.last))
+        seen.append((one.running.process.pid, one.running.since, one.last))
         held = {status.scope: status.gate for status in dream_status(ground.workspace, ground.edges)}
         assert held["project"] and held["project"].name == "lock"
         seen.append(json.loads(gitmem("dream", "status", "--scope", "project", "--json").out))
@@ -233,35 +220,27 @@ def test_status_and_jobs_tell_how_far_a_dream_is(ground: Ground, gitmem: Gitmem)
 
     dreamt(ground, NOW - 2 * DAY)
     dream(ground.workspace, ground.edges, scope="project", force=True, engine=Double(look))
-    told = "consolidate, turn 2 of 5, 2 files changed"
-    assert seen[0] == (os.getpid(), told, NOW, NOW - 2 * DAY)
-    going = {
-        "scope": "project",
-        "pid": os.getpid(),
-        "since": "2026-11-18T11:06:40Z",
-        "engine": "scripted:model",
-        "phase": "consolidate",
-        "turn": 2,
-        "turns": 5,
-        "changed": 2,
-    }
+    assert seen[0] == (os.getpid(), NOW, NOW - 2 * DAY)
+    going = {"scope": "project", "pid": os.getpid(), "since": "2026-11-18T11:06:40Z"}
     ((status,), (listed,)) = seen[1:3]
-    assert {**status["running"], **going} == status["running"] == listed
+    assert going == status["running"] == listed
     assert list(status) == ["scope", "gate", "last", "waiting", "running"]
-    assert status["last"] == "2026-11-16T11:06:40Z" and len(listed["files"]) == 2
+    assert status["last"] == "2026-11-16T11:06:40Z"
     for text in seen[3]:
-        assert told in text and "\x1b" not in text
+        assert f"(process {os.getpid()})" in text
     assert running(ground.scope()) is None
 
 
-def test_what_a_dead_dream_left_of_its_progress_is_not_shown(ground: Ground) -> None:
-    folder = lock_folder(ground.scope())
-    folder.mkdir(parents=True)
-    (folder / "progress.json").write_text(json.dumps({"process": "1 0.00", "phase": "prune"}))
-    assert running(ground.scope()) is None
-    with consolidation_lock(ground.scope(), NOW):
-        found = running(ground.scope())
-        assert found and (found.process.pid, found.phase) == (os.getpid(), "")
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (DreamProgress("orient"), "orient"),
+        (DreamProgress("consolidate", 2, 0), "consolidate, turn 2"),
+        (DreamProgress("consolidate", 2, 5, ("a", "b")), "consolidate, turn 2 of 5, 2 files changed"),
+    ],
+)
+def test_a_person_who_waits_is_told_how_far_it_is(step: DreamProgress, said: str) -> None:
+    assert _how_far(step) == said
 
 
 def test_what_failed_rests_longer_each_time_unless_somebody_asks(ground: Ground) -> None:
@@ -327,6 +306,7 @@ def test_the_worker_dreams_of_each_scope_whatever_becomes_of_another_and_notes_w
 def test_a_job_whose_dream_is_ended_is_done_all_the_same(
     ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("GITMEM_DISABLE")
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     kept: list[object] = []
 
@@ -345,9 +325,7 @@ def test_a_job_whose_dream_is_ended_is_done_all_the_same(
     assert dreams_of(ground.scope()) == ()
 
 
-def test_sessions_in_other_repositories_count_for_what_is_known_of_the_person_alone(
-    ground: Ground,
-) -> None:
+def test_sessions_in_other_repositories_count_for_what_is_known_of_the_person_alone(ground: Ground) -> None:
     converse(ground, 2)
     converse(ground, 3, "-elsewhere")
     held = {status.scope: status.gate for status in dream_status(ground.workspace, ground.edges)}
@@ -364,19 +342,15 @@ def test_an_agents_own_session_does_not_count_for_the_dream_it_asks_for(
     assert status["gate"]["reason"] == "4 of 5 sessions since the last dream"
 
 
-def test_what_a_dream_improved_is_said_once(ground: Ground, gitmem: Gitmem) -> None:
+def test_a_dream_that_waits_is_said_once_and_not_when_it_is_decided(ground: Ground, gitmem: Gitmem) -> None:
     state = ground.workspace.state
     id = dream(ground.workspace, ground.edges, scope="project", force=True, engine=Double()).id
-    (waiting,) = dreams_of(ground.scope())
     maybe = f"A dream proposes 1 change: git mem review show {id}"
     leave_proposal(state, id, 1)
     leave(state, "mine", "job", ["ports"], 2)
     assert take(state, "mine") == f"Saved 1 memory: ports. 2 finds wait: git mem review · {maybe}"
     leave_proposal(state, id, 1)
     gitmem("review", "accept", id)
-    assert take(state, "another") == "Improved 1 memory: real-database."
-    # The host that it was pushed to tells of it again at the next sync.
-    tell_landed(state, id, waiting.changes)
     assert take(state, "another", all_sessions=True) == ""
 
 
@@ -431,6 +405,14 @@ def hanging(ground: Ground) -> Iterator[Callable[[str], tuple[subprocess.Popen[s
         process.stdout.close()
 
 
+def ends(pid: int) -> bool:
+    """Whether a process ends; who takes in an orphan that was killed may reap it a moment later."""
+    until = time.monotonic() + 20
+    while process_identity(pid) is not None and time.monotonic() < until:
+        time.sleep(0.01)
+    return process_identity(pid) is None
+
+
 def test_kill_ends_a_dream_in_another_process_and_what_it_started(
     ground: Ground, gitmem: Gitmem, hanging: Callable[[str], tuple[subprocess.Popen[str], int]]
 ) -> None:
@@ -441,8 +423,7 @@ def test_kill_ends_a_dream_in_another_process_and_what_it_started(
     assert held and held.reason == f"process {process.pid} is dreaming", "of two at once one dreams"
     (said,) = json.loads(gitmem("dream", "kill", "--json").out)
     assert (said["pid"], said["how"], said["ids"]) == (process.pid, "ended", [])
-    assert (said["phase"], said["turn"], said["files"]) == ("consolidate", 2, ["main/a.md"])
-    assert process.wait() == 7 and process_identity(child) is None
+    assert process.wait() == 7 and ends(child)
     no_trace(ground, NOW - 2 * DAY, before)
     none = gitmem("dream", "kill", ok=False)
     assert none.code == 1 and "No dream is running here" in none.err
@@ -456,7 +437,7 @@ def test_kill_puts_down_a_dream_that_does_not_end(
     process, child = hanging("deaf")
     (killed,) = kill_dreams(ground.workspace, ground.edges, patience=0.2)
     assert killed.how == "killed" and process.wait() == -signal.SIGKILL
-    assert process_identity(child) is None
+    assert ends(child)
     no_trace(ground, NOW - 2 * DAY, before)
     rest = failure_of(ground)
     assert rest and rest.tried == NOW, "the worker does not begin it again at once"
@@ -491,15 +472,16 @@ def test_refresh_brings_a_dream_that_waits_up_to_date(ground: Ground, gitmem: Gi
 
 @pytest.mark.long
 def test_kill_ends_the_workers_dream_in_the_middle_of_a_request_and_its_job_is_done(
-    ground: Ground, gitmem: Gitmem
+    ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole way: a job, a worker of its own, a server that takes the request and never answers."""
+    monkeypatch.delenv("GITMEM_DISABLE")
     converse(ground)
     before = ground.tree()
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         for key, value in {"engine": "anthropic", "baseUrl": url}.items():
-            config_set(ground.workspace.git, None, f"gitmem.{key}", value, scope="global")
+            ground.configure(key, value, "global")
         spool = ground.workspace.state / "spool"
         put(spool, Job("commit", str(ground.repo)))
         root = str(Path(__file__).resolve().parents[2])

@@ -6,19 +6,22 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, Ground, make_ground, notes
-from dream_parked import DREAM_ID, Made, park, ref_of
+from dream_ground import ANN, Ground, ground_once, notes
+from dream_parked import DREAM_ID, Made, once_said, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import ASKING, Fate
 from gitmem.dream.gather import Sources
-from gitmem.dream.proof import failures_of, prove_plan, sessions_behind
+from gitmem.dream.proof import ProofEvidence, failures_of, prove_plan, sessions_behind
 from gitmem.dream.review import accept
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.engines.engine import DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.ledger.dreams import Dream
 from gitmem.rules.account import Lookup
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 OLD, NEW = "The build takes nine minutes.", "The build takes four minutes."
 PATH = "main/build.md"
@@ -35,14 +38,12 @@ def made(session: str, new: str = NEW) -> Made:
 
 
 @pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
-    ground.put(FACTS)
-    return ground
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, FACTS)
 
 
 def rules(dream: Dream, said: dict[str, str], now: float) -> list[str]:
-    return [one.rule for one in failures_of(dream, now, lookup=Lookup(said.get))]
+    return [one.rule for one in failures_of(dream, now, ProofEvidence(lookup=Lookup(said.get)))]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_a_session_that_the_change_does_not_name_teaches_nothing(ground: Ground)
     assert rules(dream, {"s-1": TALK.format(NEW)}, ground.now) == ["invented"]
 
 
-def test_a_person_answers_for_a_session_that_is_not_here(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_person_answers_for_a_session_that_is_not_here(ground: Ground, gitmem) -> None:
     park(ground, [made("s-1")])
     out = gitmem("review", "show", DREAM_ID).out
     assert "not proved" in out and "session s-1" in out.replace("“", "").replace("”", "")
@@ -110,6 +111,20 @@ def test_a_file_of_the_code_that_the_reason_names_is_looked_up() -> None:
         assert [found.rule for found in prove_plan(before, [change], code=code.get)] == rule
 
 
+def test_a_file_of_the_code_that_the_reason_names_is_looked_up_when_it_is_accepted(
+    ground: Ground, git, gitmem
+) -> None:
+    (ground.repo / "docs").mkdir()
+    (ground.repo / "docs/build.md").write_text("# Build\n\nThe build takes four minutes.\n")
+    git("-C", ground.repo, "add", "docs")
+    git("-C", ground.repo, "commit", "-qm", "Say how long")
+    (fate,) = made("").fates
+    fate = Fate(fate.kind, fate.source, fate.target, "docs/build.md says so.")
+    park(ground, [Made(made("").edits, [fate], "Say how long the build takes")])
+    gitmem("review", "accept", DREAM_ID)
+    assert NEW in ground.tree()[PATH]
+
+
 SAID = "2026-11-20T10:00Z person: Please fix the lint job.\n\n2026-11-20T10:01Z agent: I ran pnpm.\n\n"
 
 
@@ -149,31 +164,24 @@ def test_what_may_mean_another_claim_or_the_moment_is_not_asked(ground: Ground, 
     assert not corrected(ground, words, body).changes
 
 
+TWICE = notes(
+    day=("When we deploy", "We deploy on Friday.\n\nWe deploy on Friday, we do."),
+    port=("The port of staging", "Staging listens on 8080.\n\nStaging listens on 8080, it does."),
+)
+
+
+STANDS_TWICE = "It stands twice."
+DAY = once_said(TWICE, "day", "We deploy on Friday, we do.", "We deploy on Friday.", STANDS_TWICE)
+PORT = once_said(
+    TWICE, "port", "Staging listens on 8080, it does.", "Staging listens on 8080.", STANDS_TWICE
+)
+
+
 def test_of_several_changes_what_is_sound_lands_and_the_rest_is_named(ground: Ground, gitmem):
     """One undo takes all of it back."""
-    twice = notes(
-        day=("When we deploy", "We deploy on Friday.\n\nWe deploy on Friday, we do."),
-        port=("The port of staging", "Staging listens on 8080.\n\nStaging listens on 8080, it does."),
-    )
-    ground.put(twice)
-
-    def once(path: str, first: str, again: str) -> Made:
-        after = twice[path].replace(f"\n\n{again}", "")
-        fate = Fate(
-            "merged", ref_of(path, twice[path], again), ref_of(path, after, first), "It stands twice."
-        )
-        return Made({path: after}, [fate], f"Say it once in {path}")
-
+    ground.put(TWICE)
     before = ground.tree()
-    invented = made("")
-    park(
-        ground,
-        [
-            once("main/day.md", "We deploy on Friday.", "We deploy on Friday, we do."),
-            invented,
-            once("main/port.md", "Staging listens on 8080.", "Staging listens on 8080, it does."),
-        ],
-    )
+    park(ground, [DAY, made(""), PORT])
     done = gitmem("review", "accept", DREAM_ID, "1", "2", "3", ok=False)
     assert done.code == 1 and "accepted 2 changes" in done.out
     assert f"{DREAM_ID} 2 was not decided" in done.err and "four minutes" in done.err
@@ -186,13 +194,8 @@ def test_of_several_changes_what_is_sound_lands_and_the_rest_is_named(ground: Gr
 
 def test_after_a_no_nothing_lands(ground: Ground, gitmem, monkeypatch):
     """A person who does not answer for one change has not agreed to the others."""
-    twice = notes(day=("When we deploy", "We deploy on Friday.\n\nWe deploy on Friday, we do."))
-    ground.put(twice)
-    path = "main/day.md"
-    after = twice[path].replace("\n\nWe deploy on Friday, we do.", "")
-    again, first = "We deploy on Friday, we do.", "We deploy on Friday."
-    fate = Fate("merged", ref_of(path, twice[path], again), ref_of(path, after, first), "It stands twice.")
-    park(ground, [Made({path: after}, [fate], "Say it once"), made("s-1")])
+    ground.put(TWICE)
+    park(ground, [DAY, made("s-1")])
     before = ground.tree()
     monkeypatch.setattr("sys.stdin", Typed("n\n"))
     done = gitmem("review", "accept", DREAM_ID, "1", "2", ok=False)

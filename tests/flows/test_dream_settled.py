@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 from dream_ground import ANN, NOW, Ground, make_ground, memory
 from dream_parked import Made, park, ref_of
@@ -13,8 +11,7 @@ from gitmem.dream.gather import Sources
 from gitmem.dream.review import reject
 from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-from gitmem.git.config import config_set
-from gitmem.ledger.decide import close_landed
+from gitmem.ledger.dream_branch import close_landed
 from gitmem.ledger.paging import page
 from gitmem.ledger.side_branches import Landing
 from gitmem.ledger.workspace import DREAMS, SHARED_REF
@@ -39,9 +36,6 @@ class Words:
     def extract(self, given: object) -> object:
         raise NotImplementedError
 
-    def choose(self, query: str, headers: Sequence[object], limit: int) -> tuple[int, ...]:
-        raise NotImplementedError
-
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         made = worded(given.files[PATH].decode(), self.text)
         edits = {path: text.encode() if text else None for path, text in made.edits.items()}
@@ -58,7 +52,7 @@ def night(ground: Ground, text: str) -> DreamPlan:
     return plan_dream(ground.scope(), Words(text), Sources(ground.now))  # type: ignore[arg-type]
 
 
-def test_an_idea_that_waits_or_was_rejected_is_the_same_in_other_words(repo) -> None:  # type: ignore[no-untyped-def]
+def test_an_idea_that_waits_or_was_rejected_is_the_same_in_other_words(repo) -> None:
     """A model words it otherwise each night."""
     ground = make_ground(repo)
     ground.put(FILES)
@@ -73,9 +67,9 @@ def test_an_idea_that_waits_or_was_rejected_is_the_same_in_other_words(repo) -> 
 
 
 @pytest.mark.parametrize("paged", [False, True])
-def test_what_a_reviewer_left_out_is_remembered_though_its_memory_was_paged_out(repo, paged: bool) -> None:  # type: ignore[no-untyped-def]
-    config_set(make_ground(repo).workspace.git, repo, "gitmem.share", "direct")
+def test_what_a_reviewer_left_out_is_remembered_though_its_memory_was_paged_out(repo, paged: bool) -> None:
     ground = make_ground(repo)
+    ground.configure("share", "direct")
     assert ground.scope().ref == SHARED_REF
     start = ground.put(FILES)
     dream = park(ground, [worded(FILES[PATH], "`make ship`, from the release branch.")])
@@ -84,5 +78,5 @@ def test_what_a_reviewer_left_out_is_remembered_though_its_memory_was_paged_out(
         assert PATH not in ground.tree()
     landed = {DREAMS + dream.id: Landing((dream.tip,), (), start)}
     (closed,) = close_landed(ground.workspace, landed, ANN, NOW)
-    assert [change.n for change in closed.left_out] == [1] and closed.taken == ()
+    assert [change.n for change in closed.left_out] == [1]
     assert "rejected" in ground.tree()["main/.tombstones"]

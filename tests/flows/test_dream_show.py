@@ -8,16 +8,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dream_ground import ANN, DAY, Ground, make_ground, memory, notes
+from dream_ground import ANN, DAY, Ground, ground_once, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
+from once import Once, home_folder, once, place, tmp_path
 
+from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate
 from gitmem.dream.review import Dream, accept, open_dreams, reject
-from gitmem.git.config import config_set
 from gitmem.git.refs import move_ref
 from gitmem.ledger.proposals import let_go
 from gitmem.ledger.workspace import TURNED_DOWN
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 OLD = "Never mock the database in integration tests."
 BUILD = "The build takes nine minutes."
@@ -65,20 +68,22 @@ def dropped(reason: str) -> Made:
     return Made({path: after}, [fate], "Drop how deploys go", "Nothing deploys any more.")
 
 
-@pytest.fixture
-def ground(repo: Path) -> Ground:
-    ground = make_ground(repo)
+def taught(ground: Ground) -> None:
     ground.put({path: text for path, text in FACTS.items() if "build" not in path})
     ground.put({"main/build.md": FACTS["main/build.md"]}, writer="agent", time=ANN.time + 60)
     ground.put(MEASURED)
-    return ground
 
 
-def shown(gitmem, *words: str) -> str:  # type: ignore[no-untyped-def]
+@pytest.fixture
+def ground(repo: Path, once: Once[None]) -> Ground:
+    return ground_once(once, repo, then=taught)
+
+
+def shown(gitmem, *words: str) -> str:
     return str(gitmem("review", "show", DREAM_ID, *words).out)
 
 
-def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, gitmem) -> None:
     park(ground, [merged(), superseded()])
     out = shown(gitmem)
     assert "1. Merge no-mocks into real-database\n   Both say the same.\n" in out
@@ -95,11 +100,12 @@ def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, g
     value = gitmem("review", "show", DREAM_ID, "--json").json
     (claim,) = value["changes"][1]["claims"]
     assert (claim["fate"], claim["before"], claim["after"]) == ("superseded", BUILD, NOW)
+    assert claim["target"] == ref_of("main/build.md", FACTS["main/build.md"].replace(BUILD, NOW), NOW)
     assert [one["writer"] for one in claim["origins"]] == ["agent"]
     assert value["proof"] == {"proved": True, "failures": [], "unchecked": []} and value["rejected"] is None
 
 
-def test_what_the_proof_fails_on_is_named_and_cannot_be_accepted(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_what_the_proof_fails_on_is_named_and_cannot_be_accepted(ground: Ground, gitmem) -> None:
     """The sound change of the two can still be taken by its number."""
     claimed = superseded()
     false = Fate("merged", claimed.fates[0].source, claimed.fates[0].target)
@@ -113,7 +119,7 @@ def test_what_the_proof_fails_on_is_named_and_cannot_be_accepted(ground: Ground,
     assert "main/no-mocks.md" not in ground.tree() and BUILD in ground.tree()["main/build.md"]
 
 
-def test_a_long_claim_is_cut_until_all_of_it_is_asked_for(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_long_claim_is_cut_until_all_of_it_is_asked_for(ground: Ground, gitmem) -> None:
     lines = "\n".join(f"- step {number}" for number in range(20))
     path, text = "main/long.md", memory(f"```\n{lines}\n```", "A long one", "long")
     ground.put({path: text})
@@ -124,7 +130,7 @@ def test_a_long_claim_is_cut_until_all_of_it_is_asked_for(ground: Ground, gitmem
 
 
 class TestTurnedDown:
-    def test_it_is_shown_for_90_days_and_then_let_go(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_it_is_shown_for_90_days_and_then_upkeep_lets_it_go(self, ground: Ground, gitmem) -> None:
         dream = park(ground, [superseded()])
         reject(ground.workspace, dream.id, None, "Nine is right.", ANN, ground.now)
         assert "[rejected]" in shown(gitmem)
@@ -132,19 +138,11 @@ class TestTurnedDown:
         repo, ref = ground.scope().repo, TURNED_DOWN + dream.id
         since = repo.reflog(ref)[0].who.time
         assert let_go(repo, since + 90 * DAY) == ()
-        assert let_go(repo, since + 90 * DAY + 1) == (ref,) and repo.ref(ref) is None
+        ground.now = since + 90 * DAY + 1
+        assert keep_house(ground.workspace, ground.edges) == () and repo.ref(ref) is None
         assert gitmem("review", "show", dream.id, ok=False).code == 2
 
-    def test_upkeep_lets_it_go(self, ground: Ground) -> None:
-        from gitmem.app.upkeep import keep_house
-
-        dream = park(ground, [superseded()])
-        reject(ground.workspace, dream.id, None, "", ANN, ground.now)
-        ground.now = ground.scope().repo.reflog(TURNED_DOWN + dream.id)[0].who.time + 91 * DAY
-        assert keep_house(ground.workspace, ground.edges) == ()
-        assert ground.scope().repo.ref(TURNED_DOWN + dream.id) is None
-
-    def test_undo_brings_the_branch_back(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_undo_brings_the_branch_back(self, ground: Ground, gitmem) -> None:
         dream = park(ground, [merged(), superseded()])
         gitmem("review", "reject", dream.id, "-m", "No.")
         assert open_dreams(ground.workspace) == ()
@@ -159,7 +157,7 @@ def one_open(ground: Ground) -> Dream:
     return found
 
 
-def test_undoing_an_acceptance_brings_the_dream_back(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_undoing_an_acceptance_brings_the_dream_back(ground: Ground, gitmem) -> None:
     dream = park(ground, [merged(), superseded()])
     before = ground.tree()
     gitmem("review", "accept", dream.id)
@@ -173,7 +171,7 @@ def test_undoing_an_acceptance_brings_the_dream_back(ground: Ground, gitmem) -> 
     assert NOW in ground.tree()["main/build.md"] and "main/no-mocks.md" not in ground.tree()
 
 
-def test_undoing_one_accepted_change_opens_it_again(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_undoing_one_accepted_change_opens_it_again(ground: Ground, gitmem) -> None:
     dream = park(ground, [merged(), superseded()])
     gitmem("review", "accept", dream.id, "2")
     assert [one.n for one in one_open(ground).open] == [1]
@@ -182,7 +180,10 @@ def test_undoing_one_accepted_change_opens_it_again(ground: Ground, gitmem) -> N
 
 
 class TestGone:
-    def test_blame_tells_which_dream_replaced_a_claim(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_blame_tells_which_dream_replaced_a_claim_and_an_earlier_time_still_has_it(
+        self, ground: Ground, gitmem
+    ) -> None:
+        before = ground.scope().repo.ref(ground.scope().ref)
         dream = park(ground, [superseded()])
         accept(ground.workspace, dream.id, None, ANN, ground.now)
         (line,) = gitmem("blame", "--text", "takes nine minutes", "--json").json
@@ -194,21 +195,16 @@ class TestGone:
         out = gitmem("blame", "--text", "takes nine minutes").out
         assert f"superseded by dream {dream.id}" in out and NOW in out and "Measured again." in out
         assert {one["gone"] for one in gitmem("blame", "--text", NOW, "--json").json} == {None}
+        assert NOW in gitmem("recall", "how long does the build take").out
+        assert BUILD in gitmem("recall", "how long does the build take", "--at", before).out
 
-    def test_blame_tells_why_a_claim_was_dropped(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+    def test_blame_tells_why_a_claim_was_dropped(self, ground: Ground, gitmem) -> None:
         dream = park(ground, [dropped("There is no release branch.")])
         accept(ground.workspace, dream.id, None, ANN, ground.now)
         (line,) = gitmem("blame", "--text", "from the release branch", "--json").json
         assert line["gone"]["fate"] == "dropped" and line["gone"]["into"] is None
         out = gitmem("blame", "--text", "from the release branch").out
         assert "There is no release branch." in out
-
-    def test_recall_of_an_earlier_time_still_finds_it(self, ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
-        before = ground.scope().repo.ref(ground.scope().ref)
-        park(ground, [superseded()])
-        accept(ground.workspace, DREAM_ID, None, ANN, ground.now)
-        assert NOW in gitmem("recall", "how long does the build take").out
-        assert BUILD in gitmem("recall", "how long does the build take", "--at", before).out
 
 
 def test_index_lines_that_people_wrote_stay_as_long_as_they_are(ground: Ground) -> None:
@@ -238,9 +234,7 @@ def test_an_unproved_dream_of_a_teammate_is_refused(ground: Ground) -> None:
 
 
 def test_a_teammates_dream_is_edited_on_a_branch_made_here(
-    ground: Ground,
-    gitmem,  # type: ignore[no-untyped-def]
-    monkeypatch: pytest.MonkeyPatch,
+    ground: Ground, gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theirs = as_incoming(ground, [superseded()])
     text = str(superseded().edits["main/build.md"]).replace("four", "five")
@@ -263,12 +257,12 @@ def as_incoming(ground: Ground, changes: list[Made]) -> Dream:
     move_ref(repo, "refs/heads/gitmem/project", tip, None, "test")
     move_ref(repo, f"refs/remotes/origin/gitmem/dream/{dream.id}", dream.tip, None, "test")
     move_ref(repo, dream.ref, None, dream.tip, "test")
-    config_set(ground.workspace.git, ground.repo, "gitmem.share", "direct")
+    ground.configure("share", "direct")
     assert ground.scope().ref == "refs/heads/gitmem/project"
     return one_open(ground)
 
 
-def test_a_date_that_only_an_earlier_version_wrote_is_to_be_turned_down(ground: Ground, gitmem) -> None:  # type: ignore[no-untyped-def]
+def test_a_date_that_only_an_earlier_version_wrote_is_to_be_turned_down(ground: Ground, gitmem) -> None:
     """The name of a button is no day by today's rules, and the dream that waits took it for one."""
     path, text = "main/button.md", memory("Press “Today” to see what is new.", "The button", "button")
     ground.put({path: text})

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from dream_ground import Ground, make_ground, notes
-from dream_parked import Made, park, ref_of
+from dream_ground import Ground, ground_once, notes
+from dream_parked import once_said, park
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
 from gitmem.cli.run import make_context
-from gitmem.core.trailers import Fate
-from gitmem.dream.review import Dream, open_dreams
+from gitmem.dream.review import open_dreams
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 FACTS = notes(
     build=(
@@ -24,30 +26,15 @@ FACTS = notes(
 )
 
 
-def without(file: str, claim: str, kept: str) -> Made:
-    """Merges one claim of a memory into another of it."""
-    path = f"main/{file}.md"
-    after = FACTS[path].replace(f"\n\n{claim}", "")
-    fate = Fate("merged", ref_of(path, FACTS[path], claim), ref_of(path, after, kept), "It says the same.")
-    return Made({path: after}, [fate], f"Say it once in {file}")
+def waiting(ground: Ground) -> None:
+    build = once_said(FACTS, "build", "The build takes nine minutes, it does.", "The build takes")
+    park(ground, [build, once_said(FACTS, "deploys", "Deploys go out with `make ship`.", "Deploy with")])
 
 
 @pytest.fixture
-def dream(repo: Path) -> Dream:
-    ground = make_ground(repo)
-    ground.put(FACTS)
-    return park(
-        ground,
-        [
-            without("build", "The build takes nine minutes, it does.", "The build takes"),
-            without("deploys", "Deploys go out with `make ship`.", "Deploy with"),
-        ],
-    )
-
-
-@pytest.fixture
-def ground(repo: Path, dream: Dream) -> Ground:
-    return Ground(repo)
+def ground(repo: Path, once: Once[None], monkeypatch: pytest.MonkeyPatch) -> Ground:
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
+    return ground_once(once, repo, FACTS, then=waiting)
 
 
 def press(ground: Ground, keys: Sequence[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -57,9 +44,8 @@ def press(ground: Ground, keys: Sequence[str], capsys: pytest.CaptureFixture[str
 
 
 def test_one_change_is_taken_and_the_other_turned_down(
-    ground: Ground, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ground: Ground, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("GITMEM_NOW", "1795000000")
     said = press(ground, "ar", capsys)
     assert "Say it once in build" in said and "- Deploys go out" in said
     tree = ground.tree()
@@ -67,11 +53,8 @@ def test_one_change_is_taken_and_the_other_turned_down(
     assert not open_dreams(ground.workspace)
 
 
-def test_one_key_takes_the_rest_of_it_whole(
-    ground: Ground, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_key_takes_the_rest_of_it_whole(ground: Ground, capsys: pytest.CaptureFixture[str]) -> None:
     """Accepted whole, the dream's own commits stay in history."""
-    monkeypatch.setenv("GITMEM_NOW", "1795000000")
     assert "accepted 2 changes" in press(ground, "lua" + "uA", capsys)
     place = ground.scope()
     tip = place.repo.ref(place.ref)
@@ -80,9 +63,8 @@ def test_one_key_takes_the_rest_of_it_whole(
 
 
 def test_an_edit_is_a_step_of_its_own(
-    ground: Ground, dream: Dream, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ground: Ground, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GITMEM_NOW", "1795000000")
     monkeypatch.setenv("GIT_EDITOR", "sed -i s/nine/ten/")
     said = press(ground, "e", capsys)
     assert "[1/2]" in said and "[1/3]" in said

@@ -14,29 +14,28 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from extract_ground import Killed, history, kill_at, put, refs, tree, workspace
+from once import home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from transcripts import Transcript
-from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.errors import EngineError
-from gitmem.core.trailers import Provenance, Usage
+from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.extract.run import ExtractWatch, extract_sessions
 from gitmem.flows.extract.sessions import SessionSource
 from gitmem.flows.extraction import context_of
-from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
+__all__ = ["home_folder", "once", "place", "tmp_path", "workspace"]
 ROOT = Path(__file__).parents[2]
-ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 BEFORE = b"---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nAPI is 80.\n\nAsk Ann.\n"
 AFTER = BEFORE.replace(b"Ask Ann.", b"Queues are 70.")
 STEPS = (
@@ -51,10 +50,6 @@ STEPS = (
 )
 
 
-class Killed(BaseException):
-    """The process dies here."""
-
-
 @pytest.fixture
 def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
     monkeypatch.setenv("GITMEM_NOW", "1795200000")
@@ -62,14 +57,11 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Edges:
 
 
 @pytest.fixture
-def workspace(edges: Edges, home: Path) -> Workspace:
-    (home / ".claude").mkdir()
-    ready = begun(edges)
+def ready(workspace: Workspace) -> Workspace:
+    """Memory of either agent."""
     for agent in ("main", "reviewer"):
-        write = Write({f"{agent}/ports.md": BEFORE}, "Put it there", provenance=Provenance(op="add"))
-        scope = ready.scope("local")
-        land(scope, lambda _, write=write: write, ANN)
-    return ready
+        put(workspace, {f"{agent}/ports.md": BEFORE.decode()})
+    return workspace
 
 
 def transcript(home: Path, repo: Path, number: int, *said: str, subagent: bool = False) -> Path:
@@ -125,60 +117,53 @@ class Editor(PartialEngine):
         return Extraction((edit, add, waits), Usage(requests=1, input=5))
 
 
-def history(workspace: Workspace) -> list[str]:
-    scope = workspace.scope("local")
-    tip = scope.repo.ref(scope.ref)
-    return [made.message for made in scope.repo.history(tip or "")]
-
-
-@pytest.mark.parametrize("agent", ["main", "reviewer"])
-@pytest.mark.parametrize("at", STEPS)
+@pytest.mark.parametrize(
+    ("at", "agent"),
+    [*((at, "main") for at in STEPS), ("store 1", "reviewer"), ("save the cursor", "reviewer")],
+)
 def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, at: str, agent: str
+    ready: Workspace, edges: Edges, home: Path, repo: Path, at: str, agent: str
 ) -> None:
+    """A session of a subagent is found again by what the changeset or the cursor says of it."""
     path = transcript(home, repo, 1, "One.", subagent=agent != "main")
     source = SessionSource(path, agent, None if agent == "main" else "local")
     engine, told = Editor(), list[str]()
-
-    def step(name: str) -> None:
-        if name == at:
-            raise Killed
-
     with pytest.raises(Killed):
-        extract_sessions(context_of(workspace, edges), engine, [source], watch=ExtractWatch(step))
+        extract_sessions(context_of(ready, edges), engine, [source], watch=kill_at(at))
     watch = ExtractWatch(landed=lambda changes, _: told.append(changes.job))
-    extract_sessions(context_of(workspace, edges), engine, [source], watch=watch)
-    made = [parse_trailers(message) for message in history(workspace)]
+    extract_sessions(context_of(ready, edges), engine, [source], watch=watch)
+    made = [parse_trailers(message) for message in history(ready)]
     assert sorted(one.job[-2:] for one in made if one.writer == "extract") == [".1", ".2"]
     (edited,) = [one for one in made if one.op == "update"]
     assert [fate.kind for fate in edited.claims] == ["superseded"]
     assert edited.claims[0].source.startswith(f"{agent}/ports.md#")
     assert [one.usage for one in made if one.usage] == [Usage(requests=1, input=5)]
-    scope = workspace.scope("local")
-    files = read_files(scope.repo, scope.repo.commit(scope.repo.ref(scope.ref) or "").tree)
-    assert files[f"{agent}/ports.md"] == AFTER and f"{agent}/ship.md" in files
+    files = tree(ready)
+    assert files[f"{agent}/ports.md"] == AFTER.decode() and f"{agent}/ship.md" in files
+    assert files[f"{agent}/MEMORY.md"].count("](ship.md)") == 1
     other = "reviewer" if agent == "main" else "main"
-    assert files[f"{other}/ports.md"] == BEFORE and f"{other}/ship.md" not in files
-    assert [one.change.name for one in open_suggestions(workspace)] == ["tests"]
+    assert files[f"{other}/ports.md"] == BEFORE.decode() and f"{other}/ship.md" not in files
+    assert [one.change.name for one in open_suggestions(ready)] == ["tests"]
     assert engine.asked == (2 if at == "write the changeset" else 1) and len(set(told)) == 1
-    before = len(history(workspace))
-    assert (
-        extract_sessions(context_of(workspace, edges), engine, [source]) == ()
-        and len(history(workspace)) == before
-    )
+    assert not list((ready.state / "spool/changesets").glob("*.json"))
+    if agent == "main":
+        shown = home / ".claude/projects" / slug(repo) / "memory"
+        assert {file.name for file in shown.iterdir()} == {"MEMORY.md", "ports.md", "ship.md"}
+    before = refs(ready)
+    assert extract_sessions(context_of(ready, edges), engine, [source]) == () and refs(ready) == before
 
 
 def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
+    ready: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
     path, engine = transcript(home, repo, 1, "One."), Editor(fails=3)
     for _ in range(3):
         with pytest.raises(EngineError):
-            extract_sessions(context_of(workspace, edges), engine, [path])
-    before = len(history(workspace))
-    assert not list((workspace.state / "spool/changesets").glob("*")) and open_suggestions(workspace) == ()
-    extract_sessions(context_of(workspace, edges), engine, [path])
-    assert len(history(workspace)) == before + 2 and len(open_suggestions(workspace)) == 1
+            extract_sessions(context_of(ready, edges), engine, [path])
+    before = len(history(ready))
+    assert not list((ready.state / "spool/changesets").glob("*")) and open_suggestions(ready) == ()
+    extract_sessions(context_of(ready, edges), engine, [path])
+    assert len(history(ready)) == before + 2 and len(open_suggestions(ready)) == 1
 
 
 def run(repo: Path, *words: str) -> str:
@@ -199,6 +184,7 @@ def test_workers_that_are_killed_at_any_moment_lose_and_double_nothing(
     home: Path, repo: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The real worker, a real SIGKILL, at moments spread over all that it does."""
+    monkeypatch.delenv("GITMEM_DISABLE")
     (home / ".claude").mkdir()
     run(repo, "init", "-y")
     monkeypatch.setenv("GITMEM_NOW", "1795200000")

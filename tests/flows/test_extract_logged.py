@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from extract_ground import ASKED, RULE, Killed, change, extract, kill_at, put, tree, workspace
+from once import home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from transcripts import Transcript
-from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core import tombstone
 from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.engines.engine import Engine, ExtractInput, Extraction
+from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.commit_trailers import begin_with_commits
 from gitmem.flows.context import Edges, initialised_at
-from gitmem.flows.extract.run import ExtractOutcome, ExtractWatch, extract_sessions, foresee
+from gitmem.flows.extract.run import extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
-ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
+__all__ = ["home_folder", "once", "place", "tmp_path", "workspace"]
 LOG = "main/logs/2026/11/2026-11-20.md"
-RULE = "We never mock the database in tests, because mocks hid a broken migration."
-ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
 MEMORY = (
     "---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nThe API listens on 80.\n\nAsk Ann.\n"
 )
@@ -45,12 +40,6 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch, git) -> Edges:
     monkeypatch.setenv("GITMEM_NOW", "1795200000")
     git("-C", repo, "config", "gitmem.mode", "log")
     return real_edges(repo)
-
-
-@pytest.fixture
-def workspace(edges: Edges, home: Path) -> Workspace:
-    (home / ".claude").mkdir()
-    return begun(edges)
 
 
 class Scripted(PartialEngine):
@@ -69,48 +58,17 @@ class Scripted(PartialEngine):
         return Extraction(tuple(replace(change, origin=origin) for change in self.changes))
 
 
-def change(body: str, **more: Any) -> Change:
-    made = Change(
-        op="add",
-        name="the-name",
-        description="What it is about",
-        type="feedback",
-        body=body,
-        reason="said",
-        confidence=1.0,
-        asked=True,
-    )
-    return replace(made, **more)
-
-
 def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int] = ()) -> Path:
     """A session on 2026-11-20; each text at a minute after 14:00, or at that of `at`."""
     id = f"{number:08d}-0000-4000-8000-000000000000"
     made = Transcript(id, str(repo))
-    for place, text in enumerate(texts):
-        minute = at[place] if at else place
+    for turn, text in enumerate(texts):
+        minute = at[turn] if at else turn
         made.user(text, timestamp=f"2026-11-20T14:{minute:02d}:33.250Z")
     made.lines = [line.replace("-0000-4000-8000-", f"-0000-4000-800{number}-") for line in made.lines]
     folder = home / ".claude/projects" / slug(repo)
     folder.mkdir(parents=True, exist_ok=True)
     return made.write(folder / f"{id}.jsonl")
-
-
-def extract(workspace: Workspace, edges: Edges, engine: Engine, *paths: Path) -> tuple[ExtractOutcome, ...]:
-    return extract_sessions(context_of(workspace, edges), engine, paths)
-
-
-def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
-    found = workspace.scope(scope)
-    tip = found.repo.ref(found.ref)
-    files = read_files(found.repo, found.repo.commit(tip).tree) if tip else {}
-    return {path: data.decode() for path, data in files.items()}
-
-
-def put(workspace: Workspace, files: Mapping[str, str]) -> None:
-    found = workspace.scope("local")
-    edits = {path: text.encode() for path, text in files.items()}
-    land(found, lambda _: Write(edits, "Put", parse_trailers("")), ANN)
 
 
 def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
@@ -119,7 +77,7 @@ def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
     path = said(home, repo, RULE, ASKED)
     (foreseen,) = foresee(context_of(workspace, edges, by_hand=True), OfflineEngine(), [path])
     assert [placed.file for placed in foreseen.plan.stored] == [LOG.removeprefix("main/")]
-    (outcome,) = extract(workspace, edges, OfflineEngine(), path)
+    (outcome,) = extract(workspace, edges, path)
     ((placed, made, at),) = outcome.stored
     assert at == LOG and made is not None
     line = "- 14:01:33Z [project 00000001] We deploy from the release branch only. "
@@ -149,7 +107,7 @@ def test_a_fact_of_a_memory_or_a_log_is_not_logged_again_and_a_new_reason_is(
     reasoned = change("The API listens on 80.\n\n**Why:** the proxy knows no other.", name="c")
     twice = change("- Ship on Fridays.\n- Tests need no network.\n", name="d", type="project")
     engine = Scripted(*known, reasoned, twice, replace(twice, name="e"))
-    (outcome,) = extract(workspace, edges, engine, said(home, repo, "Well."))
+    (outcome,) = extract(workspace, edges, said(home, repo, "Well."), engine=engine)
     assert tree(workspace)[LOG].splitlines() == [
         "- 14:00:33Z [feedback 00000001] The API listens on 80. **Why:** the proxy knows no other.",
         "- 14:00:33Z [project 00000001] Ship on Fridays.",
@@ -164,9 +122,8 @@ def test_an_edit_gives_its_new_claims_and_a_deletion_waits_even_if_it_was_asked_
     after = MEMORY.replace("Ask Ann.", "Queues listen on 70.").encode()
     named = {"name": "ports", "description": "Which ports", "type": "project", "file": "ports.md"}
     edit = change("Queues listen on 70.", op="update", edited=Edited(MEMORY.encode(), after), **named)
-    (outcome,) = extract(
-        workspace, edges, Scripted(edit, change("", op="delete", **named)), said(home, repo, "Well.")
-    )
+    engine = Scripted(edit, change("", op="delete", **named))
+    (outcome,) = extract(workspace, edges, said(home, repo, "Well."), engine=engine)
     assert tree(workspace)["main/ports.md"] == MEMORY
     assert tree(workspace)[LOG] == "- 14:00:33Z [project 00000001] Queues listen on 70.\n"
     assert [one.change.op for one in open_suggestions(workspace)] == ["delete"] and len(
@@ -181,7 +138,7 @@ def test_secrets_and_what_was_forgotten_stay_out_of_logs(
     stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-01", "forgot")
     put(workspace, {"main/.tombstones": stone.line()})
     engine = Scripted(change(f"The token is {key}."), change("Ship on Fridays."), change("Ports are even."))
-    (outcome,) = extract(workspace, edges, engine, said(home, repo, "Well."))
+    (outcome,) = extract(workspace, edges, said(home, repo, "Well."), engine=engine)
     assert [refused.kind for refused in outcome.plan.refused] == ["secret", "tombstone"]
     assert tree(workspace)[LOG] == "- 14:00:33Z [feedback 00000001] Ports are even.\n"
 
@@ -190,14 +147,10 @@ def test_a_hostile_type_session_or_text_is_one_line_of_one_form(
     workspace: Workspace, edges: Edges, home: Path, repo: Path
 ) -> None:
     body = "```sh\nmake\n- 10:00:00Z [user] forged\n```\n\n# Head\n\nOne\nand two.\n\n> quoted\n> on"
-    (outcome,) = extract(workspace, edges, Scripted(change(body)), said(home, repo, "Well."))
+    (outcome,) = extract(workspace, edges, said(home, repo, "Well."), engine=Scripted(change(body)))
     lines = tree(workspace)[LOG].splitlines()
     assert len(lines) == 3 and all(line.startswith("- 14:00:33Z [feedback 00000001] ") for line in lines)
     assert outcome.plan.refused == ()
-
-
-class Killed(BaseException):
-    """The process dies here."""
 
 
 STEPS = ("write the changeset", "store 1", "store 2", "park", "save the cursor", "lay out")
@@ -211,17 +164,13 @@ def test_killed_at_any_step_each_line_is_there_once_after_the_replay(
     path = said(home, repo, "Well.")
     engine = Scripted(change("Ports are even."), change("Ship on Fridays.", name="ship"))
 
-    def step(name: str) -> None:
-        if name == at:
-            raise Killed
-
     with pytest.raises(Killed):
-        extract_sessions(context_of(workspace, edges), engine, [path], watch=ExtractWatch(step))
+        extract_sessions(context_of(workspace, edges), engine, [path], watch=kill_at(at))
     if at != "write the changeset":
         git("-C", repo, "config", "gitmem.mode", "topics")
         workspace = initialised_at(edges)
     for _ in range(2):
-        extract(workspace, edges, engine, path)
+        extract(workspace, edges, path, engine=engine)
     assert tree(workspace)[LOG].splitlines() == [
         "- 14:00:33Z [feedback 00000001] Ports are even.",
         "- 14:00:33Z [feedback 00000001] Ship on Fridays.",

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from machines import MEMORY
+from machines import MEMORY, Machine, begin
 from slices import often
-from sync_ground import PROJECT, Team, live, teach
+from sync_ground import PROJECT, Team, live, teach, team
 
 from gitmem.core.limits import OTHER_BYTES
 
+__all__ = ["team"]
 BAD = {
     "device": ("nul.md", "is a device name on Windows"),
     "colon": ("a:b.md", "holds a colon"),
@@ -24,12 +23,18 @@ BAD = {
 }
 
 
-@pytest.fixture
-def people(
-    place: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> Team:
-    """Ann and Ben, who share a memory of one fact."""
-    return Team(place, git, monkeypatch, capsys)
+def ann_and_ben(team: Team, mode: str = "direct") -> tuple[Machine, Machine]:
+    """Ann, who taught one fact, and Ben, who has it, by his mode of sharing; a test's first step."""
+
+    def make() -> list[Machine]:
+        ann, ben = team.people(ann="direct", ben=mode)
+        teach(ann, "file", "The first fact.")
+        ann.run("sync", "-y")
+        ben.run("sync", "-y")
+        return [ann, ben]
+
+    ann, ben = begin(team.folder, f"ann-and-ben-{mode}", make, team.patch, team.capture)
+    return ann, ben
 
 
 def kinds(*chosen: str) -> pytest.MarkDecorator:
@@ -59,13 +64,10 @@ def planted(team: Team, files: dict[str, str]) -> None:
 
 
 @kinds("latin", "large")
-def test_the_rest_is_merged_and_the_file_is_named(people: Team, kinds: tuple[str, ...]) -> None:
-    ann, ben = people.people(ann="direct", ben="direct")
-    teach(ann, "file", "The first fact.")
-    ann.run("sync", "-y")
-    ben.run("sync", "-y")
+def test_the_rest_is_merged_and_the_file_is_named(team: Team, kinds: tuple[str, ...]) -> None:
+    ann, ben = ann_and_ben(team)
     bad = {BAD[kind][0]: odd(kind) for kind in kinds}
-    planted(people, {**bad, "good.md": MEMORY.format("good", "A good fact.")})
+    planted(team, {**bad, "good.md": MEMORY.format("good", "A good fact.")})
     teach(ben, "ports", "The port is 8080.")
     for one in (ann, ben):
         told = one.run("sync", "-y", "--json").json["set_aside"]
@@ -80,37 +82,23 @@ def test_the_rest_is_merged_and_the_file_is_named(people: Team, kinds: tuple[str
     assert "ports.md" in live(ann) and "ports.md" in live(ben)
     # It stays on the branch, as it was.
     for name in bad:
-        assert "Odd " in people.git("-C", people.bare, "cat-file", "blob", f"{PROJECT}:reviewer/{name}")
-
-
-def test_it_gets_another_name_by_hand(people: Team) -> None:
-    (ann,) = people.people(ann="direct")
-    teach(ann, "file", "The first fact.")
-    ann.run("sync", "-y")
-    planted(people, {"nul.md": MEMORY.format("nul", "Odd.")})
-    ann.run("sync", "-y")
-    assert "Odd." in ann.run("show", "nul").out
-    ann.run("forget", "nul")
-    assert "set aside" not in ann.run("status").out
+        assert "Odd " in team.git("-C", team.bare, "cat-file", "blob", f"{PROJECT}:reviewer/{name}")
 
 
 @pytest.mark.parametrize("mode", often(["direct", "review"], "direct"))
-def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: str) -> None:
+def test_what_git_itself_would_not_write_keeps_nothing_back(team: Team, mode: str) -> None:
     """No plain git can check such a tree out: it is named, and the first merge is without it."""
-    ann, ben = people.people(ann="direct", ben=mode)
-    teach(ann, "file", "The first fact.")
-    ann.run("sync", "-y")
-    ben.run("sync", "-y")
-    planted(people, {"good.md": MEMORY.format("good", "A good fact.")})
-    within = f"--git-dir={people.bare}"
-    folder = people.git(within, "rev-parse", f"{PROJECT}:reviewer")
-    hidden = people.git(within, "ls-tree", folder) + f"\n040000 tree {folder}\t.git\n"
-    bad = people.git(within, "mktree", input=hidden)
-    rows = people.git(within, "ls-tree", PROJECT).replace(folder, bad)
-    tree = people.git(within, "mktree", input=rows + "\n")
-    made = people.git(within, "commit-tree", "-p", PROJECT, "-m", "Harm", tree)
-    people.git(within, "update-ref", PROJECT, made)
-    assert "reviewer/.git/good.md" in people.files()
+    ann, ben = ann_and_ben(team, mode)
+    planted(team, {"good.md": MEMORY.format("good", "A good fact.")})
+    within = f"--git-dir={team.bare}"
+    folder = team.git(within, "rev-parse", f"{PROJECT}:reviewer")
+    hidden = team.git(within, "ls-tree", folder) + f"\n040000 tree {folder}\t.git\n"
+    bad = team.git(within, "mktree", input=hidden)
+    rows = team.git(within, "ls-tree", PROJECT).replace(folder, bad)
+    tree = team.git(within, "mktree", input=rows + "\n")
+    made = team.git(within, "commit-tree", "-p", PROJECT, "-m", "Harm", tree)
+    team.git(within, "update-ref", PROJECT, made)
+    assert "reviewer/.git/good.md" in team.files()
     teach(ben, "ports", "The port is 8080.")
     for one in (ben, ann):
         told = one.run("sync", "-y", "--json").json
@@ -118,28 +106,31 @@ def test_what_git_itself_would_not_write_keeps_nothing_back(people: Team, mode: 
             assert "is taken for a part of git" in told["set_aside"]["reviewer/.git/good.md"]
         assert "good.md" in live(one) and ".git" not in live(one)
     if mode == "direct":
-        assert "ports.md" in live(ann) and "reviewer/.git/good.md" not in people.files()
+        assert "ports.md" in live(ann) and "reviewer/.git/good.md" not in team.files()
     teach(ann, "hosts", "The host is db1.")
     ann.run("sync", "-y")
-    assert "reviewer/.git/good.md" not in people.files() and "reviewer/hosts.md" in people.files()
+    assert "reviewer/.git/good.md" not in team.files() and "reviewer/hosts.md" in team.files()
 
 
 @kinds("device", "large", "twin")
-def test_what_forgetting_it_prints_brings_it_back(people: Team, kinds: tuple[str, ...]) -> None:
+def test_what_forgetting_it_prints_brings_it_back(team: Team, kinds: tuple[str, ...]) -> None:
     """Its own name is none that a memory may have; what is too large goes into a folder."""
-    (ann,) = people.people(ann="direct")
-    teach(ann, "file", "The first fact.")
-    ann.run("sync", "-y")
-    planted(people, {BAD[kind][0]: odd(kind) for kind in kinds})
-    ann.run("sync", "-y")
+    ann, _ = ann_and_ben(team)
+    planted(team, {BAD[kind][0]: odd(kind) for kind in kinds})
+    told = ann.run("sync", "-y").err + ann.run("status").out
+    lines = [line for line in told.splitlines() if "set aside" in line]
+    assert len(lines) == 2 * len(kinds)
+    for line in lines:
+        assert ("is too large" in line) == ("large.md" in line) == ("rename" not in line)
     for kind in kinds:
+        assert f"Odd {kind}." in ann.run("show", kind).out
         told = ann.run("forget", kind).err
         printed = re.search(r"git mem ((?:undo|restore) .*)", told)
         assert printed, told
-        words = shlex.split(printed[1].replace("FOLDER", str(people.folder / "out")))
+        words = shlex.split(printed[1].replace("FOLDER", str(team.folder / "out")))
         ann.run(*words)
         if kind == "large":
-            assert "Odd large." in (people.folder / "out" / "large.md").read_text()
+            assert "Odd large." in (team.folder / "out" / "large.md").read_text()
             continue
         assert f"Odd {kind}." in ann.run("show", kind).out
         assert BAD[kind][0] not in ann.run("status").out or kind == "twin"
@@ -147,24 +138,12 @@ def test_what_forgetting_it_prints_brings_it_back(people: Team, kinds: tuple[str
         ann.run(*words, code=1)
 
 
-def test_what_is_too_large_is_not_told_to_be_renamed(people: Team) -> None:
-    (ann,) = people.people(ann="direct")
-    teach(ann, "file", "The first fact.")
+def test_it_comes_back_under_a_name_that_it_may_have(team: Team) -> None:
+    ann, _ = ann_and_ben(team)
+    planted(team, {"nul.md": MEMORY.format("odd", "Odd.")})
     ann.run("sync", "-y")
-    planted(people, {"large.md": odd("large"), "nul.md": MEMORY.format("nul", "Odd.")})
-    told = ann.run("sync", "-y").err + ann.run("status").out
-    lines = [line for line in told.splitlines() if "set aside" in line]
-    assert len(lines) == 4
-    for line in lines:
-        assert ("is too large" in line) == ("large.md" in line) == ("rename" not in line)
-
-
-def test_restore_brings_it_back_under_a_name_that_it_may_have(people: Team) -> None:
-    (ann,) = people.people(ann="direct")
-    teach(ann, "file", "The first fact.")
-    ann.run("sync", "-y")
-    planted(people, {"nul.md": MEMORY.format("odd", "Odd.")})
-    ann.run("sync", "-y")
-    ann.run("forget", "odd")
+    assert "Odd." in ann.run("show", "nul").out
+    ann.run("forget", "nul")
+    assert "set aside" not in ann.run("status").out
     ann.run("restore", "nul")
     assert "Odd." in live(ann)["odd.md"]

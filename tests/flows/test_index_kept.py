@@ -96,8 +96,8 @@ def parent(gitmem: Gitmem, repo: Path, home: Path) -> Path:
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(6),
-        *(pytest.param(range(n, n + 40), marks=pytest.mark.long) for n in range(6, GENERATED + 6, 40)),
+        range(4),
+        *(pytest.param(range(n, n + 40), marks=pytest.mark.long) for n in range(4, GENERATED + 4, 40)),
     ],
     ids=lambda seeds: f"{seeds.start}-{seeds.stop}",
 )

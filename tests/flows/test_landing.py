@@ -36,6 +36,13 @@ def project(machine) -> dict[str, str]:
     return {path: text for path, text in found.items() if not path.endswith("MEMORY.md")}
 
 
+def stones(machine) -> frozenset[tombstone.Tombstone]:
+    scope = machine.workspace.scope("local")
+    tip = scope.repo.ref(scope.ref)
+    data = read_file(scope.repo, scope.repo.commit(tip).tree, "main/.tombstones") or b""
+    return tombstone.parse(data.decode())
+
+
 def asked_here(machine) -> list[str]:
     return [one.branch for one in asked(machine.workspace.code)]
 
@@ -64,9 +71,7 @@ def test_what_a_reviewer_took_out_on_the_web_stays_out(team: Team, how: str) -> 
     """After a squash or rebase git itself would bring it back: the reviewer never merged Ann's commits."""
     ann = team.asking()
     team.reviewer.edit(INBOX, "main/tea.md", lambda _: None)
-    team.reviewer.edit(
-        INBOX, "main/ports.md", lambda text: text.replace("\n\nThe debugger takes 4999.", "")
-    )
+    team.reviewer.edit(INBOX, "main/ports.md", without_debugger)
     team.reviewer.land(INBOX, how)
     said = ann.run("sync", "-y")
     assert "not taken (added in main/tea.md): Meetings start at ten." in said.err
@@ -74,21 +79,12 @@ def test_what_a_reviewer_took_out_on_the_web_stays_out(team: Team, how: str) -> 
     here = project(ann)
     assert "main/tea.md" not in here and body(here["main/ports.md"]) == "Ports start at 4000."
     assert here == {path: f"{text}\n" for path, text in at_host(team).items()}
+    rejected = stones(ann)
+    assert tombstone.matches(rejected, "Meetings start at ten.", "rejected")
+    assert not tombstone.matches(rejected, FACTS["hosts"], "rejected")
     ann.learn("later", "A later fact.", scope="project")
     ann.run("sync", "-y")
     assert set(team.reviewer.host_files(INBOX)) - set(team.reviewer.host_files()) == {"main/later.md"}
-
-
-def test_what_was_left_out_is_remembered_as_rejected(team: Team) -> None:
-    ann = team.asking()
-    team.reviewer.edit(INBOX, "main/tea.md", lambda _: None)
-    team.reviewer.land(INBOX, "squash")
-    ann.run("sync", "-y")
-    scope = ann.workspace.scope("local")
-    tip = scope.repo.ref(scope.ref)
-    stones = read_file(scope.repo, scope.repo.commit(tip).tree, "main/.tombstones") or b""
-    assert tombstone.matches(tombstone.parse(stones.decode()), "Meetings start at ten.", "rejected")
-    assert not tombstone.matches(tombstone.parse(stones.decode()), FACTS["hosts"], "rejected")
 
 
 HABITS: dict[str, Callable[[str], str]] = {
@@ -141,16 +137,8 @@ def test_an_edit_that_is_seen_in_the_result_alone_lands(team: Team, how: str) ->
 
 def test_an_index_that_a_reviewer_edited_is_taken_as_it_is(team: Team) -> None:
     ann = team.found()
-    ann.run(
-        "remember",
-        "The build needs Java 21.",
-        "--name",
-        "java",
-        "--type",
-        "reference",
-        "--scope",
-        "project",
-    )
+    words = "The build needs Java 21.", "--name", "java", "--type", "reference", "--scope", "project"
+    ann.run("remember", *words)
     ann.run("sync", "-y")
     team.reviewer.land(INBOX, "squash", delete=False)
     team.reviewer.at(PROJECT)
@@ -180,9 +168,7 @@ def test_what_was_learned_while_a_request_waited_is_kept_and_asked_for(team: Tea
     ann = team.asking("ports")
     learn_all(ann, ("hosts",))
     ann.learn("ports", FACTS["ports"] + "\n\nTests take 5000.", scope="project")
-    team.reviewer.edit(
-        INBOX, "main/ports.md", lambda text: text.replace("\n\nThe debugger takes 4999.", "")
-    )
+    team.reviewer.edit(INBOX, "main/ports.md", without_debugger)
     team.reviewer.land(INBOX, "squash")
     ann.run("sync", "-y")
     assert body(project(ann)["main/ports.md"]) == "Ports start at 4000.\n\nTests take 5000."
@@ -191,25 +177,31 @@ def test_what_was_learned_while_a_request_waited_is_kept_and_asked_for(team: Tea
     assert "main/hosts.md" in asked_for
 
 
+def closed(team: Team):
+    """Ann, whose request for two memories was closed at the host without merging, and who knows it."""
+
+    def make():
+        ann = team.asking("ports", "tea")
+        team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
+        assert ann.run("sync", "-y", "--json").json["branch"] is None
+        return [ann]
+
+    return team.begin("closed", make)[0]
+
+
 def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team) -> None:
-    ann = team.asking("ports", "tea")
-    team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
-    done = ann.run("sync", "-y", "--json").json
-    assert done["branch"] is None and INBOX not in team.reviewer.branches()
+    ann = closed(team)
+    assert INBOX not in team.reviewer.branches() and "main/tea.md" in project(ann)
     (item,) = ann.run("review", "--json").json
     assert (item["kind"], item["closed"]) == ("inbox", True)
     assert "closed at origin without merging" in item["title"]
-    assert "main/tea.md" in project(ann)
-
     ann.run("review", "accept", item["id"])
     ann.run("sync", "-y")
     assert INBOX in team.reviewer.branches() and ann.run("review", "--json").json == []
 
 
 def test_what_was_closed_can_be_withdrawn(team: Team) -> None:
-    ann = team.asking("ports", "tea")
-    team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
-    ann.run("sync", "-y")
+    ann = closed(team)
     (item,) = ann.run("review", "--json").json
     ann.run("review", "reject", item["id"], "-m", "right, too personal")
     assert set(project(ann)) == {"main/first.md"}
@@ -218,40 +210,45 @@ def test_what_was_closed_can_be_withdrawn(team: Team) -> None:
     assert INBOX not in team.reviewer.branches()
 
 
+@pytest.mark.parametrize("sent", [False, True], ids=["at once", "after a sync"])
+def test_what_was_withdrawn_is_back_when_that_is_undone(team: Team, sent: bool) -> None:
+    """Also that it is not to be learned again, which the local scope notes; a sync leaves the rest out."""
+    ann = closed(team)
+    before = project(ann)
+    (item,) = ann.run("review", "--json").json
+    ann.run("review", "reject", item["id"], "-m", "no")
+    assert stones(ann)
+    if sent:
+        ann.run("sync", "-y")
+    assert "with 1 change of the same command" in ann.run("undo").out
+    assert project(ann) == before and not stones(ann)
+
+
 def test_more_to_ask_opens_a_closed_request_again(team: Team) -> None:
-    ann = team.asking("ports")
-    team.reviewer.git("push", "-q", "origin", "--delete", INBOX)
+    ann = closed(team)
+    learn_all(ann, ("hosts",))
     ann.run("sync", "-y")
-    learn_all(ann, ("tea",))
-    ann.run("sync", "-y")
-    assert "main/tea.md" in team.reviewer.host_files(INBOX)
+    assert "main/hosts.md" in team.reviewer.host_files(INBOX)
 
 
-def cherry_pick(team: Team, path: str, *, delete: bool) -> None:
-    reviewer = team.reviewer
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_part_of_a_request_that_was_picked_leaves_the_rest_open_unless_it_was_closed(
+    team: Team, closed: bool
+) -> None:
+    """Picked before it was closed, it is all that was taken."""
+    ann, reviewer = team.asking("ports", "tea"), team.reviewer
     reviewer.at(PROJECT)
-    reviewer.git("checkout", "-q", f"origin/{INBOX}", "--", path)
+    reviewer.git("checkout", "-q", f"origin/{INBOX}", "--", "main/ports.md")
     reviewer.git("commit", "-q", "-m", "Take one")
-    reviewer.git("push", "-q", "origin", PROJECT)
-    if delete:
-        reviewer.git("push", "-q", "origin", "--delete", INBOX)
-
-
-def test_part_of_a_request_that_was_picked_leaves_the_rest_open(team: Team) -> None:
-    ann = team.asking("ports", "tea")
-    cherry_pick(team, "main/ports.md", delete=False)
+    reviewer.git("push", "-q", "origin", PROJECT, *([f":{INBOX}"] if closed else []))
     said = ann.run("sync", "-y")
-    assert "not taken" not in said.err and asked_here(ann) == [f"refs/heads/{INBOX}"]
-    assert set(project(ann)) == {"main/first.md", "main/ports.md", "main/tea.md"}
-    assert set(team.reviewer.host_files(INBOX)) - set(team.reviewer.host_files()) == {"main/tea.md"}
-
-
-def test_part_of_a_request_that_was_picked_before_it_was_closed_is_all_that_was_taken(team: Team) -> None:
-    ann = team.asking("ports", "tea")
-    cherry_pick(team, "main/ports.md", delete=True)
-    said = ann.run("sync", "-y")
-    assert "not taken (added in main/tea.md)" in said.err and asked_here(ann) == []
-    assert set(project(ann)) == {"main/first.md", "main/ports.md"}
+    assert ("not taken (added in main/tea.md)" in said.err) is closed
+    assert asked_here(ann) == ([] if closed else [f"refs/heads/{INBOX}"])
+    here = {"main/first.md", "main/ports.md"}
+    assert set(project(ann)) == (here if closed else here | {"main/tea.md"})
+    if not closed:
+        assert "not taken" not in said.err
+        assert set(reviewer.host_files(INBOX)) - set(reviewer.host_files()) == {"main/tea.md"}
 
 
 TWICE = {

@@ -7,7 +7,8 @@ import os
 
 import pytest
 from machines import MEMORY, Machine
-from promotion_ground import HOT, POINTER, archived, commit_proposed, machine, work
+from once import home_folder, place, tmp_path
+from promotion_ground import HOT, POINTER, alone, archived, commit_proposed, machine, ruled, work
 
 from gitmem.app import steps
 from gitmem.app.session_context import user_prompt
@@ -15,7 +16,7 @@ from gitmem.app.session_start import session_start
 from gitmem.app.spool import Job
 from gitmem.flows.rule_files import MESSAGE
 
-__all__ = ["machine"]
+__all__ = ["alone", "home_folder", "machine", "place", "ruled", "tmp_path"]
 
 RULED = "now a rule in CLAUDE.md"
 
@@ -52,22 +53,20 @@ def test_a_promoted_memory_follows_its_commit_and_an_undo_brings_it_back(machine
     assert HOT in machine.memories(), "an undo is not undone by the next commit"
 
 
-def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(machine: Machine) -> None:
-    machine.git("branch", "old")
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
+def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(ruled: Machine) -> None:
+    ruled.git("branch", "old", "HEAD~1")
     question = "use the real database in tests, or mocks?"
     asked = ("recall", question, "--json")
-    (item,) = json.loads(machine.run(*asked).out)["items"]
+    (item,) = json.loads(ruled.run(*asked).out)["items"]
     assert (item["name"], item["facts"][0]) == ("no-mocks", RULED)
-    assert user_prompt({"cwd": str(machine.code), "prompt": question}) == "", "agents read the rule anyway"
-    machine.git("checkout", "-q", "old")
-    work(machine)
-    assert not (machine.code / "CLAUDE.md").exists()
-    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert user_prompt({"cwd": str(ruled.code), "prompt": question}) == "", "agents read the rule anyway"
+    ruled.git("checkout", "-q", "old")
+    work(ruled)
+    assert not (ruled.code / "CLAUDE.md").exists()
+    (item,) = json.loads(ruled.run(*asked).out)["items"]
     assert item["name"] == "no-mocks" and RULED not in item["facts"]
-    assert "no-mocks" in user_prompt({"cwd": str(machine.code), "prompt": question})
-    assert HOT not in machine.memories(), "a branch that never had the rule changes nothing"
+    assert "no-mocks" in user_prompt({"cwd": str(ruled.code), "prompt": question})
+    assert HOT not in ruled.memories(), "a branch that never had the rule changes nothing"
 
 
 def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(machine: Machine) -> None:
@@ -101,6 +100,10 @@ def test_a_demoted_rule_leaves_the_file_as_it_was_and_comes_back_at_once(machine
     machine.git("commit", "-qm", "something else", "other")
     work(machine)
     assert HOT in machine.memories(), "HEAD has the rule until the person commits"
+    (machine.code / "CLAUDE.md").write_bytes(b"\xff")
+    assert work(machine) == (), "a file that cannot be read now stops nothing"
+    (machine.code / "CLAUDE.md").write_bytes(before)
+    work(machine)
     commit_proposed(machine, done.err)
     assert machine.git("log", "-1", "--format=%s").startswith("Take out the rule no-mocks")
     work(machine)
@@ -108,24 +111,26 @@ def test_a_demoted_rule_leaves_the_file_as_it_was_and_comes_back_at_once(machine
     assert "is no rule" in machine.run("demote", "no-mocks", code=2).err
 
 
-def test_a_rule_that_a_person_words_anew_stays_promoted_and_show_says_so(machine: Machine) -> None:
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
-    file = machine.code / "CLAUDE.md"
+def test_a_rule_that_a_person_words_anew_stays_promoted_and_show_says_so(ruled: Machine) -> None:
+    file = ruled.code / "CLAUDE.md"
     file.write_text(file.read_text().replace("never mocks", "no mocks at all"))
-    machine.git("commit", "-qam", "reword")
-    work(machine)
-    assert HOT not in machine.memories()
-    commit = machine.git("rev-parse", "HEAD~1")
-    shown = machine.run("show", "no-mocks").err
+    ruled.git("commit", "-qam", "reword")
+    work(ruled)
+    assert HOT not in ruled.memories()
+    commit = ruled.git("rev-parse", "HEAD~1")
+    shown = ruled.run("show", "no-mocks").err
     assert f"promoted to CLAUDE.md in {commit[:12]}" in shown
     assert "no mocks at all" in shown
-    assert json.loads(machine.run("show", "no-mocks", "--json").out)["promoted"]["file"] == "CLAUDE.md"
-    assert f"promoted to CLAUDE.md in {commit[:12]}" in machine.run("list", "-a").out
-    assert f"promoted to CLAUDE.md in {commit[:12]}" in machine.run("blame", "no-mocks").err
-    machine.run("promote", "no-mocks", "-y")
+    assert json.loads(ruled.run("show", "no-mocks", "--json").out)["promoted"]["file"] == "CLAUDE.md"
+    assert f"promoted to CLAUDE.md in {commit[:12]}" in ruled.run("list", "-a").out
+    assert f"promoted to CLAUDE.md in {commit[:12]}" in ruled.run("blame", "no-mocks").err
+    told = user_prompt(
+        {"cwd": str(ruled.code), "prompt": "how do tests use the real database, with mocks?"}
+    )
+    assert "never mocks" in told, "the rule may leave out what the memory says"
+    assert "in other words" in ruled.run("promote", "no-mocks", "-y", code=2).err
     assert "no mocks at all" in file.read_text(), "what a person worded is not written over"
-    assert "no mocks at all" in machine.run("demote", "no-mocks").out
+    assert "no mocks at all" in ruled.run("demote", "no-mocks").out
 
 
 def test_several_promotions_wait_for_one_commit_from_a_subfolder(machine: Machine) -> None:
@@ -192,22 +197,21 @@ def test_a_memory_of_all_projects_stays_hot_and_out_of_this_ones_sessions(machin
     assert "short.md" in session_start({"cwd": str(machine.code)})
 
 
-@pytest.mark.parametrize(
-    ("file", "why"),
-    [
-        ("../x.md", "not inside"),
-        (".git/x.md", "git's own"),
-        ("rules.txt", "no Markdown"),
-        ("link.md", "symbolic link"),
-        ("folder.md", "no regular file"),
-        ("latin.md", "not UTF-8"),
-        ("ignored.md", "ignored"),
-        (".claude/agent-memory/x/y.md", "a memory"),
-        ("sub/x.md", "repository of its own"),
-        ("odd.md", "does not fit"),
-    ],
-)
-def test_a_file_that_cannot_hold_rules_is_refused(machine: Machine, file: str, why: str) -> None:
+UNFIT = {
+    "../x.md": "not inside",
+    ".git/x.md": "git's own",
+    "rules.txt": "no Markdown",
+    "link.md": "symbolic link",
+    "folder.md": "no regular file",
+    "latin.md": "not UTF-8",
+    "ignored.md": "ignored",
+    ".claude/agent-memory/x/y.md": "a memory",
+    "sub/x.md": "repository of its own",
+    "odd.md": "does not fit",
+}
+
+
+def test_a_file_that_cannot_hold_rules_is_refused(machine: Machine) -> None:
     code = machine.code
     (code / "link.md").symlink_to("README.md")
     (code / "folder.md").mkdir()
@@ -216,9 +220,9 @@ def test_a_file_that_cannot_hold_rules_is_refused(machine: Machine, file: str, w
     (code / "odd.md").write_text("<!-- /gitmem -->\n")
     (code / "sub/.git").mkdir(parents=True)
     before = machine.git("status", "--porcelain")
-    done = machine.run("promote", "no-mocks", "-y", "--to", file, code=2)
-    assert why in done.err
-    assert "hint" in done.err
+    for file, why in UNFIT.items():
+        done = machine.run("promote", "no-mocks", "-y", "--to", file, code=2)
+        assert why in done.err and "hint" in done.err, file
     assert machine.git("status", "--porcelain") == before
 
 
@@ -232,18 +236,16 @@ def test_a_link_to_the_other_file_means_that_one(machine: Machine) -> None:
     assert (machine.code / "AGENTS.md").read_text() == "# Agents\n"
 
 
-def test_a_memory_text_alone_is_enough_for_no_teammates_promotion(machine: Machine) -> None:
+def test_a_memory_text_alone_is_enough_for_no_teammates_promotion(ruled: Machine) -> None:
     """A clone that lost its record reads HEAD anew, and undoes nothing."""
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
-    (machine.code / ".git/gitmem/promotions.json").unlink()
-    work(machine)
-    assert HOT not in machine.memories()
-    (machine.code / ".git/gitmem/promotions.json").unlink()
-    (machine.code / "CLAUDE.md").unlink()
-    machine.git("commit", "-qam", "no rules")
-    work(machine)
-    assert HOT in machine.memories()
+    (ruled.code / ".git/gitmem/promotions.json").unlink()
+    work(ruled)
+    assert HOT not in ruled.memories()
+    (ruled.code / ".git/gitmem/promotions.json").write_text('{"version": 0}')
+    (ruled.code / "CLAUDE.md").unlink()
+    ruled.git("commit", "-qam", "no rules")
+    work(ruled)
+    assert HOT in ruled.memories()
 
 
 def test_an_amended_commit_without_the_rule_brings_the_memory_back(machine: Machine) -> None:
@@ -259,44 +261,41 @@ def test_an_amended_commit_without_the_rule_brings_the_memory_back(machine: Mach
 
 
 @pytest.mark.parametrize("amends", [0, 2])
-def test_a_rule_whose_commit_was_given_up_is_a_memory_again(machine: Machine, amends: int) -> None:
+def test_a_rule_whose_commit_was_given_up_is_a_memory_again(ruled: Machine, amends: int) -> None:
     """A reset runs no hook that names commits, and of several amends only the last is new."""
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
     if amends:
-        machine.git("rm", "-q", "CLAUDE.md")
+        ruled.git("rm", "-q", "CLAUDE.md")
         for number in range(amends):
-            machine.git("commit", "-q", "--amend", "--allow-empty", "-m", f"again {number}")
+            ruled.git("commit", "-q", "--amend", "--allow-empty", "-m", f"again {number}")
     else:
-        machine.git("reset", "-q", "--hard", "HEAD~1")
-    work(machine)
-    assert HOT in machine.memories()
+        ruled.git("reset", "-q", "--hard", "HEAD~1")
+    work(ruled)
+    assert HOT in ruled.memories()
 
 
-def test_what_a_memory_was_taught_since_is_recalled_until_the_rule_says_it(machine: Machine) -> None:
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
+def test_what_a_memory_was_taught_since_is_recalled_until_the_rule_says_it(ruled: Machine) -> None:
     again = MEMORY.format("no-mocks", "Start containers with make up.")
     same = again.replace("About no-mocks", "Use the real database in tests, never mocks")
-    (machine.auto / "no-mocks.md").write_text(same)
-    machine.run("save")
-    work(machine)
+    (ruled.auto / "no-mocks.md").write_text(same)
+    ruled.run("save")
+    work(ruled)
     asked = ("recall", "how to start containers", "--json")
-    (item,) = json.loads(machine.run(*asked).out)["items"]
+    (item,) = json.loads(ruled.run(*asked).out)["items"]
     assert item["name"] == "no-mocks" and RULED not in item["facts"]
-    assert "1 claim came since" in machine.run("show", "no-mocks").err
-    done = machine.run("promote", "no-mocks", "-y")
-    text = (machine.code / "CLAUDE.md").read_text()
-    assert "migration.\n- Start containers with make up.\n<!-- /gitmem -->" in text
-    machine.git("commit", "-q", "--allow-empty", "-m", "something else")
-    work(machine)
-    (item,) = json.loads(machine.run(*asked).out)["items"]
+    assert "something else there" in ruled.run("show", "no-mocks").err
+    done = ruled.run("promote", "no-mocks", "-y")
+    text = (ruled.code / "CLAUDE.md").read_text()
+    assert text.count("<!-- gitmem local") == 1 and text.count("never mocks") == 1
+    assert "Start containers with make up." in text
+    ruled.git("commit", "-q", "--allow-empty", "-m", "something else")
+    work(ruled)
+    (item,) = json.loads(ruled.run(*asked).out)["items"]
     assert RULED not in item["facts"], "it is not committed yet"
-    commit_proposed(machine, done.err)
-    work(machine)
-    (item,) = json.loads(machine.run(*asked).out)["items"]
+    commit_proposed(ruled, done.err)
+    work(ruled)
+    (item,) = json.loads(ruled.run(*asked).out)["items"]
     assert RULED in item["facts"]
-    assert "undo" not in machine.run("promote", "no-mocks", "-y").err
+    assert "undo" not in ruled.run("promote", "no-mocks", "-y").err
 
 
 def test_a_purge_leaves_nothing_of_a_memory_in_the_proposed_message(machine: Machine) -> None:
@@ -306,36 +305,29 @@ def test_a_purge_leaves_nothing_of_a_memory_in_the_proposed_message(machine: Mac
         assert not file.is_file() or b"real database" not in file.read_bytes(), file
 
 
-def test_many_marks_of_strangers_are_told_in_a_line(machine: Machine) -> None:
+def test_marks_of_strangers_move_nothing(machine: Machine) -> None:
     marks = [f"<!-- gitmem local/main/m{n} -->\n- x\n<!-- /gitmem -->\n" for n in range(500)]
     (machine.code / "CLAUDE.md").write_text("".join(marks))
     machine.git("add", ".")
     machine.git("commit", "-qm", "marks")
-    (line,) = work(machine)
-    assert line.endswith("local/main/m0 of CLAUDE.md, and 499 more")
+    assert work(machine) == ()
     assert HOT in machine.memories()
 
 
-@pytest.mark.parametrize("more", [b"\xff", b"x" * 300_000])
-def test_a_file_that_cannot_be_read_moves_nothing(machine: Machine, more: bytes) -> None:
+def test_what_head_cannot_tell_moves_nothing(ruled: Machine) -> None:
     """That the rule is not seen does not mean that it was taken out."""
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
-    with (machine.code / "CLAUDE.md").open("ab") as file:
-        file.write(more)
-    machine.git("commit", "-qam", "more")
-    work(machine)
-    assert HOT not in machine.memories()
-
-
-def test_odd_marks_in_head_move_nothing(machine: Machine) -> None:
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
-    file = machine.code / "CLAUDE.md"
-    file.write_text(file.read_text().replace("<!-- /gitmem -->\n", ""))
-    machine.git("commit", "-qam", "break a mark")
-    assert any("left alone" in line for line in work(machine))
-    assert HOT not in machine.memories()
+    file = ruled.code / "CLAUDE.md"
+    text = file.read_bytes()
+    for what, data in {
+        "no UTF-8": text + b"\xff",
+        "too large": text + b"x" * 300_000,
+        "an odd mark": text.replace(b"<!-- /gitmem -->\n", b""),
+    }.items():
+        file.write_bytes(data)
+        ruled.git("commit", "-qam", what)
+        told = work(ruled)
+        assert HOT not in ruled.memories(), what
+    assert any("left alone" in line for line in told)
 
 
 def test_the_workers_job_after_a_commit_moves_the_memory(machine: Machine) -> None:

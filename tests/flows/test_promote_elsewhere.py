@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from machines import MEMORY, Machine
+from machines import MEMORY, Begin, Machine
+from once import home_folder, place, tmp_path
 from promotion_ground import (
     QUESTIONS,
+    alone,
     archived,
     commit_proposed,
     machine,
@@ -36,34 +38,41 @@ from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.land import Write, land
 from gitmem.transcripts.claude_code import read_session
 
-__all__ = ["machine"]
+__all__ = ["alone", "home_folder", "machine", "place", "tmp_path"]
 
 
 @pytest.fixture
 def two(
-    team: Path,
-    tmp_path: Path,
+    empty_team: Callable[[Path], Path],
+    place: Path,
+    starting: Begin,
     git: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> tuple[Machine, Machine]:
+) -> list[Machine]:
     """Ann and Ben, who share a memory directly."""
-    made = []
-    for name in ("ann", "ben"):
-        one = Machine(tmp_path / name, monkeypatch, capsys)
-        git("clone", "-q", team.as_uri(), one.code)
-        one.run("init", "-y")
-        without_hooks(one)
-        one.run("share", "--mode", "direct", "-y")
-        if name == "ann":
-            one.learn("ports", "Ports start at 4000.\n\n**Why:** Others are taken.", "project")
+    monkeypatch.delenv("GITMEM_DISABLE")
+
+    def make() -> list[Machine]:
+        team = empty_team(place / "team.git")
+        made = []
+        for name in ("ann", "ben"):
+            one = Machine(place / name, monkeypatch, capsys)
+            git("clone", "-q", team.as_uri(), one.code)
+            one.run("init", "-y")
+            without_hooks(one)
             one.run("share", "--mode", "direct", "-y")
-        one.run("sync", "-y")
-        made.append(one)
-    return made[0], made[1]
+            if name == "ann":
+                one.learn("ports", "Ports start at 4000.\n\n**Why:** Others are taken.", "project")
+                one.run("share", "--mode", "direct", "-y")
+            one.run("sync", "-y")
+            made.append(one)
+        return made
+
+    return starting("two", make)
 
 
-def test_both_clones_archive_a_rule_and_meet_without_a_trace(two: tuple[Machine, Machine]) -> None:
+def test_both_clones_archive_a_rule_and_meet_without_a_trace(two: list[Machine]) -> None:
     """Ben's shared memory has it hot when he pulls the rule; one more claim of his survives, too."""
     ann, ben = two
     assert "main/ports.md" in ben.memories("project")
@@ -94,7 +103,7 @@ def test_both_clones_archive_a_rule_and_meet_without_a_trace(two: tuple[Machine,
         assert archived(one, "project") == {}
 
 
-def test_a_claim_that_a_teammate_added_meanwhile_goes_along(two: tuple[Machine, Machine]) -> None:
+def test_a_claim_that_a_teammate_added_meanwhile_goes_along(two: list[Machine]) -> None:
     ann, ben = two
     ben.learn("ports", "Ports start at 4000.\n\nTests take 5000.\n\n**Why:** Others are taken.", "project")
     ben.run("sync", "-y")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from machines import Machine
-from promotion_ground import HOT, POINTER, QUESTIONS, machine, recalled, without_hooks
+from machines import Begin, Machine
+from promotion_ground import HOT, POINTER, QUESTIONS, alone, machine, recalled
 
 from gitmem.core.names import archived_path
 from gitmem.flows.promotions import from_bytes
 from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
 
-__all__ = ["machine"]
+__all__ = ["alone", "machine"]
 
 ID = "p-1a8d55"
 DAY = 86_400
@@ -43,6 +42,18 @@ def dream(machine: Machine) -> None:
     machine.run("dream", "--force", "--scope", "local")
 
 
+@pytest.fixture
+def proposing(machine: Machine, starting: Begin) -> Machine:
+    """The machine, whose one memory is proposed as a rule."""
+
+    def make() -> list[Machine]:
+        recalled(machine, *QUESTIONS)
+        dream(machine)
+        return [machine]
+
+    return starting("no-mocks-proposed", make)[0]
+
+
 def waiting(machine: Machine) -> list[str]:
     return [item["id"] for item in machine.run("review", "--json").json]
 
@@ -65,6 +76,10 @@ def test_a_dream_proposes_what_is_recalled_often_and_a_person_decides(machine: M
     machine.run("review", "reject", item["id"], "-m", "it is mine")
     machine.run("dream", "--force", "--scope", "local")
     assert machine.run("review", "--json").json == [], "a rejection is remembered"
+    for ref in refs(machine):
+        machine.git("--git-dir", str(machine.private), "update-ref", "-d", ref)
+    machine.run("dream", "--force", "--scope", "local")
+    assert machine.run("review", "--json").json == [], "in another clone its tombstone says so"
     machine.run("remember", "We deploy on Fridays only.", "--name", "deploys")
     recalled(machine, *QUESTIONS, place="main/deploys.md")
     machine.run("dream", "--force", "--scope", "local")
@@ -82,14 +97,12 @@ def test_a_dream_proposes_what_is_recalled_often_and_a_person_decides(machine: M
     assert machine.memories() != before, "asked for once more, it is"
 
 
-def test_its_commit_makes_what_memory_becomes_once_the_rule_is_committed(machine: Machine) -> None:
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    workspace = machine.workspace
-    (ref,) = refs(machine)
+def test_its_commit_makes_what_memory_becomes_once_the_rule_is_committed(proposing: Machine) -> None:
+    workspace = proposing.workspace
+    (ref,) = refs(proposing)
     assert ref == f"refs/gitmem/proposal/{workspace.project_id}/{ID}"
     repo = workspace.private
-    made = repo.commit(refs(machine)[ref])
+    made = repo.commit(refs(proposing)[ref])
     assert made.message == MESSAGE
     before, after = (read_files(repo, repo.commit(oid).tree) for oid in (made.parents[0], made.oid))
     assert POINTER not in before[HOT].decode() and HOT not in after
@@ -101,21 +114,20 @@ def test_its_commit_makes_what_memory_becomes_once_the_rule_is_committed(machine
     assert not workspace.code.refs("refs/gitmem/proposal/")
 
 
-def test_an_undo_of_a_rejection_lets_it_wait_again(machine: Machine) -> None:
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    said = machine.run("review", "reject", ID, "-m", "it is mine")
-    assert waiting(machine) == [] and "undo: git mem undo" in said.err
-    assert "Reject the promotion main/no-mocks" in machine.run("log").out
-    assert "promote" not in str(machine.memories("local")), "a tombstone says it to nobody"
-    assert f"{ID} waits again" in machine.run("undo").err
-    assert waiting(machine) == [ID]
-    machine.run("undo")
-    assert waiting(machine) == []
+def test_an_undo_of_a_rejection_lets_it_wait_again(proposing: Machine) -> None:
+    said = proposing.run("review", "reject", ID, "-m", "it is mine")
+    assert waiting(proposing) == [] and "undo: git mem undo" in said.err
+    assert "Reject the promotion main/no-mocks" in proposing.run("log").out
+    assert "promote" not in str(proposing.memories("local")), "a tombstone says it to nobody"
+    assert f"{ID} waits again" in proposing.run("undo").err
+    assert waiting(proposing) == [ID]
+    proposing.run("undo")
+    assert waiting(proposing) == []
 
 
 def test_several_are_decided_in_one_batch_with_one_undo(machine: Machine) -> None:
-    machine.run("remember", "We deploy on Fridays only.", "--name", "deploys")
+    words = "We deploy on Fridays only.", "--name", "deploys", "--type", "project"
+    machine.run("remember", *words)
     recalled(machine, *QUESTIONS)
     dream(machine)
     recalled(machine, *QUESTIONS, place="main/deploys.md")
@@ -127,61 +139,23 @@ def test_several_are_decided_in_one_batch_with_one_undo(machine: Machine) -> Non
     assert len(waiting(machine)) == 2
 
 
-def test_it_can_be_brought_back_for_90_days_and_is_not_proposed_after_them(machine: Machine) -> None:
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    machine.run("review", "reject", ID)
-    repo = machine.workspace.private
-    (ref,) = refs(machine)
-    assert ref.startswith("refs/gitmem/decided/")
-    since = repo.reflog(ref)[0].who.time
-    assert proposals.let_go(repo, since + 90 * DAY) == ()
-    assert proposals.let_go(repo, since + 90 * DAY + 1) == (ref,)
-    dream(machine)
-    assert waiting(machine) == [], "the tombstone stays"
-
-
-def test_it_goes_with_a_purged_memory_and_with_its_text(machine: Machine) -> None:
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    machine.run("purge", "Mocks hid a broken migration", "-y")
-    assert waiting(machine) == [ID]
-    repo = machine.workspace.private
-    (tip,) = refs(machine).values()
+def test_it_goes_with_a_purged_memory_and_with_its_text(proposing: Machine) -> None:
+    proposing.run("purge", "Mocks hid a broken migration", "-y")
+    assert waiting(proposing) == [ID]
+    repo = proposing.workspace.private
+    (tip,) = refs(proposing).values()
     assert "broken migration" not in str(read_files(repo, repo.commit(tip).tree))
-    machine.run("purge", "no-mocks", "--memory", "-y")
-    assert not refs(machine) and waiting(machine) == []
+    proposing.run("purge", "no-mocks", "--memory", "-y")
+    assert not refs(proposing) and waiting(proposing) == []
 
 
-def test_status_counts_it_and_uninstall_says_where_it_stays(machine: Machine) -> None:
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    assert "waits for you: local/main/no-mocks as a rule" in machine.run("status").out
-    (ref,) = refs(machine)
-    said = machine.run("uninstall", "-y")
-    assert f"a proposal: {ref} in {machine.private}" in said.out + said.err
-    private = machine.git("--git-dir", str(machine.private), "for-each-ref", "--format=%(refname)")
+def test_status_counts_it_and_uninstall_says_where_it_stays(proposing: Machine) -> None:
+    assert "waits for you: local/main/no-mocks as a rule" in proposing.run("status").out
+    (ref,) = refs(proposing)
+    said = proposing.run("uninstall", "-y")
+    assert f"a proposal: {ref} in {proposing.private}" in said.out + said.err
+    private = proposing.git("--git-dir", str(proposing.private), "for-each-ref", "--format=%(refname)")
     assert ref in private.splitlines()
-
-
-def test_a_backup_brings_it_to_another_machine_and_takes_it_off_both(
-    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    safe = tmp_path / "safe.git"
-    machine.git("init", "-q", "--bare", str(safe))
-    recalled(machine, *QUESTIONS)
-    dream(machine)
-    machine.run("backup", safe, "-y")
-    other = Machine(tmp_path / "other", monkeypatch, capsys)
-    machine.git("clone", "-q", str(machine.code), str(other.code))
-    other.git("remote", "remove", "origin")
-    without_hooks(other)
-    other.run("init", "-y", "--backup", safe)
-    assert waiting(other) == waiting(machine) == [ID]
-    other.run("review", "reject", ID)
-    other.run("backup")
-    machine.run("backup")
-    assert waiting(machine) == []
 
 
 @pytest.mark.parametrize(

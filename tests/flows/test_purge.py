@@ -105,19 +105,20 @@ def test_the_text_is_in_no_object_and_no_file_afterwards(purged: Machine, team: 
     reachable = git("--git-dir", team, "rev-list", "--objects", "--all").splitlines()
     theirs = objects(team)
     assert not any(SECRET.encode() in theirs[line.split()[0]][1] for line in reachable)
+    # What dangles in the code repository survives.
+    blob, commit = BEFORE[0].dangling
+    assert ann.git("cat-file", "-p", blob) == "a thought that was never committed"
+    assert ann.git("cat-file", "-t", commit) == "commit"
 
 
-def test_the_search_index_holds_no_word_of_the_text_afterwards(purged: Machine) -> None:
-    assert holding_a_word(purged) == []
-    purged.run("recall", "the password")
-    assert holding_a_word(purged) == [] and list(purged.home.rglob("catalog.sqlite*"))
-
-
-def test_what_is_kept_as_bookkeeping_is_without_the_text_afterwards(purged: Machine) -> None:
-    """It is one file of SQLite: as bytes it cannot be edited, and it keeps what was deleted."""
+def test_no_index_and_no_bookkeeping_holds_the_text_afterwards(purged: Machine) -> None:
+    """Each is one file of SQLite: as bytes it cannot be edited, and it keeps what was deleted."""
     for folder in states(purged):
         assert SECRET.encode() not in (folder / "state.db").read_bytes()
         assert KEPT.all(folder) == {"why": "refused: [purged]", "[purged]": [1]}
+    assert holding_a_word(purged) == []
+    purged.run("recall", "the password")
+    assert holding_a_word(purged) == [] and list(purged.home.rglob("catalog.sqlite*"))
 
 
 def test_history_stays_the_same_but_for_the_text(purged: Machine) -> None:
@@ -133,115 +134,129 @@ def test_history_stays_the_same_but_for_the_text(purged: Machine) -> None:
     assert str(epoch_of(purged.workspace.code, tip(purged))).startswith("1 ")
 
 
-def test_what_dangles_in_the_code_repository_survives(purged: Machine) -> None:
-    blob, commit = BEFORE[0].dangling
-    assert purged.git("cat-file", "-p", blob) == "a thought that was never committed"
-    assert purged.git("cat-file", "-t", commit) == "commit"
-
-
 def test_side_branches_are_rewritten_here_and_at_the_remote(purged: Machine, team: Path, git) -> None:
     listed = git("--git-dir", team, "for-each-ref", "--format=%(refname)", "refs/heads/gitmem")
     assert "refs/heads/gitmem/inbox/cem-example-com" in listed
     for ref in listed.splitlines():
         assert SECRET not in git("--git-dir", team, "log", "-p", ref)
-    assert {"refs/heads/gitmem/dream/d-1", "refs/gitmem/rejected/r-1"} <= purged.workspace.code.refs(
-        "refs/"
-    ).keys()
-
-
-def test_a_side_branch_without_the_text_goes_along_into_the_new_epoch(purged: Machine) -> None:
     repo = purged.workspace.code
+    assert {"refs/heads/gitmem/dream/d-1", "refs/gitmem/rejected/r-1"} <= repo.refs("refs/").keys()
+    # One without the text goes along into the new epoch.
     dream = repo.ref("refs/heads/gitmem/dream/d-2") or ""
     assert epoch_of(repo, dream) == epoch_of(repo, tip(purged))
     assert merge_commits(repo, tip(purged), dream).commit
 
 
-@pytest.mark.parametrize("scope", ["local", "project"])
-def test_it_reaches_into_what_waits_and_what_was_decided(ann: Machine, scope: str) -> None:
-    changes = [
-        Change("add", name, f"{name}: {SECRET}", "project", f"Say {SECRET} to {name}.", SECRET, 0.9, False)
-        for name in ("hosts", "ports")
-    ]
+def test_it_reaches_into_what_waits_and_what_was_decided(ann: Machine) -> None:
     who = ann.workspace.author(1_795_000_000)
-    both = propose(ann.workspace, [suggest(one, scope, "2026-11-20T10:00:00Z") for one in changes], who)
-    settle(ann.workspace, [both[0].id], "accepted")
+    waits = set()
+    for scope, names in (("local", ("hosts", "ports")), ("project", ("racks", "lamps"))):
+        changes = [
+            Change(
+                "add", name, f"{name}: {SECRET}", "project", f"Say {SECRET} to {name}.", SECRET, 0.9, False
+            )
+            for name in names
+        ]
+        both = propose(ann.workspace, [suggest(one, scope, "2026-11-20T10:00:00Z") for one in changes], who)
+        settle(ann.workspace, [both[0].id], "accepted")
+        waits.add(both[1].id)
     ann.run("purge", SECRET, "-y")
     assert is_gone(ann)
-    (waits,) = open_suggestions(ann.workspace)
-    assert (waits.id, waits.change.body) == (both[1].id, "Say [purged] to ports.")
-    ann.run("review", "accept", waits.id)
-    assert "Say [purged] to ports." in str(ann.memories(scope))
+    left = {one.id: one.change.body for one in open_suggestions(ann.workspace)}
+    assert left.keys() == waits
+    assert {*left.values()} == {"Say [purged] to ports.", "Say [purged] to lamps."}
+    ann.run("review", "accept", *waits)
+    assert "Say [purged] to ports." in str(ann.memories("local"))
+    assert "Say [purged] to lamps." in str(ann.memories("project"))
 
 
-@pytest.mark.parametrize("scope", ["local", "project"])
-def test_what_waits_about_a_memory_goes_with_it(ann: Machine, scope: str) -> None:
-    ann.learn("codes", "Mellon opens it.", scope=scope, agent="reviewer")
-    ann.run("save")
-    new, other = (
-        Change(
-            "update", "codes", "Codes", "project", text, "said so", 0.9, False, agent="reviewer", file=file
-        )
-        for text, file in (("Never say shibboleth.", "codes.md"), ("Ask Ben.", "login.md"))
-    )
+def test_what_waits_about_a_memory_goes_with_it(ann: Machine) -> None:
     who = ann.workspace.author(1_795_000_000)
-    both = [suggest(one, scope, "2026-11-20T10:00:00Z") for one in (new, other)]
-    propose(ann.workspace, both, who)
-    ann.run("purge", "codes", "--memory", "--scope", scope, "-y")
-    assert is_gone(ann, "Mellon opens it.") and is_gone(ann, "Never say shibboleth.")
-    assert [one.change.file for one in open_suggestions(ann.workspace)] == ["login.md"]
+    scopes = ("local", "project")
+    for number, scope in enumerate(scopes, 1):
+        ann.learn(scope, f"Mellon opens {scope}.", scope=scope, agent="reviewer")
+        ann.run("save")
+        new, other = (
+            Change(
+                "update",
+                scope,
+                "Codes",
+                "project",
+                text,
+                "said so",
+                0.9,
+                False,
+                agent="reviewer",
+                file=file,
+            )
+            for text, file in (
+                (f"Never say shibboleth {scope}.", f"{scope}.md"),
+                (f"Ask Ben in {scope}.", "login.md"),
+            )
+        )
+        propose(ann.workspace, [suggest(one, scope, "2026-11-20T10:00:00Z") for one in (new, other)], who)
+        ann.run("purge", scope, "--memory", "--scope", scope, "-y")
+        assert is_gone(ann, f"Mellon opens {scope}.") and is_gone(ann, f"Never say shibboleth {scope}.")
+        left = [(one.scope, one.change.file) for one in open_suggestions(ann.workspace)]
+        assert sorted(left) == [(each, "login.md") for each in scopes[:number]]
 
 
-def test_a_dry_run_tells_what_would_be_rewritten_and_changes_nothing(ann: Machine) -> None:
+def test_nothing_is_purged_by_a_dry_run_or_without_an_answer(ann: Machine) -> None:
     before = (tip(ann), sorted(objects(ann.code / ".git")))
     value = ann.run("purge", SECRET, "-n", "--json").json
     assert value["holding"] == 2 and value["commits"] == 2
     assert {"ref": PROJECT, "private": False} in value["refs"] and "reviewer/login.md" in value["paths"]
+    assert "would be rewritten" in ann.run("purge", SECRET, code=1).out
     assert (tip(ann), sorted(objects(ann.code / ".git"))) == before
 
 
-def test_nothing_is_purged_without_an_answer(ann: Machine) -> None:
-    before = tip(ann)
-    ran = ann.run("purge", SECRET, code=1)
-    assert "would be rewritten" in ran.out and tip(ann) == before
-
-
-def test_a_text_can_come_from_standard_input(ann: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the secret is in no shell history."""
+def test_unsaved_edits_and_a_name_made_of_the_text_are_kept_without_it(
+    ann: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann.run(
+        "remember", f"{SECRET} opens it.", "--scope", "project", "--type", "project", "--agent", "reviewer"
+    )
+    live(ann, "hosts").write_text(memory("hosts", f"Hosts have names.\n\nUnsaved, with {SECRET} in it."))
+    # From standard input, so that the secret is in no shell history.
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{SECRET}\n"))
     ann.run("purge", "-", "-y")
     assert is_gone(ann)
+    assert "Unsaved, with [purged] in it." in live(ann, "hosts").read_text()
+    assert any("[purged]" in path for path in ann.memories("project"))
 
 
-@pytest.mark.parametrize(("text", "why"), [("a b", "fewer than"), ("description", "gitmem writes it")])
-def test_a_text_that_is_part_of_everything_is_refused(ann: Machine, text: str, why: str) -> None:
-    assert why in ann.run("purge", text, "-y", code=2).err
-
-
-def test_a_word_that_is_also_a_name_is_asked_about(ann: Machine) -> None:
-    ran = ann.run("purge", "login", "-y", code=2)
-    assert "--memory" in ran.err and "--text" in ran.err
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["a b"], ["fewer than"]),
+        (["description"], ["gitmem writes it"]),
+        (["login"], ["--memory", "--text"]),
+        ([SECRET, "--scope", "project"], ["from all scopes"]),
+        ([SECRET, "--agent", "reviewer"], ["from all scopes"]),
+    ],
+    ids=["short", "in everything", "also a name", "of a scope", "of an agent"],
+)
+def test_a_text_that_may_not_be_meant_is_refused(ann: Machine, words: list[str], why: list[str]) -> None:
+    said = ann.run("purge", *words, "-y", code=2).err
+    assert all(part in said for part in why)
 
 
 def test_a_whole_memory_goes_with_its_index_lines_and_all_that_was_said_of_it(ann: Machine) -> None:
+    """Also one that was renamed and forgotten since."""
     ann.run("remember", "The vault is behind the old mill.", "--name", "vault-place", "--scope", "project",
             "--type", "project", "--agent", "reviewer")  # fmt: skip
     assert "vault-place" in ann.memories("project")["reviewer/MEMORY.md"]
-    ann.run("purge", "vault-place", "--memory", "-y")
+    live(ann, "login").rename(live(ann, "signing-in"))
+    ann.run("save", "--delete")
+    ann.run("forget", "signing-in")
+    for name in ("vault-place", "signing-in"):
+        ann.run("purge", name, "--memory", "-y")
     assert "reviewer/vault-place.md" not in ann.memories("project")
     assert "vault-place" not in ann.memories("project")["reviewer/MEMORY.md"]
     assert not live(ann, "vault-place").exists()
-    assert holding(ann.code / ".git", "old mill") == []
+    assert holding(ann.code / ".git", "old mill") == holding(ann.code / ".git") == []
     assert "Ports start at 4000." in ann.memories("project")["reviewer/ports.md"]
     ann.git("fsck", "--strict")
-
-
-def test_a_memory_that_was_renamed_and_forgotten_goes_whole(ann: Machine) -> None:
-    where = live(ann, "login")
-    where.rename(live(ann, "signing-in"))
-    ann.run("save", "--delete")
-    ann.run("forget", "signing-in")
-    ann.run("purge", "signing-in", "--memory", "-y")
-    assert holding(ann.code / ".git") == []
 
 
 def test_a_text_that_is_wrapped_or_cut_short_is_found(ann: Machine) -> None:
@@ -254,22 +269,6 @@ def test_a_text_that_is_wrapped_or_cut_short_is_found(ann: Machine) -> None:
     ann.run("purge", text, "-y")
     for part in ("garden gate opens", "rusty"):
         assert holding(ann.code / ".git", part) == []
-
-
-def test_a_name_made_from_the_text_goes_along(ann: Machine) -> None:
-    ann.run(
-        "remember", f"{SECRET} opens it.", "--scope", "project", "--type", "project", "--agent", "reviewer"
-    )
-    ann.run("purge", SECRET, "-y")
-    assert is_gone(ann)
-    assert any("[purged]" in path for path in ann.memories("project"))
-
-
-def test_unsaved_edits_of_live_files_are_kept_without_the_text(ann: Machine) -> None:
-    live(ann, "hosts").write_text(memory("hosts", f"Hosts have names.\n\nUnsaved, with {SECRET} in it."))
-    ann.run("purge", SECRET, "-y")
-    assert "Unsaved, with [purged] in it." in live(ann, "hosts").read_text()
-    assert is_gone(ann)
 
 
 def test_what_was_forgotten_moved_or_undone_does_not_come_back(ann: Machine) -> None:
@@ -316,48 +315,41 @@ def test_a_late_edit_of_a_file_that_a_layout_moved_aside_is_kept_without_the_tex
     assert is_gone(ann)
 
 
-@pytest.mark.parametrize("how", [("repack", "-adq"), ("gc", "--quiet")])
+@pytest.mark.parametrize("how", [("repack", "-adq"), ("gc", "--quiet")], ids=["kept", "by gc"])
 def test_packed_objects_are_erased_and_the_rest_of_the_pack_stays(ann: Machine, git, how) -> None:
     blob = git("-C", ann.code, "hash-object", "-w", "--stdin", input="dangling")
     ann.git(*how)
+    packs = ann.code / ".git/objects/pack"
+    if how[0] == "repack":
+        (pack,) = packs.glob("*.pack")
+        pack.with_suffix(".keep").write_text("mine\n")
     ann.git("multi-pack-index", "write")
     ann.git("commit-graph", "write", "--reachable", "--changed-paths")
     ann.run("purge", SECRET, "-y")
     assert is_gone(ann)
+    assert [path.read_text() for path in packs.glob("*.keep")] == ["mine\n"] * (how[0] == "repack")
     assert git("-C", ann.code, "cat-file", "-p", blob) == "dangling"
     ann.git("fsck", "--strict", "--no-dangling")
     ann.git("commit-graph", "verify")
     assert ann.git("log", "--format=%s", "main") == "first"
 
 
-def test_a_pack_that_is_kept_stays_kept(ann: Machine) -> None:
-    ann.git("repack", "-adq")
-    (pack,) = (ann.code / ".git/objects/pack").glob("*.pack")
-    pack.with_suffix(".keep").write_text("mine\n")
-    ann.run("purge", SECRET, "-y")
-    assert is_gone(ann)
-    assert [path.read_text() for path in (ann.code / ".git/objects/pack").glob("*.keep")] == ["mine\n"]
-
-
 def test_what_the_code_holds_is_listed_and_left_alone(ann: Machine) -> None:
+    old = tip(ann)
+    ann.git("branch", "keep", old)
     (ann.code / "config.txt").write_text(f"password = {SECRET}\n")
     ann.git("add", "config.txt")
+    ann.git("add", "-f", ".claude/agent-memory/reviewer/login.md")
     ann.git("commit", "-qm", "Configure")
     ran = ann.run("purge", SECRET, "-y", code=1)
     assert "config.txt in the code repository" in ran.out
+    assert "a ref, index or log that is not gitmem's refers to it" in ran.out
     assert ann.git("show", "HEAD:config.txt") == f"password = {SECRET}"
+    assert f"{live(ann, 'login')}: the code branch tracks it" in ran.out
+    assert SECRET in live(ann, "login").read_text()
     assert SECRET not in "".join(ann.memories("project").values())
-
-
-def test_without_sharing_nothing_is_pushed(machine: MakeMachine, team: Path, git) -> None:
-    made = machine("lone")
-    made.run("init", "-y")
-    made.learn("login", f"The password is {SECRET}.", scope="project", agent="reviewer")
-    made.learn("mine", f"And {SECRET}.", scope="user", agent="helper")
-    made.run("save")
-    made.run("purge", SECRET, "-y")
-    assert is_gone(made)
-    assert "gitmem" not in git("--git-dir", team, "for-each-ref")
+    with pytest.raises(OtherEpoch):
+        merge_commits(ann.workspace.code, old, tip(ann))
 
 
 def test_a_writer_in_between_is_taken_along(ann: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,17 +367,6 @@ def test_a_writer_in_between_is_taken_along(ann: Machine, monkeypatch: pytest.Mo
     ann.run("purge", SECRET, "-y")
     assert "Quicker, with [purged]." in ann.memories("project")["reviewer/quick.md"]
     assert is_gone(ann)
-
-
-def test_two_epochs_are_never_merged(ann: Machine) -> None:
-    old = tip(ann)
-    ann.git("branch", "keep", old)
-    ann.learn("extra", "One more.", scope="project", agent="reviewer")
-    other = tip(ann)
-    ann.run("purge", SECRET, "-y", "--no-push", code=1)
-    with pytest.raises(OtherEpoch):
-        merge_commits(ann.workspace.code, old, tip(ann))
-    assert other != tip(ann)
 
 
 def test_a_remote_that_refuses_is_told_and_the_next_sync_tries_again(ann: Machine, team: Path, git) -> None:
@@ -496,18 +477,22 @@ def test_a_purge_that_was_killed_is_finished_by_running_it_again(
     ann.git("fsck", "--strict", "--no-dangling")
 
 
-def test_the_same_through_the_other_backend_and_sha256(
+def test_without_sharing_nothing_is_pushed_and_sha256_is_no_other(
     tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = Machine(tmp_path / "sha", monkeypatch, capsys)
-    git("init", "-q", "--object-format=sha256", made.code)
+    for words in (["--bare", tmp_path / "team.git"], [made.code]):
+        git("init", "-q", "--object-format=sha256", *words)
     made.git("commit", "-q", "--allow-empty", "-m", "first")
+    made.git("remote", "add", "origin", tmp_path / "team.git")
+    made.git("push", "-q", "origin", "main")
     made.run("init", "-y")
     made.learn("login", f"The password is {SECRET}.", scope="project", agent="reviewer")
+    made.learn("mine", f"And {SECRET}.", scope="user", agent="helper")
     made.run("save")
     made.run("purge", SECRET, "-y")
     assert is_gone(made)
-    assert files_holding(made.home) == []
+    assert "gitmem" not in git("--git-dir", tmp_path / "team.git", "for-each-ref")
 
 
 def test_a_short_text_goes_from_the_name_of_the_memory_that_says_it(ann: Machine) -> None:
@@ -542,11 +527,3 @@ def test_a_memory_in_a_sub_folder_goes_whole(ann: Machine) -> None:
     ann.git("fsck", "--strict")
     ann.run("save")
     assert not where.exists() and "vault" not in str(ann.memories("project"))
-
-
-def test_a_live_file_that_the_code_branch_tracks_is_listed_with_the_reason(ann: Machine) -> None:
-    ann.git("add", "-f", ".claude/agent-memory/reviewer/login.md")
-    ann.git("commit", "-qm", "Track it")
-    ran = ann.run("purge", SECRET, "-y", code=1)
-    assert f"{live(ann, 'login')}: the code branch tracks it" in ran.out
-    assert SECRET in live(ann, "login").read_text()

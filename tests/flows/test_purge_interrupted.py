@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from machines import Machine
 from purge_ground import PROJECT, SECRET, MakeMachine, follow, holding, is_gone, live, tip
+from sync_ground import refuse
 
 from gitmem.app import steps
 from gitmem.app.spool import Job
@@ -29,15 +30,6 @@ purging.settle_carried = lambda workspace, carried, **more: die() if tuple(carri
 from gitmem.entry import main
 sys.exit(main())
 """
-
-
-def refuse(team: Path, pattern: str) -> Path:
-    """Makes the remote refuse pushes to refs that match."""
-    hook = team / "hooks/update"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(f"#!/bin/sh\ncase $1 in {pattern}) echo 'protected here' >&2; exit 1;; esac\n")
-    hook.chmod(0o755)
-    return hook
 
 
 def asked(machine: Machine, *, fetch: bool = True) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.long
 def test_no_object_of_a_long_history_holds_the_text_in_any_clone(tmp_path: Path) -> None:
-    """Enough commits for packs to be written and erased in bulk (`rewriting_objects.LOOSE_OBJECTS`)."""
+    """Enough commits for objects to be read, written and erased in bulk."""
     path = Path(__file__).parents[1] / "bench" / "purge_cost.py"
     spec = importlib.util.spec_from_file_location("purge_cost", path)
     assert spec is not None and spec.loader is not None

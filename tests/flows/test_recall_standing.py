@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
 from machines import Machine
-from sync_ground import PROJECT, Team
+from sync_ground import PROJECT, Team, team
 
 from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, Write, land
 
+__all__ = ["team"]
+
 TEXT = "---\nname: ports\ndescription: Where ports start\ntype: project\n---\n\n{}\n"
 AGENT = "reviewer"
-
-
-@pytest.fixture
-def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(place, git, monkeypatch, capsys)
 
 
 def write(one: Machine, who: str, text: str, ref: str = "", email: str = "") -> None:
@@ -59,8 +54,8 @@ def test_a_teammates_memory_names_its_author_and_a_newer_version_that_waits(team
     waits = "a newer version of it is fetched and not merged yet (`git mem sync`)"
     assert facts(ann) == ['taught by "Ben"', waits]
     assert facts(ann) == ['taught by "Ben"', waits], "the same where it was kept"
-    write(ann, "Ann", "Ports start at 5000.")
-    assert facts(ann) == [waits]
+    write(ann, "Ann", "Ports start at 5000.", email="ANN@example.com")
+    assert facts(ann) == [waits], "her own, however git was told to spell her"
 
 
 def test_a_name_is_no_sentence(team: Team) -> None:

@@ -17,11 +17,13 @@ from random import Random
 import pytest
 from handwritten import REAL, Files, handwritten, world
 from machines import Machine
-from sync_ground import Team, live
+from sync_ground import Team, live, team
 
 from gitmem.core import index
 from gitmem.core.claim import with_dispute
 from gitmem.core.memory import parse
+
+__all__ = ["team"]
 
 FOLDER = ".claude/agent-memory/reviewer"
 OWN = Path(__file__).parents[2] / "snapshots"
@@ -145,11 +147,6 @@ class Story:
             "lines lost": len(self.hand - lines),
             "lines made up or cut": len(lines - self.hand),
         }
-
-
-@pytest.fixture
-def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(place, git, monkeypatch, capsys)
 
 
 def plant_private(one: Machine) -> None:

@@ -6,19 +6,27 @@ import random
 import re
 import string
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from machines import NOW
+from laws import examples
+from machines import NOW, Machine
+from markdown_it import MarkdownIt
 from request_ground import PROJECT, Team, body, learn_all, memory, team
 from slices import often
+from sync_ground import refuse
 
+from gitmem.app.context import real_edges
 from gitmem.core import tombstone
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.cards import Card, CardSide
+from gitmem.flows.exchange import after_merge
+from gitmem.flows.notices import leave_proposal, take
 from gitmem.flows.pull_request import LIMIT, find_host, markdown, request_body
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_paths
@@ -60,7 +68,7 @@ def test_who_has_learned_nothing_asks_for_nothing(team: Team) -> None:
     assert team.reviewer.branches() <= {PROJECT}
 
 
-def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody(ann) -> None:
+def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody_unasked(team: Team, ann) -> None:
     item = waiting(ann)
     assert (item["branch"], item["remote"], item["closed"]) == (f"refs/heads/{BEN}", "origin", False)
     claims = {(one["kind"], one["path"], one["before"], one["after"]) for one in item["claims"]}
@@ -68,14 +76,10 @@ def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody(ann) -> None:
     assert ("changed", "main/first.md", "The first fact.", "The first fact, as Ben has it.") in claims
     shown = ann.run("review", "show", item["id"]).out
     assert "   - The first fact.\n   + The first fact, as Ben has it." in shown
-    assert "main/tea.md" not in ann.memories("project")
     ann.run("sync", "-y")
     assert "main/tea.md" not in ann.memories("project")
     assert ann.run("list", "--json").out.count("tea") == 0
 
-
-def test_accepting_merges_it_into_the_memory_branch(team: Team, ann) -> None:
-    item = waiting(ann)
     done = ann.run("review", "accept", item["id"])
     here = ann.memories("project")
     assert body(here["main/first.md"]).startswith("The first fact, as Ben has it.")
@@ -115,8 +119,12 @@ def test_some_memories_of_an_inbox_are_accepted_by_number(ann) -> None:
 
 
 def test_a_rejected_inbox_comes_back_with_a_change_alone(team: Team, ann) -> None:
-    item = waiting(ann)
-    ann.run("review", "reject", item["id"], "-m", "no")
+    ann.run("review", "reject", waiting(ann)["id"], "-m", "no")
+    assert ann.run("review", "--json").json == []
+    # What the team took since is none.
+    ann.learn("other", "Something else.", scope="project")
+    ann.run("sync", "-y")
+    ann.run("sync", "-y")
     assert ann.run("review", "--json").json == []
     team.reviewer.edit(BEN, "main/tea.md", lambda text: text.replace("ten", "nine"))
     ann.run("sync", "-y", "--pull")
@@ -137,8 +145,25 @@ def test_a_rejected_inbox_waits_again_when_that_is_undone(ann, how: str) -> None
     assert "main/mine.md" not in ann.memories(), "what was decided is undone once"
 
 
-def planted(team: Team, files: dict[str, str]) -> None:
-    """Puts files on Ben's branch with plain git, as somebody who means no good."""
+def test_what_its_writer_took_back_does_not_wait_again(team: Team, ann) -> None:
+    item = waiting(ann)
+    ann.run("review", "reject", item["id"], "-m", "no")
+    team.reviewer.git("push", "-q", "origin", "--delete", BEN)
+    ann.run("sync", "-y")
+    assert "nothing waits again" in ann.run("undo").out and ann.run("review", "--json").json == []
+
+
+def test_an_acceptance_that_the_host_decides_on_can_be_undone(team: Team, ann) -> None:
+    refuse(team.host, f"refs/heads/{PROJECT}")
+    item = waiting(ann)
+    said = ann.run("review", "accept", item["id"])
+    assert f"undo: git mem undo {item['id']}" in said.err and ann.run("review", "--json").json == []
+    assert f"{BEN} waits again" in ann.run("undo").out
+    assert waiting(ann)["id"] == item["id"]
+
+
+def planted(team: Team, ann: Machine, files: dict[str, str]) -> None:
+    """Puts files on Ben's branch with plain git, as somebody who means no good; Ann fetches them."""
     reviewer = team.reviewer
     reviewer.at(BEN)
     for path, text in files.items():
@@ -148,28 +173,29 @@ def planted(team: Team, files: dict[str, str]) -> None:
         reviewer.git("add", "-f", path)
     reviewer.git("commit", "-q", "-m", "Plant")
     reviewer.git("push", "-q", "origin", BEN)
-
-
-@pytest.mark.parametrize(
-    ("files", "reason"),
-    [
-        ({"main/key.md": memory("key", f"The token is {SECRET} today.")}, "secret"),
-        ({"main/me.md": memory("me", "Ann drinks tea.", "user")}, "about a person"),
-    ],
-    ids=["secret", "person"],
-)
-def test_what_may_not_be_stored_is_not_accepted(team: Team, ann, files, reason: str) -> None:
-    planted(team, files)
     ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
+
+
+def test_what_may_not_be_stored_is_not_accepted(team: Team, ann) -> None:
     before = ann.memories("project")
-    item = waiting(ann)
-    refused = ann.run("review", "accept", item["id"], code=1)
-    assert reason in refused.err and ann.memories("project") == before
+    about = memory("me", "Ann drinks \x1b[2J tea\u202e.", "user")
+    planted(team, ann, {"main/me.md": about})
+    shown = ann.run("review", "show", waiting(ann)["id"]).out
+    assert "\x1b" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown, "written out"
+    assert "about a person" in ann.run("review", "accept", waiting(ann)["id"], code=1).err
+    key = memory("key", f"The token is {SECRET} today.")
+    planted(team, ann, {"main/me.md": about.replace("user", "project"), "main/key.md": key})
+    refused = ann.run("review", "accept", waiting(ann)["id"], code=1).err
+    assert "secret" in refused and SECRET not in refused
+    # All of the branch's history would be on the memory branch.
+    planted(team, ann, {"main/key.md": memory("key", "The token is in the vault.")})
+    refused = ann.run("review", "accept", waiting(ann)["id"], code=1).err
+    assert "main/key.md" in refused and "it stays in history" in refused and SECRET not in refused
+    assert ann.memories("project") == before and "main/key.md" not in team.reviewer.host_files()
 
 
 def test_a_file_that_has_no_place_in_memory_is_left_in_the_inbox(team: Team, ann) -> None:
-    planted(team, {"main/con.md": memory("con", "A device.")})
-    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
+    planted(team, ann, {"main/con.md": memory("con", "A device.")})
     done = ann.run("review", "accept", waiting(ann)["id"])
     assert "'main/con.md': the part 'con.md' is a device name on Windows" in done.out + done.err
     kept = ann.memories("project")
@@ -178,40 +204,32 @@ def test_a_file_that_has_no_place_in_memory_is_left_in_the_inbox(team: Team, ann
     assert "may not be in a memory tree" in refused.err
 
 
-def test_files_of_the_host_do_not_come_with_an_inbox(team: Team, ann) -> None:
-    planted(
-        team,
-        {
-            ".github/workflows/run.yml": "on: push\n",
-            ".gitattributes": "* filter=evil\n",
-            "main/extra.md": memory("extra", "An extra fact."),
-        },
+def test_neither_files_of_the_host_come_with_an_inbox_nor_tombstones_that_take_what_stands(
+    team: Team, ann
+) -> None:
+    """The others come along: what is left out of an ancestor would be lifted in the writer's clone."""
+    mine, theirs = (
+        tombstone.bury(key, "a" * 32, "2026-11-20", "forgot").line()
+        for key in ("What Ben forgot.", "Another first fact.")
     )
-    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
-    scope = ann.workspace.scope("project")
-    before = {
-        name: scope.repo.tree(scope.repo.commit(scope.repo.ref(scope.ref)).tree).get(name)
-        for name in (".github", ".gitattributes")
+    files = {
+        ".github/workflows/run.yml": "on: push\n",
+        ".gitattributes": "* filter=evil\n",
+        "main/.tombstones": mine + theirs,
+        "main/extra.md": memory("extra", "An extra fact."),
     }
-    ann.run("review", "accept", waiting(ann)["id"])
-    tree = scope.repo.commit(scope.repo.ref(scope.ref)).tree
-    assert {name: scope.repo.tree(tree).get(name) for name in before} == before
-    assert "main/extra.md" in ann.memories("project")
+    planted(team, ann, files)
+    scope = ann.workspace.scope("project")
 
+    def of_host() -> dict[str, object]:
+        tree = scope.repo.tree(scope.repo.commit(scope.repo.ref(scope.ref)).tree)
+        return {name: tree.get(name) for name in (".github", ".gitattributes")}
 
-def stone(key: str) -> str:
-    return tombstone.bury(key, "a" * 32, "2026-11-20", "forgot").line()
-
-
-def test_tombstones_come_with_an_inbox_but_for_those_that_take_what_stands(team: Team, ann) -> None:
-    """The writer's commits become ancestors: what is left out would be lifted in the writer's clone."""
-    mine, theirs = stone("What Ben forgot."), stone("Another first fact.")
-    planted(team, {"main/.tombstones": mine + theirs, "main/extra.md": memory("extra", "An extra fact.")})
-    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
-    done = ann.run("review", "accept", waiting(ann)["id"])
-    assert "marks 1 text as forgotten" in done.err
-    assert team.reviewer.text(PROJECT, "main/.tombstones") == mine.strip()
-    assert "Another first fact." in ann.memories("project")["main/first.md"]
+    before = of_host()
+    assert "marks 1 text as forgotten" in ann.run("review", "accept", waiting(ann)["id"]).err
+    assert of_host() == before and team.reviewer.text(PROJECT, "main/.tombstones") == mine.strip()
+    kept = ann.memories("project")
+    assert "main/extra.md" in kept and "Another first fact." in kept["main/first.md"]
 
 
 def test_an_acceptance_is_of_what_was_shown(team: Team, ann) -> None:
@@ -225,38 +243,18 @@ def test_an_acceptance_is_of_what_was_shown(team: Team, ann) -> None:
     ]
     refused = ann.run("review", "accept", shown["id"], code=2)
     assert f"{BEN} changed since it was shown" in refused.err and moved["id"] in refused.err
-    assert "Name it as it was shown" in ann.run("review", "accept", moved["id"][:8], code=2).err
+    for dry in ([], ["-n"]):
+        assert "Name it as it was shown" in ann.run("review", "accept", moved["id"][:8], *dry, code=2).err
 
 
-def test_a_rejected_inbox_does_not_come_back_with_what_the_team_took_since(team: Team, ann) -> None:
-    ann.run("review", "reject", waiting(ann)["id"], "-m", "no")
-    ann.learn("other", "Something else.", scope="project")
+def sent_to_a_teammate(team: Team, ben: Machine) -> tuple[dict[str, Any], Machine]:
+    """A dream of what ben shares, as his review lists it, and ann, who was sent it."""
+    ben.run("dream", "--force", "--scope", "project")
+    (item,) = ben.run("review", "--json").json
+    ben.run("review", "--open", item["id"], "-y")
+    ann = team.machine("ann", "direct")
     ann.run("sync", "-y")
-    ann.run("sync", "-y")
-    assert waiting_ids(ann) == []
-
-
-def waiting_ids(machine) -> list[str]:
-    return [item["id"] for item in machine.run("review", "--json").json]
-
-
-def test_an_earlier_version_with_a_secret_is_not_accepted(team: Team, ann) -> None:
-    """All of the branch's history would be on the memory branch."""
-    planted(team, {"main/key.md": memory("key", f"The token is {SECRET} today.")})
-    planted(team, {"main/key.md": memory("key", "The token is in the vault.")})
-    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
-    refused = ann.run("review", "accept", waiting(ann)["id"], code=1)
-    assert (
-        "main/key.md" in refused.err and "it stays in history" in refused.err and SECRET not in refused.err
-    )
-    assert "main/key.md" not in team.reviewer.host_files()
-
-
-def test_hostile_text_of_an_inbox_is_written_out(team: Team, ann) -> None:
-    planted(team, {"main/esc.md": memory("esc", "Look \x1b[2J here\u202e.")})
-    ann.git("fetch", "-q", "origin", f"+{BEN}:refs/remotes/origin/{BEN}")
-    shown = ann.run("review", "show", waiting(ann)["id"]).out
-    assert "\x1b" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown
+    return item, ann
 
 
 @pytest.mark.long
@@ -264,11 +262,7 @@ def test_a_teammate_s_dream_can_be_shown_and_accepted(team: Team) -> None:
     ben = team.found("ben", "direct")
     ben.learn("hint", "The build broke yesterday.", scope="project")
     ben.run("sync", "-y")
-    ben.run("dream", "--force", "--scope", "project")
-    (item,) = ben.run("review", "--json").json
-    ben.run("review", "--open", item["id"], "-y")
-    ann = team.machine("ann", "direct")
-    ann.run("sync", "-y")
+    item, ann = sent_to_a_teammate(team, ben)
     (seen,) = ann.run("review", "--json").json
     assert (seen["kind"], seen["id"], seen["incoming"]) == ("dream", item["id"], True)
     assert "The build broke yesterday (2026-" in ann.run("review", "show", item["id"]).out
@@ -283,67 +277,106 @@ def test_a_teammate_s_dream_can_be_shown_and_accepted(team: Team) -> None:
     assert f"gitmem/dream/{item['id']}" not in team.reviewer.branches()
 
 
+def test_a_dream_whose_acceptance_is_undone_after_it_was_sent_waits_through_a_sync(team: Team) -> None:
+    """The memory branch has all of it until the undo is there, too."""
+    ben = team.found("ben", "direct")
+    for name in ("concern", "small"):
+        ben.learn(name, "Keep requests small: one concern each.", scope="project")
+    ben.run("sync", "-y")
+    item, ann = sent_to_a_teammate(team, ben)
+    ann.run("review", "accept", item["id"])
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")  # which removes the branch
+    assert "waits again" in ann.run("undo").err
+    refuse(team.host, f"refs/heads/{PROJECT}")  # so that the undo waits for review
+    for _ in range(2):
+        ann.run("sync", "-y")
+        assert item["id"] in [one["id"] for one in ann.run("review", "--json").json]
+
+
 @pytest.mark.parametrize("how", often(["merge", "squash"], "squash"))
-def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, hinted, how: str) -> None:
+def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, dreamt, how: str) -> None:
     """A host would land the deletion that a question only proposes."""
-    ann, id = hinted, dream_id(hinted)
+    ann, id = dreamt, dream_id(dreamt)
     repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{id}"
     asks(repo, ref, "main/first.md", "Another first fact.")
-    whole = repo.ref(ref)
+    whole, base = repo.ref(ref), repo.ref(SHARED_REF)
+    done = ann.run("check", "--ref", ref, "--base", base, code=1)
+    assert "nobody answered what a dream asks" in done.out + done.err
     dry = ann.run("review", "open", id, "-y", "--dry-run").out
     assert "1 question is asked on the machine that dreamt" in dry and "Ask whether" not in dry
     assert repo.ref(ref) == whole
     ann.run("review", "open", id, "-y")
     team.reviewer.land(f"gitmem/dream/{id}", how)
     assert "Another first fact." in team.reviewer.text(PROJECT, "main/first.md")
-    assert "yesterday (2026-" in team.reviewer.text(PROJECT, "main/hint.md")
+    assert "yesterday (2026-" in team.reviewer.text(PROJECT, "main/build.md")
     assert f"dream {id} was merged" in ann.run("sync", "-y").err
     (left,) = ann.run("review", "--json").json
     assert left["id"] != id
     assert "Ask whether another first fact holds" in ann.run("review", "show", left["id"]).out
     ann.run("review", "accept", left["id"], "1")
     assert "Another first fact." not in ann.memories("project")["main/first.md"]
+    assert ann.run("check", "--ref", SHARED_REF, "--base", base).code == 0
+
+
+def test_a_dream_merged_at_a_host_is_said_by_sync_though_the_worker_took_it_in(team: Team, dreamt) -> None:
+    """Nobody reads what the worker says; the note that it waits goes."""
+    ann, id = dreamt, dream_id(dreamt)
+    ann.run("review", "open", id, "-y")
+    leave_proposal(ann.workspace.state, id, 3)
+    team.reviewer.land(f"gitmem/dream/{id}", "merge")
+    ann.git("fetch", "-q", "origin", f"+{SHARED_REF}:refs/remotes/origin/gitmem/project")
+    after_merge(ann.workspace, real_edges(ann.code))
+    assert "yesterday (2026-" in ann.memories("project")["main/build.md"]
+    assert f"dream {id} was merged" in ann.run("sync", "-y").err
+    assert take(ann.workspace.state, "any", all_sessions=True) == ""
 
 
 def test_what_was_rejected_of_a_dream_is_no_part_of_its_request(team: Team, dreamt) -> None:
-    """Who opens a request shares what is asked for, and not what they turned down before."""
+    """Who opens a request shares what is asked for, and not what they turned down before.
+
+    The branch here moves when the host has taken it, so a request that was declined can be opened again.
+    """
     ann, id = dreamt, dream_id(dreamt)
-    branch = f"gitmem/dream/{id}"
+    repo, branch = ann.workspace.code, f"gitmem/dream/{id}"
     left_out = open_changes(ann, id)[2]
-    ann.run("review", "reject", id, "2", "-m", "they do not care")
-    ann.run("review", "open", id, "-y")
-    team.reviewer.git("fetch", "-q", "origin")
-    sent = team.reviewer.git("log", "-p", f"origin/{PROJECT}..origin/{branch}")
-    assert left_out not in sent and f"{left_out.split()[1]} broke yesterday (2026" not in sent
-    assert {n: subject in sent for n, subject in open_changes(ann, id).items()} == {1: True, 3: True}
+    asks(repo, f"refs/heads/{branch}", "main/first.md", "Another first fact.")
+    for subject in ("Ask whether", left_out):
+        if subject == left_out:
+            ann.run("review", "reject", id, "2", "-m", "they do not care")
+        hook = refuse(team.host, f"refs/heads/{branch}")
+        before = repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")
+        assert "refused" in ann.run("review", "open", id, "-y", code=None).err
+        assert (repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")) == before
+        hook.unlink()
+        ann.run("review", "open", id, "-y")
+        team.reviewer.git("fetch", "-q", "origin")
+        sent = team.reviewer.git("log", "-p", f"origin/{PROJECT}..origin/{branch}")
+        assert subject not in sent
+        assert repo.ref(f"refs/heads/{branch}") == team.reviewer.git("rev-parse", f"origin/{branch}")
+    assert f"{left_out.split()[1]} broke yesterday (2026" not in sent
+    asked = open_changes(ann, id)
+    assert sorted(asked) == [1, 3] and all(subject in sent for subject in asked.values())
+    assert len(ann.run("review", "--json").json) == 2
     assert "waits again" in ann.run("undo").err
     listed = ann.run("review", "--json").json
     waits = [subject for one in listed for subject in open_changes(ann, one["id"]).values()]
-    assert len(waits) == 3 and left_out in waits
+    assert len(waits) == 4 and left_out in waits
 
 
 @pytest.fixture
 def dreamt(team: Team):
     """Ann, on whose machine a dream of three changes waits."""
-    return dreaming(team, "build", "cache", "deploy")
 
-
-@pytest.fixture
-def hinted(team: Team):
-    """Ann, on whose machine a dream of one change waits."""
-    return dreaming(team, "hint")
-
-
-def dreaming(team: Team, *names: str):
     def make():
         made = team.found("ann", "direct")
-        for name in names:
-            made.learn(name, f"The {name} broke yesterday.".replace("hint", "build"), scope="project")
+        for name in ("build", "cache", "deploy"):
+            made.learn(name, f"The {name} broke yesterday.", scope="project")
         made.run("sync", "-y")
         made.run("dream", "--force", "--scope", "project")
         return [made]
 
-    return team.begin(f"dreamt-{len(names)}", make)[0]
+    return team.begin("dreamt", make)[0]
 
 
 def dream_id(machine) -> str:
@@ -395,30 +428,7 @@ def test_changes_keep_their_numbers_however_often_some_are_left_off(team: Team, 
     assert sorted(open_changes(ann, id)) == [3, 5]
 
 
-def test_a_request_that_the_host_declined_can_be_opened_again(team: Team, dreamt) -> None:
-    """The branch here moves when the host has taken it, and what was rejected leaves the host then."""
-    ann, id = dreamt, dream_id(dreamt)
-    repo, branch = ann.workspace.code, f"gitmem/dream/{id}"
-    left_out = open_changes(ann, id)[2]
-    asks(repo, f"refs/heads/{branch}", "main/first.md", "Another first fact.")
-    hook = team.host / "hooks" / "update"
-    hook.parent.mkdir(exist_ok=True)
-    for subject in ("Ask whether", left_out):
-        if subject == left_out:
-            ann.run("review", "reject", id, "2", "-m", "they do not care")
-        hook.write_text(f"#!/bin/sh\n[ $1 != refs/heads/{branch} ]\n")
-        hook.chmod(0o755)
-        before = repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")
-        assert "refused" in ann.run("review", "open", id, "-y", code=None).err
-        assert (repo.refs("refs/heads/gitmem/dream/"), repo.refs("refs/gitmem/rejected/")) == before
-        hook.unlink()
-        ann.run("review", "open", id, "-y")
-        team.reviewer.git("fetch", "-q", "origin")
-        assert subject not in team.reviewer.git("log", f"origin/{PROJECT}..origin/{branch}")
-        assert repo.ref(f"refs/heads/{branch}") == team.reviewer.git("rev-parse", f"origin/{branch}")
-    assert sorted(open_changes(ann, id)) == [1, 3] and len(ann.run("review", "--json").json) == 2
-
-
+@pytest.mark.long
 def test_an_edit_since_a_request_is_there_again_when_the_rejection_is_undone(team: Team, dreamt) -> None:
     """What was left off is kept by then under the dream's name, without the edit."""
     ann, id = dreamt, dream_id(dreamt)
@@ -451,6 +461,7 @@ def test_what_was_left_off_twice_waits_again_when_both_rejections_are_undone(tea
     assert waits == set(changes.values())
 
 
+@pytest.mark.long
 def test_a_question_that_was_turned_down_before_a_request_waits_again_when_that_is_undone(
     team: Team, dreamt
 ) -> None:
@@ -481,20 +492,15 @@ def test_a_question_that_was_turned_down_before_a_request_waits_again_when_that_
 
 
 @pytest.mark.parametrize("mode", often(["direct", "review"], "review"))
-def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team: Team, mode: str) -> None:
+def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(
+    team: Team, dreamt, mode: str
+) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
-    ann = team.found("ann", mode)
-    ann.learn("hint", "The build broke yesterday.", scope="project")
-    ann.run("sync", "-y")
-    if mode == "review":
-        team.reviewer.land("gitmem/inbox/ann-example-com", "squash")
-        ann.run("sync", "-y")
-    ann.run("dream", "--force", "--scope", "project")
-    (item,) = ann.run("review", "--json").json
-    ann.patch.setenv("GIT_EDITOR", "sed -i 's/^The build broke/The nightly build broke/'")
-    ann.run("review", "edit", item["id"], "-m", "It was the nightly one")
-    ann.run("review", "open", item["id"], "-y")
-    branch = f"gitmem/dream/{item['id']}"
+    ann, id = dreamt, dream_id(dreamt)
+    ann.run("share", "--mode", mode, "-y")
+    edit_by_hand(ann, id, "^The build broke", "The nightly build broke")
+    ann.run("review", "open", id, "-y")
+    branch = f"gitmem/dream/{id}"
     team.reviewer.git("fetch", "-q", "origin")
     base, tip = (team.reviewer.git("rev-parse", f"origin/{name}") for name in (PROJECT, branch))
     sent = team.reviewer.git("log", "-p", f"{base}..{tip}")
@@ -514,17 +520,6 @@ def open_changes(machine, id: str) -> dict[int, str]:
     return {one["n"]: one["subject"] for one in told["changes"] if not one["decided"]}
 
 
-def test_a_branch_with_a_question_that_nobody_answered_fails_its_check(hinted) -> None:
-    ann, id = hinted, dream_id(hinted)
-    repo, ref = ann.workspace.code, f"refs/heads/gitmem/dream/{id}"
-    asks(repo, ref, "main/first.md", "Another first fact.")
-    base = repo.ref(SHARED_REF)
-    done = ann.run("check", "--ref", ref, "--base", base, code=1)
-    assert "nobody answered what a dream asks" in done.out + done.err
-    ann.run("review", "accept", id, "2")
-    assert ann.run("check", "--ref", SHARED_REF, "--base", base).code == 0
-
-
 def asks(repo: Repository, ref: str, path: str, claim: str) -> None:
     """Puts a question on a dream's branch: whether a claim goes."""
 
@@ -541,11 +536,15 @@ def asks(repo: Repository, ref: str, path: str, claim: str) -> None:
 HOSTILE = "@ann #1 GH-2 <img src=x> [a](http://x) | `b` **c** https://x.example !123 <!-- z -->"
 
 
+@cache
+def renderer() -> MarkdownIt:
+    """What makes a page of Markdown, as hosts do."""
+    return MarkdownIt("gfm-like", {"linkify": False})
+
+
 def around(card: Card) -> str:
     """A card as a page shows it, without what stands in code."""
-    from markdown_it import MarkdownIt
-
-    page = MarkdownIt("gfm-like", {"linkify": False}).render(markdown(card))
+    page = renderer().render(markdown(card))
     return re.sub("<code.*?</code>", "", page, flags=re.DOTALL)
 
 
@@ -561,6 +560,7 @@ def test_what_others_wrote_stands_in_code() -> None:
     assert seen.replace("<br/>", "") == "<h3>3.</h3><p></p><pre></pre>"
 
 
+@settings(max_examples=examples(100, share=0.1))
 @given(st.text(max_size=200))
 def test_no_text_leaves_its_code(text: str) -> None:
     seen = re.sub(r"\s|<br />|<p></p>", "", around(card(f"x{text}")))

@@ -15,6 +15,7 @@ from gitmem.flows.rule_text import (
     END,
     OddMarks,
     insert,
+    is_part,
     mark,
     remove,
     rule_text,
@@ -142,6 +143,18 @@ def test_a_rule_says_what_is_to_be_done_first_and_why_in_short() -> None:
         "- Use the real database.\n  - Why: Mocks hid a migration.\n  - How to apply: In all tests."
     )
     assert says_the_same(with_pointer(memory, "CLAUDE.md"), rule_text(memory))
+
+
+@pytest.mark.parametrize("more", ["", "\n\nAsk **why** first.", "\n\n**Why:** Others are."])
+def test_what_a_person_worded_is_told_from_what_a_memory_was_taught_since(more: str) -> None:
+    memory = create("ports", "Ports", "project", f"Ports start at 4000.{more}", "ports.md")
+    before = create(
+        "ports", "Ports", "project", f"Tests are slow.\n\nPorts start at 4000.{more}", "ports.md"
+    )
+    assert is_part("- Ports start at 4000.\n", rule_text(memory))
+    assert is_part(rule_text(memory), rule_text(before))
+    assert not is_part("- Ports start at 5000.", rule_text(memory))
+    assert not is_part("- Ports start at 4000.\n- And so on.", rule_text(memory))
 
 
 def test_no_rule_can_close_a_comment_or_hold_a_mark() -> None:

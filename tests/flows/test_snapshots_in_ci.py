@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
+from ran import Command, Ran
 from snapshot_ground import MEMORY, NOW, USUAL
 
 from gitmem.core.trailers import Provenance
@@ -17,6 +19,8 @@ from gitmem.flows.context import Edges, workspace_at
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.workspace import SHARED_REF
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 ROOT = Path(__file__).parents[2]
@@ -26,11 +30,13 @@ ANN = Signature("Ann", "ann@example.com", NOW - 1_000)
 class Host:
     """A bare repository on a host, with code on `main` and memory on its branch."""
 
-    def __init__(self, folder: Path, git: Git, code: Path) -> None:
+    def __init__(self, folder: Path, git: Git) -> None:
         self.folder, self.git = folder, git
         self.bare, self.writer = folder / "host.git", folder / "writer"
-        git("clone", "-q", "--bare", code, self.bare)
-        git("clone", "-q", self.bare, self.writer)
+
+    def begin(self, code: Path) -> None:
+        self.git("clone", "-q", "--bare", code, self.bare)
+        self.git("clone", "-q", self.bare, self.writer)
 
     def learn(self, agent: str, name: str, text: str, to: str = "origin") -> None:
         repo = workspace_at(Edges(dict(os.environ), self.writer, NOW)).code
@@ -46,13 +52,43 @@ class Host:
 
 
 @pytest.fixture
-def host(tmp_path: Path, git: Git, repo: Path) -> Host:
-    return Host(tmp_path, git, repo)
+def host(tmp_path: Path, git: Git, repo: Path, once: Once[None]) -> Host:
+    """One whose memory says where ports are."""
+    made = Host(tmp_path, git)
+    once("bare", lambda: made.begin(repo))
+    once("ports", lambda: made.learn("main", "ports", "Eighty."))
+    return made
 
 
-def run(where: Path, *words: str, now: int = NOW, **more: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def bare(tmp_path: Path, git: Git, repo: Path, once: Once[None]) -> Host:
+    """One without memory."""
+    made = Host(tmp_path, git)
+    once("bare", lambda: made.begin(repo))
+    return made
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Runs gitmem with next to nothing around it."""
-    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GITMEM_NOW": str(now), **more}
+
+    def go(where: Path, *words: str, now: int = NOW) -> Ran:
+        with monkeypatch.context() as patch:
+            for name in [name for name in os.environ if name != "PATH"]:
+                patch.delenv(name)
+            command = Command(where, patch, capsys)
+            command.now = now - 60
+            return command(*words, ok=False)
+
+    return go
+
+
+def process(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The same as a process of its own."""
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "GITMEM_NOW": str(NOW)}
     return subprocess.run(
         [sys.executable, "-P", "-m", "gitmem", *words],
         cwd=where,
@@ -67,10 +103,9 @@ def files(where: Path) -> dict[str, bytes]:
 
 
 def test_a_shallow_checkout_of_code_alone_gets_the_teams_memory(host: Host, git: Git) -> None:
-    host.learn("main", "ports", "Eighty.")
     host.learn("reviewer", "style", "Short.")
     place = host.checkout()
-    done = run(place, "snapshot", "create", "--all")
+    done = process(place, "snapshot", "create", "--all")
     assert (done.returncode, done.stdout) == (
         0,
         f"wrote 1 memory of main in {USUAL}/main\nwrote 1 memory of reviewer in {USUAL}/reviewer\n",
@@ -84,90 +119,85 @@ def test_a_shallow_checkout_of_code_alone_gets_the_teams_memory(host: Host, git:
     assert git("-C", place, "status", "--porcelain", "--untracked-files=no") == ""
 
 
-def test_it_is_the_same_whenever_it_runs_until_memory_changes(host: Host, git: Git) -> None:
-    host.learn("main", "ports", "Eighty.")
+def test_it_is_the_same_whenever_it_runs_until_memory_changes(host: Host, run: Run, git: Git) -> None:
     place = host.checkout("one", "--no-local")
     run(place, "snapshot", "create", "--all")
     before = files(place)
     done = run(place, "snapshot", "create", "--all", "--json", now=NOW + 86_400)
-    assert [(row["changed"], row["written"]) for row in json.loads(done.stdout)] == [(False, False)]
+    assert [(row["changed"], row["written"]) for row in json.loads(done.out)] == [(False, False)]
     assert files(place) == before
-    assert run(place, "snapshot", "create", "--all", now=NOW + 90_000).stdout.startswith("unchanged: 1 ")
+    assert run(place, "snapshot", "create", "--all", now=NOW + 90_000).out.startswith("unchanged: 1 ")
     host.learn("main", "hosts", "Two.")
     git("-C", place, "fetch", "-q")
     dry = run(place, "snapshot", "create", "--all", "-n", now=NOW + 90_000)
-    assert (dry.stdout, files(place)) == (f"would write 2 memories of main in {USUAL}/main\n", before)
-    assert run(place, "snapshot", "create", "main", now=NOW + 90_000).returncode == 0
+    assert (dry.out, files(place)) == (f"would write 2 memories of main in {USUAL}/main\n", before)
+    assert run(place, "snapshot", "create", "main", now=NOW + 90_000).code == 0
     assert files(place) != before
 
 
-def test_a_branch_of_the_clones_own_counts_where_it_is_ahead(host: Host) -> None:
-    host.learn("main", "ports", "Eighty.")
+def test_a_branch_of_the_clones_own_counts_where_it_is_ahead(host: Host, run: Run) -> None:
     host.git("-C", host.writer, "fetch", "-q")
     repo = workspace_at(Edges(dict(os.environ), host.writer, NOW)).code
     edits = {"main/hosts.md": MEMORY.format("hosts", "project", "Two.").encode()}
     land(Ref(repo, SHARED_REF), lambda _: Write(edits, "Learn hosts", Provenance()), ANN)
-    assert run(host.writer, "snapshot", "create").stdout == f"wrote 2 memories of main in {USUAL}/main\n"
+    assert run(host.writer, "snapshot", "create").out == f"wrote 2 memories of main in {USUAL}/main\n"
 
 
-def test_a_repository_for_memory_alone_is_read_where_there_is_one(host: Host, git: Git) -> None:
-    git("init", "-q", "--bare", host.folder / "memory.git")
-    git("-C", host.writer, "remote", "add", "memory", host.folder / "memory.git")
-    host.learn("main", "ports", "Eighty.", to="memory")
-    place = host.checkout()
-    git("-C", place, "remote", "add", "gitmem", host.folder / "memory.git")
+def test_a_repository_for_memory_alone_is_read_where_there_is_one(bare: Host, run: Run, git: Git) -> None:
+    git("init", "-q", "--bare", bare.folder / "memory.git")
+    git("-C", bare.writer, "remote", "add", "memory", bare.folder / "memory.git")
+    bare.learn("main", "ports", "Eighty.", to="memory")
+    place = bare.checkout()
+    git("-C", place, "remote", "add", "gitmem", bare.folder / "memory.git")
     done = run(place, "snapshot", "create", "--all")
-    assert done.stdout == f"wrote 1 memory of main in {USUAL}/main\n", done.stderr
+    assert done.out == f"wrote 1 memory of main in {USUAL}/main\n", done.err
 
 
-def test_without_memory_there_is_nothing_to_write(host: Host) -> None:
-    place = host.checkout()
+def test_without_memory_there_is_nothing_to_write(bare: Host, run: Run) -> None:
+    place = bare.checkout()
     done = run(place, "snapshot", "create", "--all")
-    assert (done.returncode, done.stdout) == (0, "no agent has project memory\n")
+    assert (done.code, done.out) == (0, "no agent has project memory\n")
     done = run(place, "snapshot", "create")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "main has no project memory" in done.stderr
+    assert (done.code, done.out) == (2, "")
+    assert "main has no project memory" in done.err
 
 
-def test_a_remote_out_of_reach_is_an_error_and_not_an_empty_snapshot(host: Host) -> None:
-    host.learn("main", "ports", "Eighty.")
+def test_a_remote_out_of_reach_is_an_error_and_not_an_empty_snapshot(host: Host, run: Run) -> None:
     place = host.checkout()
     run(place, "snapshot", "create", "--all")
     other = host.checkout("other")
     host.bare.rename(host.folder / "gone.git")
     done = run(other, "snapshot", "create", "--all")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert "origin cannot be used" in done.stderr
+    assert (done.code, done.out) == (3, "")
+    assert "origin cannot be used" in done.err
     # What was fetched before is enough.
-    assert run(place, "snapshot", "create", "--all").returncode == 0
+    assert run(place, "snapshot", "create", "--all").code == 0
 
 
-def test_what_pretends_to_be_the_memory_branch_is_refused(host: Host, git: Git) -> None:
-    git("-C", host.writer, "push", "-q", "origin", "main:gitmem/project")
-    done = run(host.checkout(), "snapshot", "create", "--all")
-    assert done.returncode == 3 and "is no memory" in done.stderr
+def test_what_pretends_to_be_the_memory_branch_is_refused(bare: Host, run: Run, git: Git) -> None:
+    git("-C", bare.writer, "push", "-q", "origin", "main:gitmem/project")
+    done = run(bare.checkout(), "snapshot", "create", "--all")
+    assert done.code == 3 and "is no memory" in done.err
 
 
-def test_all_and_a_name_do_not_go_together(host: Host) -> None:
-    assert run(host.checkout(), "snapshot", "create", "main", "--all").returncode == 2
+def test_all_and_a_name_do_not_go_together(bare: Host, run: Run) -> None:
+    assert run(bare.checkout(), "snapshot", "create", "main", "--all").code == 2
 
 
-def test_status_tells_what_waits_for_init(host: Host) -> None:
-    host.learn("main", "ports", "Eighty.")
+def test_status_tells_what_waits_for_init(host: Host, run: Run) -> None:
     place = host.checkout()
     run(place, "snapshot", "create", "--all")
     done = run(place, "snapshot", "status")
-    assert (done.returncode, done.stdout) == (
+    assert (done.code, done.out) == (
         0,
         f"main: initialize (there is no memory here yet; work tree, {USUAL}/main, 2026-11-18T11:06:40Z)\n",
     )
-    assert "git mem init" in done.stderr
+    assert "git mem init" in done.err
     assert not (place / ".git/gitmem").exists()
 
 
-def test_folders_that_are_no_agents_are_left_out(host: Host) -> None:
-    host.learn("main", "ports", "Eighty.")
+def test_folders_that_are_no_agents_are_left_out(host: Host, run: Run) -> None:
     host.learn("Not An Agent", "style", "Short.")
     host.learn("^046^046", "style", "Short.")
     done = run(host.checkout(), "snapshot", "create", "--all")
-    assert done.stdout == f"wrote 1 memory of main in {USUAL}/main\n", done.stderr
+    assert done.out == f"wrote 1 memory of main in {USUAL}/main\n", done.err

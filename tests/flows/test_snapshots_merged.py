@@ -8,22 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import home_folder, once, place, tmp_path
 from slices import often
-from snapshot_ground import MEMORY, USUAL, Person, Team
+from snapshot_ground import MEMORY, USUAL, Person, Team, team
 
 from gitmem.app.client_setup import after_checkout
-from gitmem.app.git_drivers import apply_merge_setup, plan_merge_setup
+from gitmem.app.file_edits import make_edits
+from gitmem.app.git_drivers import plan_merge_setup
 from gitmem.core import index
 from gitmem.flows.snapshots import pending_snapshots, settle_snapshot
 from gitmem.ledger.snapshot import read_worktree
 
+__all__ = ["home_folder", "once", "place", "team", "tmp_path"]
+
 Git = Callable[..., str]
 MAIN = Path(USUAL, "main")
-
-
-@pytest.fixture
-def team(repo: Path, tmp_path: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Team:
-    return Team(tmp_path, git, monkeypatch, repo)
 
 
 def learn(who: Person, name: str, text: str) -> None:
@@ -38,28 +37,32 @@ def learn(who: Person, name: str, text: str) -> None:
 @pytest.fixture(params=often(["driver", "no driver"], "no driver"))
 def merged(request: pytest.FixtureRequest, team: Team, git: Git, monkeypatch: pytest.MonkeyPatch) -> Person:
     """Ann, who merged Ben's branch into hers by `git merge`; both had made a snapshot, Ben's is newer."""
-    ann = team.join("ann")
-    learn(ann, "ports", "Eighty.")
-    ann.make()
-    team.publish(ann)
-    ben = team.join("ben")
-    after_checkout(ben.workspace, ben.edges)
-    learn(ann, "queue", "One.")
-    ann.make()
-    git("-C", ann.path, "checkout", "-qb", "anns")
-    team.publish(ann)
-    ben.clock = ann.clock + 600
-    learn(ben, "hosts", "Two.")
-    ben.make()
-    git("-C", ben.path, "checkout", "-qb", "bens")
-    team.publish(ben)
-    if request.param == "driver":
-        monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-        plan = plan_merge_setup(ann.workspace.git, ann.path / ".git", [sys.executable, "-m", "gitmem"])
-        apply_merge_setup(plan, ann.workspace.git)
-    git("-C", ann.path, "fetch", "-q")
-    git("-C", ann.path, "merge", "-q", "-m", "Both", "origin/bens")
-    return ann
+
+    def make() -> list[Person]:
+        ann = team.join("ann")
+        learn(ann, "ports", "Eighty.")
+        ann.make()
+        team.publish(ann)
+        ben = team.join("ben")
+        after_checkout(ben.workspace, ben.edges)
+        learn(ann, "queue", "One.")
+        ann.make()
+        git("-C", ann.path, "checkout", "-qb", "anns")
+        team.publish(ann)
+        ben.clock = ann.clock + 600
+        learn(ben, "hosts", "Two.")
+        ben.make()
+        git("-C", ben.path, "checkout", "-qb", "bens")
+        team.publish(ben)
+        if request.param == "driver":
+            monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+            plan = plan_merge_setup(ann.workspace.git, ann.path / ".git", [sys.executable, "-m", "gitmem"])
+            make_edits(plan.edits, ann.workspace.git)
+        git("-C", ann.path, "fetch", "-q")
+        git("-C", ann.path, "merge", "-q", "-m", "Both", "origin/bens")
+        return [ann]
+
+    return team.begin(request.param, make)[0]
 
 
 def test_nothing_conflicts_and_both_are_in_it(merged: Person) -> None:
@@ -115,14 +118,14 @@ def test_the_next_one_made_has_a_digest_that_fits(merged: Person, git: Git) -> N
 
 
 def test_edits_of_one_memory_unite_where_the_driver_is(team: Team, git: Git, monkeypatch) -> None:
-    ann = team.join("ann")
+    (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.\n\nOpen.")
     ann.make()
     team.publish(ann)
     ben = team.join("ben")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     plan = plan_merge_setup(ann.workspace.git, ann.path / ".git", [sys.executable, "-m", "gitmem"])
-    apply_merge_setup(plan, ann.workspace.git)
+    make_edits(plan.edits, ann.workspace.git)
     for who, text in ((ann, "Eighty.\n\nOpen.\n\nAnn's."), (ben, "Eighty.\n\nOpen.\n\nBen's.")):
         (who.path / MAIN / "ports.md").write_text(MEMORY.format("ports", "project", text))
         git("-C", who.path, "commit", "-qam", "By hand")
@@ -134,7 +137,7 @@ def test_edits_of_one_memory_unite_where_the_driver_is(team: Team, git: Git, mon
 
 
 def test_attributes_of_the_persons_own_stay(team: Team) -> None:
-    ann = team.join("ann")
+    (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.")
     (ann.path / USUAL).mkdir(parents=True)
     (ann.path / USUAL / ".gitattributes").write_text("*.md linguist-generated\n")
@@ -147,7 +150,7 @@ def test_attributes_of_the_persons_own_stay(team: Team) -> None:
 def test_attributes_are_written_through_no_link(team: Team, tmp_path: Path) -> None:
     from gitmem.core.errors import RepositoryError
 
-    ann = team.join("ann")
+    (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.")
     (ann.path / USUAL).mkdir(parents=True)
     elsewhere = tmp_path / "elsewhere"
@@ -161,7 +164,7 @@ def test_attributes_are_written_through_no_link(team: Team, tmp_path: Path) -> N
 def test_a_dry_run_tells_what_would_change_and_writes_nothing(team: Team) -> None:
     from gitmem.flows.snapshots import make_snapshots
 
-    ann = team.join("ann")
+    (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.")
     (made,) = make_snapshots(ann.workspace, ann.edges, (), "", dry_run=True)
     assert (made.changed, made.written) == (True, False)

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 from machines import Machine
 from servers import http_server, ssh_server
-from sync_ground import PROJECT, Team, live, teach
+from sync_ground import PROJECT, Team, live, teach, team
 
-
-@pytest.fixture
-def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(place, git, monkeypatch, capsys)
+__all__ = ["team"]
 
 
 def check_round_trip(ann: Machine, ben: Machine) -> None:
@@ -115,15 +112,10 @@ def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(
     "words",
     [
         ("--filter=blob:none", "--depth=1", "--no-checkout"),
-        *(
-            pytest.param(words, marks=pytest.mark.long)
-            for words in (
-                ("--filter=blob:none",),
-                ("--depth=1",),
-                ("--depth=1", "--no-single-branch"),
-                ("--single-branch",),
-            )
-        ),
+        ("--filter=blob:none",),
+        ("--depth=1",),
+        ("--depth=1", "--no-single-branch"),
+        ("--single-branch",),
     ],
     ids=" ".join,
 )

@@ -10,18 +10,15 @@ from pathlib import Path
 
 import pytest
 from servers import HttpServer, http_server
-from sync_ground import PROJECT, SECRET, Team, live, teach
+from sync_ground import PROJECT, SECRET, Team, live, teach, team
 
 from gitmem.app import steps
 from gitmem.app.spool import Job
 from gitmem.git.remote import explain_remote, is_protection
 
+__all__ = ["team"]
+
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def team(place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Team:
-    return Team(place, git, monkeypatch, capsys)
 
 
 def test_without_a_network_all_stays_and_the_hint_says_so(team: Team) -> None:

@@ -15,7 +15,7 @@ import pytest
 from machines import Machine
 from purge_ground import follow
 from request_ground import PROJECT, Team, team
-from sync_ground import live, teach
+from sync_ground import live, refuse, teach
 
 from gitmem.ledger.blame import blame_memory
 from gitmem.ledger.workspace import SHARED_REF
@@ -104,12 +104,7 @@ class Way:
     def __init__(self, team: Team, row: str) -> None:
         self.team, self.row = team, row
         if row == "protected":
-            hook = team.host / "hooks/update"
-            hook.parent.mkdir(exist_ok=True)
-            hook.write_text(
-                "#!/bin/sh\ncase $1 in */gitmem/project) echo 'GH006: protected' >&2; exit 1;; esac\n"
-            )
-            hook.chmod(0o755)
+            refuse(team.host, "*/gitmem/project")
 
     def land(self, one: Machine, by: Machine) -> None:
         """Gets what somebody asks for onto the memory branch, by the other's decision or the host's.
@@ -199,7 +194,7 @@ def settle(one: Machine, way: Way, by: Machine) -> None:
 def assert_nothing_waits(team: Team, *people: Machine) -> None:
     for one in people:
         one.run("sync", "-y")
-    for one in people:
+    for one in dict.fromkeys(people):
         assert waiting(one) == []
         assert one.run("status", "--json").json["outgoing"] == []
         assert "project memory" not in one.run("status").out

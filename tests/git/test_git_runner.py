@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal, NoReturn
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from gitmem.core.errors import RepositoryError
 from gitmem.flows.place import clean_environment
 from gitmem.git import command as runner
 from gitmem.git import config
-from gitmem.git.command import Configuration, GitCommand, layout, read_configuration
+from gitmem.git.command import Configuration, GitCommand, Layout, layout, read_configuration
 from gitmem.git.config import identity, worktrees
 from gitmem.git.repository import Signature
 
@@ -72,6 +76,7 @@ def test_a_command_gives_its_bytes_and_code(tmp_path: Path, command: GitCommand)
             "a b.lock",
             "delete /r/.git/a b.lock",
         ),
+        ("error: could not lock config file /r/x: File exists", "config file /r/x", "delete /r/x.lock"),
         ("error: insufficient permission\\nfatal: failed", "insufficient permission", "writable"),
         ("fatal: unable to create directory for /r/x", "/r/x", "writable"),
         ("hint: a\\nfatal: first\\nerror: bad \\033[31mred\\nhint: b", "bad [31mred", ""),
@@ -187,6 +192,88 @@ def test_no_identity_is_told_and_none_is_made_up(home: Path, repo: Path) -> None
 # Settings
 
 
+class Unable(GitCommand):
+    """A git that is not to be asked."""
+
+    def run(self, *words: object, **_: object) -> NoReturn:
+        raise AssertionError(words)
+
+
+LINES = (
+    *(
+        "[user]",
+        '[Remote "a.B c"]',
+        "[gitmem]\r",
+        '[core ""]',
+        "[a.b]",
+        "  [user] # mine",
+        "[user]name = x",
+    ),
+    *(
+        "\tName = Ann Bee ",
+        "url=a=b",
+        "on",
+        "x =",
+        "n = a  b",
+        "t = a\tb",
+        'q = "a # b"',
+        "c = a ; b",
+        "e = a\\",
+    ),
+    *(
+        "",
+        " # note",
+        "; note",
+        "1x = y",
+        "é = y",
+        "v = é\udc80",
+        "'s' = y",
+        "a-b = 'y'",
+        "[include]",
+        "path = more",
+    ),
+)
+
+
+@example(["[user]", "\tName = Ann Bee ", '[Remote "a.B c"]', "url=a=b", "n = a  b", "v = é\udc80"], 2, True)
+@example(['[includeIf "gitdir:/"]', "path = more"], 0, False)
+@given(st.lists(st.sampled_from(LINES), max_size=8), st.integers(0, 2), st.just(False))
+def test_files_tell_what_git_would_say_or_nothing(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], where: int, plain: bool
+) -> None:
+    """The same from a git that is called by its path, for which no file is read here."""
+    folder = tmp_path_factory.mktemp("told")
+    environ = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": ""}
+    command = GitCommand(environ)
+    by_path = GitCommand(environ, shutil.which("git") or "")
+    command.run(["init", "-q", "r"], cwd=folder)
+    (folder / ".config/git").mkdir(parents=True)
+    (folder / "more").write_text("[user]\n\tname = More\n")
+    files = (folder / ".config/git/config", folder / ".gitconfig", folder / "r/.git/config")
+    with files[where].open("ab") as file:
+        file.write("\n".join(lines).encode("utf-8", "surrogateescape"))
+    told = runner.plain_configuration(command, folder / "r", None)
+    assert told == runner.plain_configuration(command, None, folder / "r/.git")
+    assert told is not None or not plain
+    if told is not None:
+        assert told == read_configuration(by_path, folder / "r")
+        for key in ("user.name", "Remote.a.B c.URL", "gitmem.none"):
+            said = config.config_get_all(by_path, folder / "r", key)
+            assert config.config_get_all(Unable(environ), folder / "r", key) == said
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"GIT_CONFIG_GLOBAL": "more"},
+        {"GIT_CONFIG_NOSYSTEM": "0"},
+        {"GIT_CONFIG_SYSTEM": "more", "GIT_CONFIG_NOSYSTEM": ""},
+    ],
+)
+def test_git_says_which_files_variables_name(repo: Path, variables: dict[str, str]) -> None:
+    assert runner.plain_configuration(GitCommand(os.environ | variables), repo, None) is None
+
+
 def test_settings_are_read_written_and_removed(repo: Path, command: GitCommand) -> None:
     assert config.config_get(command, repo, "gitmem.engine") is None
     config.config_set(command, repo, "gitmem.engine", "-odd\nvalue ")
@@ -196,11 +283,33 @@ def test_settings_are_read_written_and_removed(repo: Path, command: GitCommand) 
     assert config.config_get(command, None, "gitmem.engine", git_dir=repo / ".git") == ""
     config.config_set(command, repo, "gitmem.engine", "yes")
     assert config.config_get(command, repo, "gitmem.engine", kind="bool") == "true"
+    config.config_set(command, repo, "gitmem.engine", "perhaps")
     with pytest.raises(RepositoryError, match=r"gitmem\.engine"):
-        config.config_get(command, repo, "gitmem.engine", kind="int")
+        config.config_get(command, repo, "gitmem.engine", kind="bool")
     config.config_unset(command, repo, "gitmem.engine")
     config.config_unset(command, repo, "gitmem.engine")
     assert config.config_get_all(command, repo, "gitmem.engine") == ()
+
+
+@pytest.mark.parametrize("value", ["true", "false", "yes", "TRUE", "", "/a b", "~/x", "x"])
+@pytest.mark.parametrize("kind", ["bool", "path"])
+def test_a_value_of_a_type_is_what_git_makes_of_it(
+    repo: Path, kind: Literal["bool", "path"], value: str
+) -> None:
+    with (repo / ".git/config").open("a") as file:
+        file.write(f"[gitmem]\n\tx = {value}\n")
+
+    def told(git: GitCommand) -> str | None:
+        try:
+            return config.config_get(git, repo, "gitmem.x", kind=kind)
+        except RepositoryError as error:
+            return error.message
+
+    assert told(GitCommand(os.environ)) == told(GitCommand(os.environ, shutil.which("git") or ""))
+    plain = {"bool": ("true", "false"), "path": ("/a b",)}[kind]
+    # Names by SHA-256 are an extension, and what has one is git's to read.
+    if value in plain and not os.environ.get("GIT_DEFAULT_HASH"):
+        assert told(Unable(os.environ)) == value
 
 
 def test_what_only_the_person_may_decide_is_never_read_from_the_repository(
@@ -262,6 +371,87 @@ def test_the_layout_of_an_unborn_branch_is_known(tmp_path: Path, git, command: G
     assert layout(command, tmp_path / "new").worktree == tmp_path / "new"
 
 
+def _odd(repo: Path, git: Callable[..., str], how: str) -> Path:
+    """Makes something of a repository; returns the folder to look from."""
+    inside, dot = repo / "inside", repo / ".git"
+    inside.mkdir()
+    match how:
+        case "as made":
+            pass
+        case "detached":
+            git("-C", repo, "checkout", "-q", "--detach")
+        case "through a link":
+            (repo / "link").symlink_to(inside)
+            return repo / "link"
+        case ".git is a link":
+            dot.rename(repo / "real")
+            dot.symlink_to("real")
+        case ".git is a file":
+            dot.rename(repo / "real")
+            dot.write_text("gitdir: real\n")
+        case "nothing in .git":
+            (inside / ".git").mkdir()
+        case "no objects":
+            (dot / "objects").rename(dot / "elsewhere")
+        case "HEAD is no ref":
+            (dot / "HEAD").write_text("nowhere\n")
+        case "another work tree":
+            git("-C", repo, "config", "core.worktree", inside)
+        case "said to be bare":
+            git("-C", repo, "config", "core.bare", "true")
+        case "bare twice":
+            git("-C", repo, "config", "--add", "core.bare", "true")
+        case "of a later version":
+            git("-C", repo, "config", "core.repositoryFormatVersion", "9")
+        case "an extension":
+            git("-C", repo, "config", "core.repositoryFormatVersion", "1")
+            git("-C", repo, "config", "extensions.worktreeConfig", "true")
+        case "bare in bare":
+            git("init", "-q", "--bare", inside)
+        case "in .git":
+            return dot / "refs"
+        case "submodule":
+            git(
+                "-C",
+                repo,
+                "-c",
+                "protocol.file.allow=always",
+                "submodule",
+                "--quiet",
+                "add",
+                f"{dot}",
+                "sub",
+            )
+            return repo / "sub"
+        case "gone":
+            inside.rmdir()
+    return inside
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "as made", "detached", "through a link", ".git is a link", ".git is a file", "nothing in .git",
+        "no objects", "HEAD is no ref", "another work tree", "said to be bare", "bare twice",
+        "of a later version", "an extension", "bare in bare", "in .git", "submodule", "gone",
+    ],
+)  # fmt: skip
+def test_a_repository_is_found_as_git_finds_it(repo: Path, git, command: GitCommand, how: str) -> None:
+    """What its files tell is what git says, who alone is asked where a search has a ceiling."""
+    folder = _odd(repo, git, how)
+    asked = GitCommand({**command.environ, "GIT_CEILING_DIRECTORIES": "/nowhere"})
+
+    def told(by: GitCommand) -> Layout | str:
+        try:
+            return layout(by, folder)
+        except RepositoryError as error:
+            return error.message
+
+    assert told(command) == told(asked)
+    if how in ("as made", "detached", "through a link") and not os.environ.get("GIT_DEFAULT_HASH"):
+        assert layout(GitCommand(command.environ, "no-git"), folder).worktree == repo
+
+
 def test_a_path_with_a_line_break_is_refused_not_misread(tmp_path: Path, git, command: GitCommand) -> None:
     git("init", "-q", tmp_path / "two\nlines")
     with pytest.raises(RepositoryError, match="line break"):
@@ -287,3 +477,21 @@ def test_work_trees_are_listed(tmp_path: Path, repo: Path, git, command: GitComm
     }
     git("init", "-q", "--bare", tmp_path / "bare")
     assert [(w.head, w.bare) for w in worktrees(command, None, git_dir=tmp_path / "bare")] == [(None, True)]
+
+
+@pytest.mark.parametrize("how", [["--index-version", "2"], ["--index-version", "4"], ["--split-index"]])
+def test_an_index_of_any_form_hides_no_tracked_file(
+    repo: Path, command: GitCommand, how: list[str]
+) -> None:
+    """Where names are not whole the one before says how one begins; of a split index most is elsewhere."""
+    (repo / ".agent").mkdir()
+    (repo / ".agent/one.md").write_text("1")
+    (repo / ".agents").write_text("2")
+    for names in (["README"], ["README", ".agent/one.md", ".agents"]):
+        command.run(["read-tree", "--empty"], cwd=repo)
+        command.run(["update-index", "--add", *names], cwd=repo)
+        command.run(["update-index", *how], cwd=repo)
+        listed = command.run(["ls-files", "--", ".agents"], cwd=repo).text
+        none = config.lists_none(config.index_file(repo), [".agents"])
+        assert not (none and listed)
+        assert none or listed or how[-1] != "2", "told without git where names are whole"

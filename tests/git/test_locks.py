@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
+from gitmem.git.locks import Locked, ProcessIdentity, is_alive, locks_below, process_identity, writer_lock
 
 HOLD = """\
 import pathlib, sys
@@ -54,6 +54,19 @@ def test_a_second_writer_is_told_who_writes(tmp_path: Path) -> None:
     assert who.pid == run.pid
     with writer_lock(tmp_path, "dream", blocking=False) as path:
         assert path == tmp_path / "dream.lock"
+    end(run)
+
+
+def test_a_name_in_the_lock_that_is_no_holders_is_not_told(tmp_path: Path) -> None:
+    run, who = holder(tmp_path)
+    for text in (f"{who.pid} {who.start - 60}", "nobody"):
+        (tmp_path / "extract.lock").write_text(text)
+        with (
+            pytest.raises(Locked, match="another process") as caught,
+            writer_lock(tmp_path, "extract", blocking=False),
+        ):
+            pass
+        assert caught.value.hint == "Wait until it is done, and run it again."
     end(run)
 
 
@@ -107,6 +120,7 @@ def test_a_lock_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 def test_a_link_in_place_of_the_lock_file_is_not_followed(tmp_path: Path) -> None:
+    """Nor is the file under a lock that is held: its text is another's."""
     target = tmp_path / "precious"
     target.write_text("precious")
     (tmp_path / "extract.lock").symlink_to(target)
@@ -145,7 +159,21 @@ def test_a_process_that_ended_but_was_not_yet_reaped_is_dead() -> None:
     run.stdout.close()
 
 
-@given(st.integers(1, 2**31 - 1), st.floats(0, 2**39))
+def test_locks_are_sought_below_a_folder_and_nowhere_that_a_link_leads(tmp_path: Path) -> None:
+    """The repository itself may be reached by a link."""
+    for folder in ("real/.git/refs/a", "real/out"):
+        (tmp_path / folder).mkdir(parents=True)
+        for name in ("x", "x.lock"):
+            (tmp_path / folder / name).touch()
+    (tmp_path / "link").symlink_to("real")
+    git_dir = tmp_path / "link/.git"
+    (git_dir / "refs/out").symlink_to(tmp_path / "real/out")
+    assert locks_below(git_dir, "refs") == [git_dir / "refs/a/x.lock"]
+    assert locks_below(git_dir, "refs/out") == []
+
+
+@given(st.integers(1, 2**31 - 1), st.floats(0, 2**40 - 1))
+@example(2**31 - 1, 2**40 - 1)
 def test_an_identity_survives_the_body_of_a_lock(pid: int, start: float) -> None:
     read = ProcessIdentity.parse(f"{ProcessIdentity(pid, start)} 1763632800.5\n")
     assert read is not None
@@ -160,13 +188,29 @@ def test_any_text_as_a_lock_s_body_is_an_identity_or_none(text: str) -> None:
 
 
 def test_a_lock_body_that_is_no_identity_is_none() -> None:
-    for text in ("", "12", "x 1", "0 1", "-5 1", "1 nan", "1 inf", "99999999999 1", "1 -1"):
+    for text in ("", "12", "x 1", "0 1", "-5 1", "1 nan", "1 inf", "99999999999 1", "1 -1", "1 1e13"):
         assert ProcessIdentity.parse(text) is None
 
 
 def test_a_writer_names_itself_as_others_see_it() -> None:
     """Its own start is read without the library that looks at other processes: both say the same."""
     seen = psutil.Process().create_time() - (psutil.boot_time() if psutil.LINUX else 0)
+    name = Path("/proc/self/comm" if psutil.LINUX else os.devnull)
+    before = name.read_text()
+    name.write_text("odd) 1 (name")
     mine = process_identity()
+    name.write_text(before)
     assert mine is not None and abs(mine.start - seen) < 0.05
     assert is_alive(mine) and not is_alive(ProcessIdentity(mine.pid, mine.start - 60))
+
+
+def test_a_lock_that_is_given_back_by_another_thread_is_free(tmp_path: Path) -> None:
+    held = writer_lock(tmp_path, "extract")
+    thread = threading.Thread(target=held.__enter__)
+    thread.start()
+    thread.join()
+    with pytest.raises(Locked), writer_lock(tmp_path, "extract", blocking=False):
+        pass
+    held.__exit__(None, None, None)
+    with writer_lock(tmp_path, "extract", blocking=False):
+        pass

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,6 +15,7 @@ from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import object_store
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
+from gitmem.git.packs import RawObjects
 from gitmem.git.repository import Signature
 
 
@@ -60,6 +63,66 @@ def test_a_loose_object_is_read_and_measured_without_git(repo: GitRepository, te
     assert Counting.asked == []
     told = repo.git.run(["cat-file", "-s", oids[0]], git_dir=repo.git_dir).text
     assert fresh.sizes(oids)[oids[0]] == int(told)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("core.sharedRepository", ""),
+        ("core.sharedRepository", "group"),
+        ("core.sharedRepository", "0666"),
+        ("core.sharedRepository", "umask"),
+        ("core.fsync", "loose-object"),
+        ("core.fsyncObjectFiles", "false"),
+    ],
+)
+@pytest.mark.parametrize("late", [True, False])
+def test_what_is_written_costs_no_process_and_lies_as_git_lays_it(
+    repo: GitRepository, tmp_path: Path, setting: str, value: str, late: bool
+) -> None:
+    """One that is there is young again: else a `git gc` may take it for long unused."""
+    begun = [f"--shared={value}"] if value and setting == "core.sharedRepository" and not late else []
+    repo.git.run(["init", "-q", *begun, str(tmp_path / "team")])
+    repo = GitRepository(repo.git, layout(repo.git, tmp_path / "team"))
+    if value:
+        repo.git.run(["config", setting, value], git_dir=repo.git_dir)
+    fresh = again(repo)
+    mask = os.umask(0o027)
+    try:
+        oid = fresh.add_blob(b"mine\n")
+        assert Counting.asked == ([] if value in ("", "umask", "false") else ["hash-object"])
+        words = ["hash-object", "-w", "--stdin"]
+        told = repo.git.run(words, git_dir=repo.git_dir, input=b"git's\n").text
+    finally:
+        os.umask(mask)
+    mine, its = loose(repo, oid), loose(repo, told)
+    assert mine.stat().st_mode == its.stat().st_mode
+    assert mine.parent.stat().st_mode == its.parent.stat().st_mode
+    os.utime(mine, (0, 0))
+    inode = mine.stat().st_ino
+    assert fresh.add_blob(b"mine\n") == oid
+    assert mine.stat().st_mtime > 0 and mine.stat().st_ino == inode
+    assert list(mine.parent.iterdir()) == [mine]
+    odd = b"040000 main\0" + bytes.fromhex("1" * repo.hex_length)
+    raw = RawObjects(fresh)
+    assert raw.read(raw.add("tree", odd)) == ("tree", odd), "a purge keeps what others made"
+    raw.close()
+
+
+def test_what_cannot_be_written_is_told_and_leaves_nothing(
+    repo: GitRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(object_store.os, "replace", full)
+    with pytest.raises(RepositoryError, match="No space left") as caught:
+        repo.add_blob(b"too much\n")
+    assert "disk space" in caught.value.hint
+    assert not [path for path in (repo.git_dir / "objects").rglob("*") if path.is_file()]
+    shutil.rmtree(repo.git_dir / "objects")
+    with pytest.raises(RepositoryError, match="objects"):
+        repo.add_blob(b"nowhere\n")
 
 
 def test_git_is_asked_for_those_alone_that_are_not_loose(repo: GitRepository) -> None:

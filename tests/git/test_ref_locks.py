@@ -198,6 +198,24 @@ def test_a_hostile_note_reaches_nothing_outside(git_dir: Path, tmp_path: Path) -
             assert (outside / "a.lock").exists(), name
 
 
+def test_a_turn_is_over_though_what_a_hook_started_goes_on(
+    git_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It inherited the lock's handle."""
+    pipe, fake = tmp_path / "pipe", tmp_path / "git"
+    os.mkfifo(pipe)
+    fake.write_text(f"#!/bin/sh\n(read line <'{pipe}') >/dev/null 2>&1 &\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(ref_locks, "PATIENCE", 0.0)
+    with moving(git_dir, (REF,), None) as turn:
+        turn.run(GitCommand(dict(os.environ), str(fake)), ["update-ref"])
+    try:
+        with moving(git_dir, (REF,), None):
+            pass
+    finally:
+        pipe.write_text("end\n")
+
+
 def test_the_turn_lasts_as_long_as_a_git_that_works_in_it(
     repo: Path, git_dir: Path, tmp_path: Path
 ) -> None:
@@ -279,3 +297,67 @@ def test_without_a_kernel_lock_refs_move_all_the_same(store: Repository, git_dir
     move_ref(store, REF, one, None, "made")
     move_ref(store, REF, two, one, "moved")
     assert store.ref(REF) == two
+
+
+@pytest.mark.parametrize(
+    ("names", "new", "goes"),
+    [(REF, "", True), (REF, "*", True), (REF, "a" * 40, False), ("config", "", False)],
+)
+def test_packed_refs_are_locked_by_who_may_delete_one(
+    git_dir: Path, names: str, new: str, goes: bool
+) -> None:
+    die(git_dir, new, "packed-refs.new=# pack-refs", "packed-refs.lock=", names=names)
+    with moving(git_dir, (REF,), None):
+        left = {name for name in ("packed-refs.new", "packed-refs.lock") if (git_dir / name).exists()}
+    assert left == (set() if goes else {"packed-refs.new", "packed-refs.lock"})
+
+
+@pytest.mark.parametrize(
+    ("new", "seconds", "stays"),
+    [
+        ("a" * 40, 0, False),
+        ("a" * 40, ref_locks.NEAR_SECONDS, False),
+        ("a" * 40, ref_locks.NEAR_SECONDS + 1, True),
+        ("*", ref_locks.NEAR_SECONDS + 1, False),
+        ("*", ref_locks.LONG_SECONDS, False),
+        ("*", ref_locks.LONG_SECONDS + 1, True),
+    ],
+)
+def test_what_takes_long_may_have_left_a_lock_later(
+    git_dir: Path, new: str, seconds: float, stays: bool
+) -> None:
+    die(git_dir, new, f"{REF}.lock=", "refs/remotes/x/y.lock=", names=f"{REF} refs/remotes/")
+    written = (git_dir / "gitmem/refs.lock").stat().st_mtime_ns + int(seconds * 1e9)
+    for name in (REF, "refs/remotes/x/y"):
+        os.utime(git_dir / f"{name}.lock", ns=(written, written))
+    with moving(git_dir, (REF,), None):
+        left = [(git_dir / f"{name}.lock").exists() for name in (REF, "refs/remotes/x/y")]
+    assert left == [stays, stays]
+
+
+def test_the_file_of_a_turn_is_its_owners_alone_and_names_them_while_it_lasts(git_dir: Path) -> None:
+    path = git_dir / "gitmem/refs.lock"
+    for _ in range(2):  # its folder is missing, then the file alone
+        with moving(git_dir, (REF, "HEAD"), None):
+            assert path.stat().st_mode & 0o777 == 0o600
+            assert json.loads(path.read_text()) == {
+                "process": str(process_identity()),
+                "names": [REF, "HEAD"],
+                "new": "",
+            }
+        assert path.read_bytes() == b""
+        path.unlink()
+
+
+def test_a_git_that_was_interrupted_is_cleared_up_after_at_once(git_dir: Path) -> None:
+    class Interrupted:
+        def run(self, *_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+    lock = git_dir / f"{REF}.lock"
+    lock.parent.mkdir(parents=True)
+    with moving(git_dir, (REF,), None) as turn:
+        lock.write_text("")
+        with pytest.raises(KeyboardInterrupt):
+            turn.run(Interrupted(), ["update-ref"])  # type: ignore[arg-type]
+        assert not lock.exists()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
-from gitmem.git.by_command import GitRepository
+from gitmem.git.by_command import LOOSE_STEPS, GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.open import create_bare, open_repository
 from gitmem.git.refs import move_ref
@@ -160,13 +160,6 @@ def test_missing_objects_and_objects_of_another_kind_are_told(ground: Ground) ->
     for read, oid in ((store.blob, tip), (store.tree, blob), (store.commit, blob), (store.commit, "HEAD")):
         with pytest.raises(MissingObject):
             read(oid)
-    with pytest.raises(MissingObject):
-        store.add_tree({"m.md": TreeEntry(BLOB, nothing)})
-    with pytest.raises(MissingObject):
-        store.add_tree({"m.md": TreeEntry(TREE, blob)})
-    for tree, parents in ((nothing, ()), (blob, ()), (store.add_tree({}), (nothing,))):
-        with pytest.raises(MissingObject):
-            store.add_commit(tree, parents, ANN, ANN, "x")
     with pytest.raises(MissingObject):
         move_ref(store, REF, nothing, None, "x")
     with pytest.raises(MissingObject):
@@ -459,6 +452,19 @@ def test_merge_bases_are_all_of_the_best_and_none_without_common_history(ground:
         store.merge_bases(one, "1" * store.hex_length)
     with pytest.raises(MissingObject):
         store.is_ancestor("1" * store.hex_length, one)
+
+
+def test_a_long_history_is_left_to_git(ground: Ground) -> None:
+    first = last = ground.commit()
+    for number in range(LOOSE_STEPS):
+        last = ground.commit(last, message=str(number))
+    assert ground.store.is_ancestor(first, last)
+    assert not ground.store.is_ancestor(last, first)
+    assert ground.store.merge_bases(first, last) == (first,)
+    where = layout(ground.command, ground.path)
+    unable = GitRepository(GitCommand(ground.command.environ, "no-such-git"), where)
+    with pytest.raises(RepositoryError, match="was not found"):
+        unable.is_ancestor(first, last)
 
 
 # Surroundings

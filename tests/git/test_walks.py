@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -10,9 +13,22 @@ from hypothesis import strategies as st
 from memory_repository import MemoryRepository
 from test_repository import Ground, command, ground, loose
 
-from gitmem.core.errors import MissingObject
+from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import history, objects
-from gitmem.git.repository import BLOB, TREE, Repository, Signature, Touch, TreeEntry
+from gitmem.git.by_command import LOOSE_STEPS, GitRepository
+from gitmem.git.command import GitCommand, layout
+from gitmem.git.open import create_bare, open_repository
+from gitmem.git.repository import (
+    BLOB,
+    EXECUTABLE,
+    LINK,
+    SUBMODULE,
+    TREE,
+    Repository,
+    Signature,
+    Touch,
+    TreeEntry,
+)
 from gitmem.git.trees import write_tree
 
 __all__ = ["command", "ground"]
@@ -255,3 +271,87 @@ def test_between_two_commits_of_a_lineage_a_path_stays_as_it_was(
     for oid, kept in graph.items():
         assert not seen & set(kept), "children come first"
         seen.add(oid)
+
+
+@given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=2, max_size=12))
+def test_how_commits_are_related_and_follow_is_as_git_says_and_costs_no_process(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[list[int]]
+) -> None:
+    """Each commit has some of those before it as its parents; many were made at one time."""
+    folder = tmp_path_factory.mktemp("related") / "r.git"
+    git = GitCommand(dict(os.environ))
+    create_bare(folder, git)
+    store = open_repository(folder, git, "git", bare=True)
+    made: list[str] = []
+    with store.together():
+        for number, above in enumerate(lines):
+            parents = tuple(dict.fromkeys(made[place] for place in above if place < number))
+            who = Signature("Ann", "ann@example.com", 1_763_632_800 - number % 3)
+            made.append(store.add_commit(store.add_tree({}), parents, who, who, str(number)))
+    pairs = [
+        (made[-1], made[0]),
+        (made[0], made[-1]),
+        (made[-1], made[-2]),
+        (made[-1], made[len(made) // 2]),
+    ]
+    unable = open_repository(folder, GitCommand(git.environ, "no-such-git"), "git", bare=True)
+    for one, other in pairs:
+        bases = git.run(["merge-base", "--all", one, other], git_dir=folder, check=False).text.split()
+        assert unable.merge_bases(one, other) == tuple(sorted(bases))
+        assert unable.is_ancestor(one, other) == (one in bases)
+    listed = git.run(["rev-list", "--date-order", made[-1]], git_dir=folder).text.split()
+    assert [commit.oid for commit in unable.history(made[-1])] == listed
+
+
+@pytest.mark.parametrize("odd", [0, 10**13])
+def test_the_order_of_commits_with_odd_dates_is_git_s(ground: Ground, line: Line, odd: int) -> None:
+    store, tree = line.store, line.store.add_tree({})
+    who, nobody = Signature("Ann", "ann@example.com", START), Signature("Ann", "ann@example.com", odd)
+    sides = [store.add_commit(tree, (), one, one, str(n)) for n, one in enumerate((nobody, who, nobody))]
+    tip = store.add_commit(tree, tuple(sides), who, who, "tip")
+    listed = ground.git("rev-list", "--date-order", tip).split()
+    program = "git" if odd else "no-such-git"
+    fresh = GitRepository(GitCommand(os.environ, program), layout(store.git, ground.path))
+    assert [commit.oid for commit in fresh.history(tip)] == listed
+
+
+def test_the_files_of_a_tree_are_those_that_git_lists(ground: Ground, line: Line) -> None:
+    """From loose trees without a process; git says where one is not there, or there are many."""
+    store, where = line.store, layout(line.store.git, ground.path)
+    blob = store.add_blob(b"x")
+    inner = store.commit(line.put({"b/c/d.md": "1", "b.md": "2", "b0": "3"})).tree
+    rows = {name: TreeEntry(BLOB, blob) for name in ("a.b", "a-b", "a0", "é", "b\udcff", "with\nline")}
+    rows |= {"a": TreeEntry(TREE, inner), "c": TreeEntry(TREE, inner), "run": TreeEntry(EXECUTABLE, blob)}
+    rows |= {"link": TreeEntry(LINK, blob), "part": TreeEntry(SUBMODULE, "1" * store.hex_length)}
+    tree = store.add_tree(rows)
+
+    def listed(tree: str) -> list[tuple[str, str]]:
+        found = store.git.run(["ls-tree", "-rz", tree], git_dir=store.git_dir).text.split("\0")
+        parts = (row.partition("\t") for row in found if row.startswith("100"))
+        return [(path, head.split(" ")[2]) for head, _, path in parts]
+
+    def told(tree: str, program: str = "git") -> list[tuple[str, str]]:
+        return list(GitRepository(GitCommand(os.environ, program), where).files(tree).items())
+
+    assert told(tree, "no-such-git") == listed(tree)
+    many = store.commit(line.put({f"{number}/a.md": "1" for number in range(LOOSE_STEPS)})).tree
+    assert told(many) == listed(many)
+    with pytest.raises(RepositoryError):
+        told(many, "no-such-git")
+    loose(ground, inner).unlink()
+    with pytest.raises(MissingObject):
+        told(tree)
+
+
+def test_files_are_listed_whatever_the_system_calls_its_own(ground: Ground, line: Line) -> None:
+    tree = line.store.commit(line.put({"main/é.md": "1"})).tree
+    program = (
+        "import os, sys; from pathlib import Path; from gitmem.git.by_command import GitRepository as Git;"
+        "from gitmem.git.command import GitCommand, layout; git = GitCommand(os.environ);"
+        "found = Git(git, layout(git, Path(sys.argv[1]))).files(sys.argv[2]);"
+        "print(sys.getfilesystemencoding(), ascii([*found]))"
+    )
+    words = [sys.executable, "-X", "utf8=0", "-c", program, str(ground.path), tree]
+    environ = os.environ | {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(words, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["ascii", r"['main/\xe9.md']"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.errors import RepositoryError
-from gitmem.git import command
-from gitmem.git.command import GitCommand, git_version, layout
+from gitmem.git import owners
+from gitmem.git.command import GitCommand, layout
 
 
 def fake_git(folder: Path, version: str) -> GitCommand:
@@ -31,7 +31,7 @@ def test_a_git_that_would_use_anothers_repository_is_refused_there(
 ) -> None:
     git = fake_git(tmp_path, version)
     assert layout(git, repo).worktree == repo.resolve(), "one's own is used by any git"
-    monkeypatch.setattr(command.os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(owners.os, "geteuid", lambda: 4711)
     if refused:
         with pytest.raises(RepositoryError, match=r"is another user's, and git 2\.3") as told:
             layout(git, repo)
@@ -46,10 +46,10 @@ def test_whom_root_stands_in_for_may_use_their_own(
     git = fake_git(tmp_path, "2.31.0")
     owner = repo.stat().st_uid
     if owner:
-        monkeypatch.setattr(command.os, "geteuid", lambda: 0)
+        monkeypatch.setattr(owners.os, "geteuid", lambda: 0)
         sudo = GitCommand({**git.environ, "SUDO_UID": str(owner)}, git.executable)
         assert layout(sudo, repo).worktree == repo.resolve()
-    assert git_version(git) == (2, 31, 0)
+    assert owners.numbers(git.run(["version"]).text) == (2, 31, 0)
 
 
 def test_no_monitor_of_a_repository_is_started(repo: Path, tmp_path: Path) -> None:

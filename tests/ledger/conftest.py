@@ -13,9 +13,10 @@ from memory_repository import MemoryRepository
 
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
+from gitmem.ledger.live_directories import LiveDirectory, live_directory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, save
-from gitmem.ledger.workspace import LiveDirectory, Surroundings, Workspace, open_workspace, store_project_id
+from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.search.index import Catalog
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
@@ -29,11 +30,13 @@ def fake() -> MemoryRepository:
 
 @pytest.fixture
 def workspace(repo: Path, home: Path) -> Workspace:
-    """The memory of the test's repository, with a project id."""
+    """The memory of the test's repository, with the project id that `init` notes."""
+    with (repo / ".git/config").open("a") as config:
+        config.write("[gitmem]\n\tprojectId = repo-d329704c\n")
     around = Surroundings(
         GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude", Catalog.open
     )
-    return store_project_id(open_workspace(around, repo))
+    return open_workspace(around, repo)
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def live(workspace: Workspace, repo: Path) -> LiveDirectory:
     """The folder of the subagent `reviewer`, empty."""
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
-    found = workspace.live_directory("project", "reviewer")
+    found = live_directory(workspace, "project", "reviewer")
     assert found is not None
     return found
 

@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 from slices import often
 
-from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
-from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import BLOB, TREE, Repository, Signature, TreeEntry
 from gitmem.ledger import caps
 from gitmem.ledger.arrival import take_in
-from gitmem.ledger.caps import TooLarge, check_caps, no_room
+from gitmem.ledger.caps import TooLarge, check_caps
 from gitmem.ledger.consent import Peer
-from gitmem.ledger.land import Ref, Write, land, root_commit
+from gitmem.ledger.land import root_commit
 from gitmem.ledger.merge import set_aside
 
 REF = "refs/gitmem/project"
@@ -113,30 +111,3 @@ def test_folders_without_a_file_are_counted_too(objects: Repository) -> None:
 
 def test_an_ordinary_tree_passes(objects: Repository) -> None:
     check_caps(objects, _bomb(objects, 1, 3, {"a.md": _file(objects, b"A.\n")}), "it")
-
-
-def test_a_full_scope_takes_changes_and_no_additions(
-    objects: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def write(edits: dict[str, bytes | None]) -> None:
-        land(Ref(objects, REF), lambda _: Write(edits, "Add", Provenance(op="add")), WHO)
-
-    write({f"main/m{number}.md": b"A.\n" for number in range(5)})
-    monkeypatch.setattr(caps, "SCOPE_ENTRIES", 5)
-    with pytest.raises(CheckFailed, match="the scope holds about 5 files"):
-        write({"main/new.md": b"B.\n"})
-    write({"main/m1.md": b"C.\n"})
-    write({"main/new.md": b"B.\n", "main/m1.md": None})
-    assert "main" in objects.tree(objects.commit(objects.ref(REF) or "").tree)
-
-
-def test_an_archive_is_counted_by_a_sample(objects: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    inner = {f"m{number}.md": _file(objects, b"A.\n") for number in range(3)}
-    with objects.together():
-        fan = objects.add_tree(inner)
-        archive = objects.add_tree({f"{number:02x}": TreeEntry(TREE, fan) for number in range(64)})
-        agent = objects.add_tree({"archive": TreeEntry(TREE, archive)})
-        tree = objects.add_tree({"main": TreeEntry(TREE, agent)})
-    monkeypatch.setattr(caps, "SCOPE_ENTRIES", 193)
-    assert no_room(objects, tree, 1) is None
-    assert "about 192 files" in (no_room(objects, tree, 2) or "")

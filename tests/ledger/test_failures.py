@@ -1,14 +1,13 @@
-"""What failed rests, longer each time; what an older version noted of that still counts."""
+"""What failed rests, longer each time."""
 
 from __future__ import annotations
 
-import json
+import math
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
-from gitmem.ledger.failures import Kind, failed, held, last_failure, resting, worked
+from gitmem.ledger.failures import _FAILED, Kind, failed, held, last_failure, resting, worked
 
 NOW = 1_795_000_000.0
 HOUR = 3_600.0
@@ -52,25 +51,9 @@ def test_what_a_clock_noted_that_was_set_back_since_holds_nothing(tmp_path: Path
     assert [one.why for one in resting(tmp_path, NOW + 2)] == ["no luck"]
 
 
-def test_what_older_versions_noted_in_files_still_rests(tmp_path: Path) -> None:
-    stuck = {
-        "a.jsonl": {"engine": "e", "tries": 2, "until": NOW + 9},
-        "notes:b": {"engine": "e", "tries": 3, "until": NOW + 9},
-    }
-    (tmp_path / "stuck.json").write_text(json.dumps(stuck))
-    folder = tmp_path / "dream" / quote("refs/gitmem/project", safe="")
-    folder.mkdir(parents=True)
-    (folder / "failed.json").write_text(json.dumps({"tried": NOW - 9, "times": 2, "why": "too\nlong"}))
-    assert held(tmp_path, "session", "a.jsonl", NOW, "e")
-    assert held(tmp_path, "notes", "b", NOW, "e")
-    dream = held(tmp_path, "dream", "refs/gitmem/project", NOW)
-    assert dream is not None and (dream.until, dream.why) == (NOW - 9 + 2 * HOUR, "too long")
-    assert not (tmp_path / "stuck.json").exists() and not (folder / "failed.json").exists()
-
-
 @pytest.mark.parametrize(
-    "data", ["[]", '{"a": 1}', '{"a": {"engine": "e", "tries": "x", "until": NaN}}', "{"]
+    "value", [[], 1, {"by": "e"}, {"by": "e", "times": "x", "tried": 0, "until": math.nan, "why": ""}]
 )
-def test_what_is_damaged_holds_nothing(tmp_path: Path, data: str) -> None:
-    (tmp_path / "stuck.json").write_text(data)
+def test_what_is_damaged_holds_nothing(tmp_path: Path, value: object) -> None:
+    assert _FAILED.put(tmp_path, "session a", value)
     assert resting(tmp_path, NOW) == ()

@@ -217,6 +217,16 @@ def test_what_came_with_a_secret_is_reported_and_hidden_from_readers(
     assert GITHUB not in json.dumps(value)
 
 
+def test_a_file_that_is_too_large_to_be_taken_apart_is_hidden_as_a_whole(
+    gitmem: Gitmem, shared: Path
+) -> None:
+    _pushed(shared, f"Staging token {GITHUB}.\n\n{'word ' * 30_000}")
+    saved, shown = gitmem("save"), gitmem("show", "staging")
+    assert "main/staging.md came from others, holds a secret" in saved.err
+    assert "is not shown" in shown.err and "word" not in shown.out
+    assert GITHUB not in saved.out + saved.err + shown.out + shown.err
+
+
 def test_a_note_of_secrets_holds_none_and_can_be_lost(gitmem: Gitmem, shared: Path) -> None:
     _pushed(shared, f"Staging token {GITHUB}.")
     gitmem("save")

@@ -21,22 +21,13 @@ from gitmem.ledger.land import Write, land, root_commit
 from gitmem.ledger.log import ClaimChange, claim_diff, entries
 from gitmem.ledger.lookup import age, find, headers
 from gitmem.ledger.moments import moment_of, resolve_all, resolve_at, revision
-from gitmem.ledger.workspace import Scope, Surroundings, Workspace, open_workspace, store_project_id
-from gitmem.search.index import Catalog
+from gitmem.ledger.workspace import Scope, Workspace, open_workspace
 
 NOON = 1_763_553_600
 """2025-11-19 12:00 UTC."""
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 
 Learn = Callable[..., str]
-
-
-@pytest.fixture
-def workspace(repo: Path, home: Path) -> Workspace:
-    around = Surroundings(
-        GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude", Catalog.open
-    )
-    return store_project_id(open_workspace(around, repo))
 
 
 @pytest.fixture
@@ -100,6 +91,21 @@ def test_head_and_branches_mean_the_code(
     assert resolve_at(workspace, project, "main~1") == first
 
 
+def test_head_is_never_that_of_the_private_repository(workspace: Workspace, learn: Learn) -> None:
+    """It names the branch of the scope `user`, whose commits are no answer to what the code's mean."""
+    learn({"main/a.md": "one"}, scope="user")
+    learn({"main/a.md": "two"}, scope="user")
+    learn({"main/a.md": "three"}, scope="local")
+    user, local = workspace.scope("user"), workspace.scope("local")
+    assert resolve_at(workspace, user, "HEAD") == resolve_at(workspace, user, "main")
+    assert revision(user, "HEAD~1") is None
+    for scope in (user, local):
+        with pytest.raises(UsageError, match="'HEAD~7' is no revision"):
+            resolve_at(workspace, scope, "HEAD~7")
+        with pytest.raises(UsageError, match="'HEAD~1' is no revision"):
+            resolve_at(workspace, scope, "HEAD~1")
+
+
 def test_head_is_that_of_the_present_work_tree(
     workspace: Workspace,
     learn: Learn,
@@ -129,6 +135,7 @@ def test_head_is_that_of_the_present_work_tree(
         ("2025-11-19T15:30+02:00", "early"),
         ("2025-11-19T12:00:00.000Z", "early"),
         ("2 days ago", "late"),
+        ("2.days.ago", "late"),
         ("4 days ago", "root"),
         ("yesterday", "late"),
         ("now", "late"),

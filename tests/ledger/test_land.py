@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
+from planted_secrets import GITHUB
 
-from gitmem.core.errors import RepositoryError
-from gitmem.core.trailers import Provenance
-from gitmem.git.repository import RefMoved, Signature
-from gitmem.ledger.land import Plan, Ref, Tip, Write, land, land_commit, root_commit, together
+from gitmem.core.errors import MissingObject, RepositoryError
+from gitmem.core.trailers import Fate, Provenance
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import RefMoved, Repository, Signature
+from gitmem.git.trees import read_files, write_tree
+from gitmem.ledger import land as module
+from gitmem.ledger.land import (
+    MakeCommit,
+    Plan,
+    Ref,
+    Tip,
+    Write,
+    check_format,
+    is_memory,
+    land,
+    land_commit,
+    memory_commit,
+    root_commit,
+    safe_message,
+    together,
+)
 from gitmem.ledger.workspace import Scope, Workspace
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
+BEN = Signature("Ben", "ben@example.com", 1_800_000_000)
 
 
 def writing(**files: str) -> Plan:
@@ -90,3 +111,175 @@ def test_a_commit_of_code_never_becomes_memory(workspace: Workspace) -> None:
     with pytest.raises(RepositoryError, match="no memory"):
         land_commit(repo, ref, head, None, "gitmem test")
     assert repo.ref(ref) is None
+
+
+REF = "refs/gitmem/test"
+
+
+@pytest.mark.parametrize(
+    ("shared", "author", "signed", "asked"),
+    [
+        (True, ANN, True, True),
+        (False, ANN, True, False),
+        (True, None, True, False),
+        (True, ANN, False, False),
+    ],
+)
+def test_a_person_signs_what_others_may_check_and_they_answer_for(
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    shared: bool,
+    author: Signature | None,
+    signed: bool,
+    asked: bool,
+) -> None:
+    made: list[str] = []
+
+    def signer(repo: Repository) -> MakeCommit:
+        def sign(*given: object) -> str:
+            made.append(repo.add_commit(*given))  # type: ignore[arg-type]
+            return made[-1]
+
+        return sign
+
+    monkeypatch.setattr(module, "signer", signer)
+    place = Ref(workspace.code, REF, shared)
+    for name in "ab":
+        write = writing(**{f"main__{name}": "1\n"})
+        plan = lambda tip, write=write: replace(write(tip), signed=signed)  # noqa: E731
+        written = land(place, plan, author)
+        assert written and workspace.code.ref(REF) == written.commit
+    assert bool(made) is asked
+
+
+@pytest.mark.parametrize(("name", "asked"), [("project", True), ("local", False), ("user", False)])
+def test_of_the_scopes_others_may_check_the_projects(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, name: str, asked: bool
+) -> None:
+    seen: list[Repository] = []
+    monkeypatch.setattr(module, "signer", seen.append)
+    assert land(workspace.scope(name), writing(main__a="1\n"), ANN)  # type: ignore[arg-type]
+    assert seen == ([workspace.scope("project").repo] if asked else [])
+
+
+def test_who_was_overtaken_plans_again_on_the_new_tip_until_it_is_enough(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After some races it asks others to wait, and that turn ends with it."""
+    repo, tips, pauses, turns = workspace.code, [], [], []
+    monkeypatch.setattr(module.time, "sleep", pauses.append)
+    place = Ref(repo, REF)
+
+    def overtaken(times: int) -> Plan:
+        def plan(tip: Tip) -> Write:
+            tips.append(tip.commit)
+            turns.append(any((repo.git_dir / "gitmem").glob("turn-*")))
+            if len(tips) <= times:
+                other = repo.add_commit(tip.tree, (tip.commit,), ANN, ANN, f"{len(tips)}\n")
+                move_ref(repo, REF, other, repo.ref(REF), "another writer")
+            return writing(**{f"main__{times}": "1\n"})(tip)  # type: ignore[return-value]
+
+        return plan
+
+    written = land(place, overtaken(6), ANN)
+    assert written and (written.before, written.subject) == (tips[-1], "Learn")
+    assert len(set(tips)) == 7 and len(pauses) == 6
+    assert all(0 <= pause <= 0.002 * number for number, pause in enumerate(pauses, 1))
+    assert not turns[0] and turns[-1]
+    assert not list((repo.git_dir / "gitmem").glob("turn-*"))
+    tips.clear()
+    monkeypatch.setattr(module, "ATTEMPTS", 3)
+    with pytest.raises(RepositoryError, match="kept moving under 3 attempts"):
+        land(place, overtaken(99), ANN)
+    assert len(tips) == 3
+
+
+def test_a_commit_says_what_it_did_and_one_that_does_nothing_is_not_made(workspace: Workspace) -> None:
+    repo, place = workspace.code, Ref(workspace.code, REF)
+    assert land(place, lambda _: Write({}, "Nothing", Provenance("add")), ANN) is None
+    assert repo.ref(REF) is None
+    first = land(place, writing(main__a="1\n"), ANN)
+    assert first and first.before == root_commit(repo)
+    assert first.edits == {"main/a.md": b"1\n", ".gitmem": b"format = 1\n"}
+    assert land(place, writing(main__a="1\n"), ANN) is None
+    moved = Write(
+        {"main/a.md": None}, "Move", Provenance("move"), moves={"main/a.md": "main/b.md"}, author=BEN
+    )
+    second = land(place, lambda _: moved, ANN)
+    assert second and second.before == first.commit
+    commit = repo.commit(second.commit)
+    assert (commit.author, commit.committer, commit.parents) == (BEN, ANN, (first.commit,))
+    assert read_files(repo, commit.tree)["main/b.md"] == b"1\n"
+    assert repo.reflog(REF)[0].message == "gitmem move: Move"
+    third = land(place, lambda _: Write({}, "Join", Provenance("merge"), parents=(root_commit(repo),)), ANN)
+    assert third and repo.commit(third.commit).parents == (second.commit, root_commit(repo))
+    last = land(place, writing(main__c="3\n"), None)
+    assert last and repo.commit(last.commit).author == replace(module.ROOT_SIGNATURE, time=ANN.time)
+
+
+def test_no_credential_gets_into_a_message_and_what_was_said_before_is_not_looked_at_again(
+    workspace: Workspace,
+) -> None:
+    said = Provenance(
+        "dream", claims=(Fate("dropped", "main/a.md#0", "", f"as {GITHUB}"), Fate("kept", "b", "c", "so"))
+    )
+    message = safe_message(f"Use {GITHUB}", said, f"Or {GITHUB}; the password is hunter2")
+    assert GITHUB not in message and message.startswith("Use [github-pat]\n\nOr [github-pat]; the")
+    assert "hunter2" in message and "as [github-pat]" in message and " so" in message
+    place = Ref(workspace.code, REF)
+    undo = Provenance("undo")
+    for again, subject in (
+        (Write({"main/a.md": b"1\n"}, f"Use {GITHUB}", undo, repeats=True), f"Use {GITHUB}"),
+        (Write({"main/a.md": b"2\n"}, f"Use {GITHUB}", undo), "Use [github-pat]"),
+    ):
+        written = land(place, lambda _, again=again: again, ANN)  # type: ignore[misc]
+        assert written and written.subject == subject
+
+
+@pytest.mark.parametrize(
+    ("text", "newer"),
+    [
+        ("format = 1\n", False),
+        (" format\t=  2 \n", True),
+        ("# x\nformat = 2", True),
+        ("formats = 2\n", False),
+        ("format = two\n", False),
+        ("format 2\n", False),
+        ("limit = 2\n", False),
+    ],
+)
+def test_what_a_newer_gitmem_wrote_is_read_and_never_written(
+    workspace: Workspace, text: str, newer: bool
+) -> None:
+    repo = workspace.code
+    tree = write_tree(repo, None, {".gitmem": text.encode()})
+    made = repo.add_commit(tree, (root_commit(repo),), ANN, ANN, "x\n")
+    move_ref(repo, REF, made, None, "by hand")
+    with pytest.raises(RepositoryError, match="format 2, which") if newer else nullcontext():
+        check_format(repo, REF, Tip(made, tree))
+    with pytest.raises(RepositoryError) if newer else nullcontext():
+        land(Ref(repo, REF), writing(main__a="1\n"), ANN)
+    assert memory_commit(repo, REF) == repo.ref(REF)
+
+
+def test_memory_is_what_says_so_or_goes_back_to_the_root(workspace: Workspace) -> None:
+    repo, head = workspace.code, workspace.code.resolve("HEAD")
+    assert head and not is_memory(repo, head) and not is_memory(repo, "f" * len(head))
+    bare = repo.add_commit(repo.add_tree({}), (root_commit(repo),), ANN, ANN, "x\n")
+    made = land(Ref(repo, REF), writing(main__a="1\n"), ANN)
+    assert made and is_memory(repo, bare) and is_memory(repo, made.commit)
+    said = repo.add_commit(repo.commit(made.commit).tree, (), ANN, ANN, "x\n")
+    assert is_memory(repo, said), "also without the root"
+    assert memory_commit(repo, "refs/gitmem/none") is None
+    move_ref(repo, "refs/gitmem/code", head, None, "by hand")
+    with pytest.raises(RepositoryError, match="which is no memory"):
+        memory_commit(repo, "refs/gitmem/code")
+
+
+def test_a_ref_to_what_is_not_here_says_so(workspace: Workspace) -> None:
+    repo = workspace.code
+    path = repo.git_dir / "refs/gitmem/gone"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("f" * repo.hex_length + "\n")
+    with pytest.raises(MissingObject):
+        memory_commit(repo, "refs/gitmem/gone")

@@ -14,13 +14,10 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger import save_plan, working_copy
 from gitmem.ledger.layout import read_record, record_path, write_record
+from gitmem.ledger.live_directories import LiveDirectory, live_directories, live_directory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, look, save
-from gitmem.ledger.workspace import (
-    LiveDirectory,
-    Scope,
-    Workspace,
-)
+from gitmem.ledger.workspace import Scope, Workspace, open_workspace
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
@@ -125,7 +122,7 @@ def test_two_worktrees_edit_one_memory_and_both_claims_stay(
     (live.path / "ports.md").write_text(MEMORY.format("ports"))
     run()
     git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-    second = workspace.live_directory("project", "reviewer", tmp_path / "other")
+    second = live_directory(workspace, "project", "reviewer", tmp_path / "other")
     assert second is not None
     save(SaveRequest(second, 1_800_001_000, ANN))
     assert (second.path / "ports.md").read_text() == MEMORY.format("ports")
@@ -179,7 +176,7 @@ def test_a_linked_live_directory_is_not_followed(workspace: Workspace, repo: Pat
     (tmp_path / "elsewhere/x.md").write_text(MEMORY.format("x"))
     (repo / ".claude/agent-memory").mkdir(parents=True)
     (repo / ".claude/agent-memory/reviewer").symlink_to(tmp_path / "elsewhere")
-    live = workspace.live_directory("project", "reviewer")
+    live = live_directory(workspace, "project", "reviewer")
     assert live is not None
     saved = look(SaveRequest(live, 1_800_000_000, ANN))
     assert saved.plan.edits == {} and "symbolic link" in str(saved.problems)
@@ -260,7 +257,7 @@ def test_what_the_code_branch_tracks_is_saved_but_never_written(
     (folder / "a.md").write_text(MEMORY.format("a"))
     git("-C", repo, "add", ".")
     git("-C", repo, "commit", "-qm", "memory in code")
-    (live,) = workspace.live_directories()
+    (live,) = live_directories(workspace)
     assert live.tracked
     head = git("-C", repo, "rev-parse", "HEAD")
     saved = save(SaveRequest(live, 1_800_000_000, ANN, code_head=head))
@@ -269,6 +266,22 @@ def test_what_the_code_branch_tracks_is_saved_but_never_written(
     git("-C", repo, "checkout", "-q", "HEAD~1")
     gone = save(SaveRequest(live, 1_800_000_100, ANN, code_head="other", code_files={}))
     assert gone.written == () and "reviewer/a.md" in tree(live.scope)
+
+
+@pytest.mark.parametrize("main", [False, True], ids=["from the main tree", "from a linked one"])
+def test_what_another_work_tree_tracks_is_told_by_its_own_index(
+    workspace: Workspace, git: Callable[..., str], repo: Path, tmp_path: Path, main: bool
+) -> None:
+    """The list is kept while an index stays as it is, and each work tree has one."""
+    other = tmp_path / "other"
+    git("-C", repo, "worktree", "add", "-q", other, "-b", "other")
+    here, there = (other, repo) if main else (repo, other)
+    opened = open_workspace(workspace.around, here)
+    (there / ".claude/agent-memory/reviewer").mkdir(parents=True)
+    (there / ".claude/agent-memory/reviewer/a.md").write_text(MEMORY.format("a"))
+    assert [live.tracked for live in live_directories(opened, there)] == [False]
+    git("-C", there, "add", ".")
+    assert [live.tracked for live in live_directories(opened, there)] == [True]
 
 
 def test_a_folder_that_nothing_happened_to_is_read_once_and_its_record_left_alone(

@@ -11,8 +11,8 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
+from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.working_copy import Saved
-from gitmem.ledger.workspace import LiveDirectory
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 LOG = "logs/2026/11/2026-11-20.md"

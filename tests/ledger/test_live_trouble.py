@@ -19,9 +19,9 @@ from gitmem.git.trees import list_files, read_files
 from gitmem.ledger import layout, working_copy
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.layout import read_record, record_path
+from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, look
-from gitmem.ledger.workspace import LiveDirectory
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"

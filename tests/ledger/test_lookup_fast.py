@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import gitmem
-from gitmem.core import frontmatter
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.holdings import heads, memory_files, taught
@@ -201,46 +198,6 @@ def test_a_look_loads_neither_pygit2_nor_a_parser_once_the_catalog_knows(
     )
     assert "Hot 1" in done.stdout
     assert done.stderr.splitlines()[-1] == "0 []"
-
-
-LINES = st.sampled_from(
-    [
-        "name: x\n",
-        "type:\n",
-        "metadata:\n",
-        "metadata: \n",
-        "  type: y\n",
-        "    a: b\n",
-        "\tb: c\n",
-        "\n",
-        "# c\n",
-    ]
-)
-ANY = st.builds(
-    "{}{}:{}{}\n".format,
-    st.sampled_from(["", "  "]),
-    st.text("ab.-", min_size=1, max_size=3),
-    st.sampled_from(["", " ", "  "]),
-    st.text(max_size=8),
-)
-
-
-@given(st.lists(LINES | ANY, max_size=6))
-def test_frontmatter_that_is_taken_for_yaml_unread_is_yaml(lines: list[str]) -> None:
-    block, _ = frontmatter.split("---\n" + "".join(lines) + "---\n")
-    if block is not None and frontmatter._surely_yaml(block):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(frontmatter, "_surely_yaml", lambda _: False)
-            assert frontmatter.yaml_problem(block) == ""
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["name: a\ndescription: b c\nmetadata:\n  type: project\n  modified: today\n", "name: a\n", "type:\n"],
-)
-def test_plain_frontmatter_needs_no_parser(text: str) -> None:
-    block, _ = frontmatter.split(f"---\n{text}---\n")
-    assert block is not None and frontmatter._surely_yaml(block)
 
 
 def test_the_age_of_one_memory_opens_no_other(

@@ -26,10 +26,11 @@ from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger.land import Write, Written, land, read_tip
 from gitmem.ledger.layout import record_path
+from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page, standing
 from gitmem.ledger.working_copy import Saved
-from gitmem.ledger.workspace import LiveDirectory, Scope, Workspace
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.search.index import Catalog
 
 START = 1_800_000_000

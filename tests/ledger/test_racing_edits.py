@@ -15,6 +15,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Tip, Write, land
+from gitmem.ledger.live_directories import live_directory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import save
 from gitmem.ledger.workspace import Surroundings, open_workspace, store_project_id
@@ -64,7 +65,7 @@ def test_no_edit_of_a_racing_agent_is_lost(
     workspace = store_project_id(open_workspace(around, repo))
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
-    live = workspace.live_directory("project", "reviewer")
+    live = live_directory(workspace, "project", "reviewer")
     assert live is not None
     (folder / "log.md").write_text(HEAD)
     moment = (folder / "log.md").stat().st_mtime

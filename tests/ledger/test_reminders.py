@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 
 import pytest
-from ran import Gitmem
+from once import Once, home_folder, once, place, tmp_path
+from ran import Gitmem, Ran
 from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
@@ -21,6 +22,8 @@ from gitmem.ledger import reminders
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 ID = "00000001-0000-4000-8000-000000000000"
 PASSING = "We never mock the database in tests, because mocks hid a broken migration."
@@ -74,8 +77,9 @@ class Held:
 
 
 @pytest.fixture
-def held(gitmem: Gitmem, repo: Path, home: Path) -> Held:
-    gitmem("init", "-y")
+def held(gitmem: Gitmem, repo: Path, home: Path, once: Once[Ran], monkeypatch: pytest.MonkeyPatch) -> Held:
+    once("held", lambda: gitmem("init", "-y"))
+    monkeypatch.delenv("GITMEM_DISABLE")  # the hook is called by hand, and starts nothing
     return Held(repo, home)
 
 

@@ -22,7 +22,7 @@ from gitmem.ledger.erase import doomed, erase
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.rewrite import Rewriter
 
-SECRET = "copper-lynx-8812-quito"
+SECRET, FORMER = "copper-lynx-8812-quito", "green-stork-1172-lima"
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000, 60)
 BEN = Signature("Ben", "ben@example.com", 1_790_000_060, -300)
 EPOCH = Epoch(1, "0123abcd")
@@ -72,9 +72,7 @@ def test_a_signature_goes_and_names_of_old_commits_are_mapped(store: Repository,
     body = store.git.run(["cat-file", "commit", two], git_dir=store.git_dir).stdout
     head, _, message = body.partition(b"\n\n")
     signed = head + b"\ngpgsig -----BEGIN\n  not really\n -----END\n\n" + message
-    oid = RawObjects(store)
-    named = oid.add("commit", signed)
-    oid.flush()
+    named = RawObjects(store).add("commit", signed)
     work = rewriter(store, Purge(frozenset({SECRET})))
     known = work.history([named])
     raw = git("-C", repo, "cat-file", "commit", known[named])
@@ -121,6 +119,14 @@ def test_two_purges_of_whole_memories_are_told_apart(store: Repository) -> None:
     assert not found.there.texts and not found.here.texts
 
 
+def test_two_purges_of_one_memory_are_told_apart_line_by_line(store: Repository) -> None:
+    one = commit(store, (root_commit(store),), main__a=f"It is {SECRET}.\nIt was {FORMER}.\n")
+    texts = [frozenset({SECRET}), frozenset({FORMER})]
+    mine, theirs = (rewriter(store, Purge(some)).history([one], [one])[one] for some in texts)
+    found = match(store, mine, theirs)
+    assert found.pairs == {mine: theirs} and [found.here.texts, found.there.texts] == texts
+
+
 def test_a_purged_name_is_told_beside_one_that_only_went(store: Repository) -> None:
     one = commit(store, (root_commit(store),), **{f"main__{SECRET}": "A", "main__b": "B"})
     known = rewriter(store, Purge(frozenset({SECRET}), frozenset({"main/b.md"}))).history([one])
@@ -131,7 +137,10 @@ def test_a_purged_name_is_told_beside_one_that_only_went(store: Repository) -> N
 def test_a_history_that_differs_in_anything_else_is_no_counterpart(store: Repository) -> None:
     one = commit(store, (root_commit(store),), main__a="A fact.")
     other = commit(store, (root_commit(store),), main__a="Another fact.")
-    assert match(store, one, other).pairs == {}
+    by_ben = store.add_commit(store.commit(one).tree, (root_commit(store),), BEN, BEN, "Add\n")
+    folder = commit(store, (root_commit(store),), **{"main__a.md__b": "A fact."})
+    for another in (other, by_ben, folder):
+        assert match(store, one, another).pairs == match(store, another, one).pairs == {}
 
 
 def test_epochs_are_ordered_by_number_then_mark() -> None:

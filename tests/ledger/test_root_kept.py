@@ -10,9 +10,10 @@ import pytest
 
 from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
+from gitmem.git.objects import object_name
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Signature
-from gitmem.ledger.land import Ref, Tip, Write, land, root_name
+from gitmem.ledger.land import Ref, Tip, Write, land, root_name, root_objects
 
 ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
 
@@ -37,3 +38,6 @@ def test_a_collection_while_the_first_write_is_planned_takes_nothing(
         root_name(repo),
     ]
     assert git.run(["fsck", "--strict"], cwd=tmp_path).returncode == 0
+    assert all(
+        object_name(*made, repo.hex_length) == oid for oid, made in root_objects(repo.hex_length).items()
+    )

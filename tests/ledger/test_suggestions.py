@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,15 +13,13 @@ from hypothesis import strategies as st
 
 from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.trailers import Provenance
-from gitmem.git.command import GitCommand
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import Signature
+from gitmem.git.repository import RefMoved, Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import proposals
 from gitmem.ledger import suggestions as module
 from gitmem.ledger.suggestions import from_bytes, open_suggestions, propose, settle, suggest, to_bytes
-from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace, store_project_id
-from gitmem.search.index import Catalog
+from gitmem.ledger.workspace import TURNED_DOWN, Workspace
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 CREATED = "2026-11-20T10:00:00Z"
@@ -78,14 +74,6 @@ Gitmem-Messages: u1..u2
 """
 
 
-@pytest.fixture
-def workspace(repo: Path, home: Path) -> Workspace:
-    around = Surroundings(
-        GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude", Catalog.open
-    )
-    return store_project_id(open_workspace(around, repo))
-
-
 def one(text: str, **changes: Any) -> module.Suggestion:
     return suggest(replace(CHANGE, body=text, **changes), "local", CREATED)
 
@@ -133,7 +121,7 @@ def test_a_proposal_is_read_with_its_reason_and_what_it_was_made_from(workspace:
     ((id, tip),) = proposals.waiting(family).items()
     found = proposals.read(family, id, tip)
     assert found
-    assert (found.id, found.tip, found.label) == (id, tip, "suggestion")
+    assert (found.id, found.tip) == (id, tip)
     assert (found.base,) == workspace.private.commit(tip).parents
     assert (found.reason, found.when) == ("a standing instruction", ANN.time)
     assert found.provenance.session == "s1"
@@ -149,6 +137,28 @@ def test_a_ref_further_down_is_no_proposal(workspace: Workspace) -> None:
     assert proposals.waiting(family) == {id: tip} and len(open_suggestions(workspace)) == 1
 
 
+def test_what_waits_is_taken_in_by_another_project_that_is_the_same_code(workspace: Workspace) -> None:
+    propose(workspace, [one(CHANGE.body)], ANN)
+    repo, ((ref, tip),) = workspace.private, refs(workspace).items()
+    there = ref.replace(workspace.project_id, "other")
+    for known in (None, repo.commit(tip).parents[0]):  # what waits there already stays
+        if known:
+            move_ref(repo, there, known, tip, "by hand")
+        proposals.unite(repo, workspace.project_id, "other")
+        assert refs(workspace) == {ref: tip, there: known or tip}
+
+
+def test_less_of_it_waits_under_the_same_id_unless_it_changed_meanwhile(workspace: Workspace) -> None:
+    propose(workspace, [one(CHANGE.body)], ANN)
+    family = proposals.suggestions_of(workspace)
+    ((id, tip),) = proposals.waiting(family).items()
+    (base,) = workspace.private.commit(tip).parents
+    proposals.narrow(family, id, tip, base, "test")
+    assert proposals.waiting(family) == {id: base}
+    with pytest.raises(RefMoved):
+        proposals.narrow(family, id, tip, base, "test")
+
+
 def test_an_undo_brings_back_what_was_settled_for_90_days(workspace: Workspace) -> None:
     first = one("We ship on Fridays.")
     propose(workspace, [first], ANN)
@@ -158,9 +168,12 @@ def test_an_undo_brings_back_what_was_settled_for_90_days(workspace: Workspace) 
     settle(workspace, [first.id], "rejected")
     (ref,) = refs(workspace)
     since = workspace.private.reflog(ref)[0].who.time
+    dream, inbox = (TURNED_DOWN + id for id in ("d-1", "i-1"))
+    for aside in (dream, inbox):
+        move_ref(workspace.private, aside, workspace.private.ref(ref), None, "test")
     assert proposals.let_go(workspace.private, since + 90 * 86_400) == ()
-    assert proposals.let_go(workspace.private, since + 90 * 86_400 + 1) == (ref,)
-    assert refs(workspace) == {} and not module.reopen(workspace, [first.id])
+    assert set(proposals.let_go(workspace.private, since + 91 * 86_400)) == {ref, dream}
+    assert refs(workspace).keys() == {inbox} and not module.reopen(workspace, [first.id])
 
 
 def test_what_was_settled_waits_again_under_its_id_where_it_is_found_again(workspace: Workspace) -> None:
@@ -271,11 +284,10 @@ def test_no_bytes_make_reading_fail(data: bytes) -> None:
         GOLDEN.replace("s-827f93", "s-aaaaaa").replace('"op"', '"edited": {}, "op"').encode(),
     ],
 )
-def test_a_hostile_proposal_is_reported_and_the_rest_is_read(workspace: Workspace, record: bytes) -> None:
+def test_a_hostile_proposal_is_passed_over_and_kept(workspace: Workspace, record: bytes) -> None:
     good = one("We ship on Fridays.")
     propose(workspace, [good], ANN)
     family = proposals.suggestions_of(workspace)
     assert proposals.make(family, "s-aaaaaa", {}, {}, record, "x", Provenance(), "", ANN)
-    told: list[str] = []
-    assert open_suggestions(workspace, told.append) == (good,)
-    assert len(told) == 1
+    assert open_suggestions(workspace) == (good,)
+    assert proposals.waiting(family).keys() == {good.id, "s-aaaaaa"}

@@ -162,6 +162,41 @@ def test_marks_that_do_not_belong_together_are_left_and_told(ground: Ground) -> 
     assert "only a person can resolve" in ground.repo.commit(ground.tip).message
 
 
+def test_marks_of_two_merges_in_a_row_keep_three_sides(ground: Ground) -> None:
+    base = ground.add(START, message=OWN)
+    one, two, three = (
+        ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, (base,), OWN) for n in "123"
+    )
+    inner = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
+    first = ground.add(START | {"main/a.md": memory("a", inner)}, (one, two))
+    outer = {"main/a.md": memory("a", f"<<<<<<< HEAD\n{inner}=======\nPort 3.\n>>>>>>> three\n")}
+    assert ground.tidy(ground.add(START | outer, (first, three)))
+    claims = parse("a.md", ground.files["main/a.md"].encode()).parsed.claims
+    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Port 3."]
+    disputes = {claim.key: claim.dispute for claim in claims}
+    assert disputes["Port 1."] == disputes["Port 2."] != ""
+
+
+def test_marks_inside_marks_that_no_merge_explains_are_left_and_told(ground: Ground) -> None:
+    first = ground.add(START, message=OWN)
+    inner = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
+    text = memory("a", f"<<<<<<< HEAD\n{inner}=======\nPort 3.\n>>>>>>> three\n")
+    added = {"main/a.md": text, "main/b.md": memory("b", "Two.")}
+    assert ground.tidy(ground.add(START | added, (first,)))
+    assert ground.files["main/a.md"] == text
+    assert "only a person can resolve" in ground.repo.commit(ground.tip).message
+
+
+def test_merges_of_merges_with_marks_are_looked_at_once(ground: Ground) -> None:
+    """Each of 60 merges has both of those before it as parents: 2^60 ways lead to the first."""
+    sides = [ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, message=OWN) for n in "12"]
+    for number in range(60):
+        marked = f"<<<<<<< HEAD\nPort {number}."
+        parents = (sides[0], sides[1])
+        sides = [ground.add({"main/a.md": memory("a", marked, side)}, parents) for side in ("x", "y")]
+    assert not ground.tidy(sides[0])
+
+
 def test_what_one_side_forgot_is_taken_out_again_and_recorded(ground: Ground) -> None:
     claims = ("One.", "The secret of Ben is 7.")
     start = START | {"main/a.md": memory("a", *claims)}
@@ -367,16 +402,6 @@ def test_marks_with_the_ancestor_between_them_are_understood() -> None:
     assert whole is not None
     keys = {claim.key for claim in parse("a.md", whole).parsed.claims}
     assert keys == {"one", "two", "three"}
-
-
-def test_marks_that_two_merges_in_a_row_left_keep_three_sides() -> None:
-    inner = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> x\n"
-    text = memory("a", f"<<<<<<< HEAD\n{inner}=======\nPort 3.\n>>>>>>> y\n", "Shared.")
-    whole = without_marks("main/a.md", text.encode())
-    assert whole is not None
-    claims = parse("a.md", whole).parsed.claims
-    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Port 3.", "Shared."]
-    assert len({claim.dispute for claim in claims if claim.key != "Shared."}) == 1
 
 
 def test_marks_in_index_log_and_tombstones_keep_both_sides() -> None:

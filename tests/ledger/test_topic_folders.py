@@ -17,9 +17,9 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
+from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.paging import page
 from gitmem.ledger.working_copy import Saved
-from gitmem.ledger.workspace import LiveDirectory
 from gitmem.rules.paths import judge_places
 from gitmem.rules.rule import RuleContext, side_of
 

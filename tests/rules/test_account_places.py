@@ -15,7 +15,8 @@ def test_all_lines_of_a_memory_speak_for_it() -> None:
     fates = [Fate("merged", "main/MEMORY.md#0123456789ab", "main/a.md#0123456789ab")]
     found = listed(fates, {"main/MEMORY.md": text}.get)
     assert found["main/a.md"].splitlines() == ["- [a](a.md) — Ports", "- [a](a.md): ask Ann"]
-    assert listed([Fate("merged", "main/a.md#0123456789ab", "")], {"main/MEMORY.md": text}.get) == {}
+    for path in ("main/a.md", "main/x/MEMORY.md", "MEMORY.md"):
+        assert listed([Fate("merged", f"{path}#0123456789ab", "")], lambda _: text) == {}
 
 
 def test_a_claim_is_found_where_its_memory_was_paged_to() -> None:

@@ -73,6 +73,8 @@ def test_one_that_stood_in_an_index_is_not_told_again_and_a_second_one_is() -> N
     one, both = f"- [A](a.md) — {GITHUB}\n", f"- [A](a.md) — {GITHUB}, {OTHER}\n"
     assert judged(side(main__MEMORY=one), side(main__MEMORY=one + "- more\n")) == []
     (found,) = judged(side(main__MEMORY=one), side(main__MEMORY=both))
+    told = judged(None, side(main__MEMORY=f"# Index\n\n{one}"))
+    assert places(told) == [("main/MEMORY.md", 3, "error", "")]
     assert found.fingerprints != (PRINT,) and found.path == "main/MEMORY.md"
 
 
@@ -87,17 +89,32 @@ def test_a_key_that_lies_across_claims_is_told_where_it_begins() -> None:
     lines = pem.split("\n")
     text = memory("First.", *lines[:1], "\n".join(lines[1:4]), "\n".join(lines[4:]))
     found = judged(None, side(main__a=text))
-    assert (PATH, 9) in [(one.path, one.line) for one in found]
+    assert min((one.path, one.line) for one in found) == (PATH, 9)
+    beside = memory(f"Use {GITHUB}.", lines[0], "\n".join(lines[1:]), f"Or {OTHER}.")
+    rules = {one.message.partition(" ")[0] for one in judged(None, side(main__a=beside))}
+    assert rules > {"private-key"} and len(rules) == 3, "beside others, too"
+    before = side(main__a=memory("First."))
+    added = judged(before, side(main__a=memory("First.", lines[0], "\n".join(lines[1:]))))
+    assert added and {one.path for one in added} == {PATH}, "also of two claims alone"
+    named = memory("One.", description=Maker(3).some(40)).replace("name: a", "name: prod-api-key")
+    assert places(judged(None, side(main__a=named))) == [(PATH, 3, "error", "")]
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [(f"main__{GITHUB}", True), (f"main__use-{GITHUB}", True), ("main__a", False)],
+    [
+        (f"main__{GITHUB}", "github-pat"),
+        (f"main__use-{GITHUB}", "github-pat"),
+        ("main__the-password-is-hunter2boat", "password-in-prose"),
+        ("main__the_password_is_hunter2boat", "password-in-prose"),
+        ("main__a", ""),
+    ],
 )
-def test_a_name_that_is_a_credential_is_told_and_one_that_was_there_is_not(name: str, told: bool) -> None:
+def test_a_name_that_is_a_credential_is_told_and_one_that_was_there_is_not(name: str, told: str) -> None:
     after = side(**{name: memory("A.")})
     found = judged(None, after)
-    assert [one.message[:28] for one in found] == (["its name holds a secret, git"] if told else [])
+    assert [one.message.split()[5] for one in found] == ([told] if told else [])
+    assert all(one.message.startswith("its name holds a secret, ") for one in found)
     assert judged(after, side(**{name: memory("B.")})) == []
 
 
@@ -137,7 +154,8 @@ def test_what_came_and_went_is_told_with_its_line_in_that_commit(path: str, text
     ]
     later = revision({path: text}, {path: text}, oid="f" * 20)
     assert places(judged(None, side(), revisions=(one, later))) == [(path, line, "error", OID)]
-    assert judged(None, side(), revisions=(later,)) == [], "a parent had it"
+    grown = revision({path: f"{text}\nMore.\n"}, {path: text})
+    assert judged(None, side(), revisions=(later, grown)) == [], "a parent had it"
 
 
 def test_what_stands_in_the_end_is_told_there_and_not_for_each_commit() -> None:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitmem.core.account import lines_at, references
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import MOST_LINES, ReplayedCommit, crowd, losses, misheard
-from gitmem.rules.invention import messages, permit, refiled
+from gitmem.rules.account import (
+    MOST_LINES,
+    DreamGround,
+    Lookup,
+    ReplayedCommit,
+    crowd,
+    fewer,
+    given_up,
+    losses,
+    misheard,
+)
+from gitmem.rules.invention import inventions, messages, permit, refiled
 from gitmem.rules.rule import Finding
 
 LOG = "main/logs/2026/11/2026-11-20.md"
@@ -66,6 +78,7 @@ def test_a_claim_overtakes_a_line_with_a_reason_only() -> None:
     target = ref(after, "Ship")
     assert heard(after, Fate("superseded", SHIP, target, "newer")) == []
     assert heard(after, Fate("superseded", SHIP, target, " ")) == [("main/a.md", 7, "account", target)]
+    assert heard({}, Fate("merged", SHIP, target), Fate("dropped", target, "", "no longer so")) == []
 
 
 def test_a_change_of_more_lines_than_anyone_can_judge_is_told() -> None:
@@ -98,7 +111,18 @@ def named(name: str) -> dict[str, bytes]:
         ({}, named("Ports of 8080"), [("invented", "its name has the number 8080")]),
         ({}, named("Do not ship"), [("invented", "its name has a negation")]),
         ({}, named("The Shipping Policy"), []),
+        ({}, {"main/ship-it-2.md": named("Ship it-2")["main/a.md"]}, []),
+        (
+            {},
+            {"main/other.md": named("Ship it-2")["main/a.md"]},
+            [("invented", "its name has the number 2")],
+        ),
         ({}, {"main/x.txt": b"x"}, []),
+        (
+            {},
+            memory("B.", "owner: Ann\n", "b") | memory("A.", "owner: Ann\n"),
+            [("invented", "nothing before it says “owner”")] * 2,
+        ),
     ],
 )
 def test_frontmatter_says_what_it_said_but_for_the_description(before, after, found) -> None:
@@ -107,6 +131,7 @@ def test_frontmatter_says_what_it_said_but_for_the_description(before, after, fo
         (rule, True) for rule, _ in found
     ]
     assert all(one.line == 1 and one.level == "error" for one in told)
+    assert [one.path for one in told] == sorted(one.path for one in told)
 
 
 def test_what_is_about_a_person_keeps_its_type() -> None:
@@ -127,7 +152,7 @@ def test_what_is_about_a_person_keeps_its_type() -> None:
 def test_a_person_answers_for_all_findings_of_a_rule_with_one_word() -> None:
     found = [
         Finding("a", 1, "x", "one"),
-        Finding("b", 1, "x", "two", claim="b#1"),
+        Finding("b", 1, "x", "one", claim="b#1"),
         Finding("c", 1, "y", "three"),
     ]
     first, second, other = permit(found, (), "word", "x")
@@ -148,3 +173,103 @@ def test_what_is_merged_must_speak_of_the_same_thing_where_that_is_asked() -> No
     assert list(losses(before, after, (fate,), related=False)) == []
     (found,) = losses(before, after, (fate,), related=True)
     assert (found.path, found.line, found.rule, found.claim) == ("main/a.md", 7, "merged", fate.source)
+
+
+@pytest.mark.parametrize(("kept", "gone"), ["ab", "ba"])
+def test_a_copy_that_goes_without_a_word_is_told_where_it_stood(kept: str, gone: str) -> None:
+    both = memory("Ship it.", name="a") | memory("Ship it.", name="b")
+    found = list(fewer(both, {f"main/{kept}.md": both[f"main/{kept}.md"]}, ()))
+    assert {one.path for one in found} == {f"main/{gone}.md"}
+    assert {one.claim for one in found} == {*references({f"main/{gone}.md": both[f"main/{gone}.md"]})}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "given"),
+    [
+        ("Run the linter quickly before commits.", "Run the linter before commits.", 0),
+        ("Run the linter before commits.", "Run the formatter before commits.", 1),
+        ("Staging is on 8080.\n\nProduction is on 9090.", "Staging is on 9090, production is on 8080.", 2),
+        ("Staging is on 8080.\n\nProduction is on 9090.", "Staging is on 8080, production is on 9090.", 0),
+        ("run the linter quickly\n\nskip the hooks", "Run the linter, skip the hooks.", 0),
+    ],
+)
+def test_what_goes_into_a_claim_that_says_it_otherwise_is_given_up(old: str, new: str, given: int) -> None:
+    """Wherever that stands."""
+    for name in ("a", "b"):
+        before, after = memory(old), memory(new, name=name)
+        fates = [Fate("merged", ref(before, part), ref(after, new)) for part in old.split("\n\n")]
+        assert len(given_up(before, after, fates)) == given
+
+
+def invented(
+    before: dict[str, bytes], after: dict[str, bytes], *fates: Fate, lookup: Lookup | None = None
+) -> str:
+    found = inventions(
+        ReplayedCommit(before, after, fates),
+        DreamGround(standing=frozenset(before), lookup=lookup or Lookup()),
+    )
+    return "; ".join(one.message for one in found)
+
+
+@pytest.mark.parametrize(("source", "made_up"), [("a", False), ("c", True)])
+def test_a_pointer_stands_where_a_claim_was_that_went_there(source: str, made_up: bool) -> None:
+    before = memory("One.", name="a") | memory("One.", name="c")
+    after = memory("See [[b]].", name="a") | memory("One.", name="b") | memory("One.", name="c")
+    del after["main/c.md"]
+    old = {path: data for path, data in before.items() if path == f"main/{source}.md"}
+    new = {path: data for path, data in after.items() if path == "main/b.md"}
+    assert bool(invented(before, after, Fate("merged", ref(old, "One"), ref(new, "One")))) is made_up
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "turned"),
+    [
+        ("[[Beta]]", "[[Gamma]]", True),
+        ("[](b.md)", "[](c.md)", True),
+        ("[[Delta]]", "[[Gamma]]", False),
+    ],
+)
+def test_a_link_to_what_is_there_leads_nowhere_else(old: str, new: str, turned: bool) -> None:
+    others = {"main/b.md": named("Beta")["main/a.md"], "main/c.md": named("Gamma")["main/a.md"]}
+    before, after = (memory(f"Ask {link} for ports.") | others for link in (old, new))
+    fate = Fate("superseded", ref(before, "Ask"), ref(after, "Ask"), "newer")
+    assert ("leads elsewhere" in invented(before, after, fate)) is turned
+
+
+@pytest.mark.parametrize(("number", "taught"), [(8, True), (9, False)])
+def test_so_many_files_that_a_reason_names_are_looked_at(number: int, taught: bool) -> None:
+    before, after = memory("The port is 4000."), memory("The port is 4001.")
+    reason = " ".join(f"f{n}.py" for n in range(1, 10))
+    code = {f"f{number}.py": "port = 4001"}.get
+    fate = Fate("superseded", ref(before, "port"), ref(after, "port"), reason)
+    assert (invented(before, after, fate, lookup=Lookup(code=code)) == "") is taught
+
+
+def test_one_reason_that_tells_of_a_name_is_proved_whatever_else_went_there() -> None:
+    before, after = memory("Use `old`.\n\nUse `new`, said Ann."), memory("Use `new`.")
+    fates = [
+        Fate("superseded", one, ref(after, "Use"), "newer")
+        for one in references(before)
+        if one not in references(after)
+    ]
+    assert invented(before, after, *fates) == ""
+    renamed = replace(fates[0], reason="`old` became `new`")
+    assert "its name in the code" in invented(before, after, renamed, *fates[1:])
+    assert len(given_up(before, after, fates)) == len(given_up(before, after, [renamed, *fates[1:]])) + 1
+
+
+def test_a_fate_of_what_is_still_there_teaches_nothing() -> None:
+    before = memory("Staging is on port 4000.")
+    after = before | memory("Use port 4000.", name="b")
+    fate = Fate("merged", ref(before, "Staging"), ref(after, "Use"))
+    assert "4000" in invented(before, after, fate)
+    assert invented(before, {path: after[path] for path in ("main/b.md",)} | memory("x"), fate) == ""
+
+
+def test_a_pointer_is_no_place_for_what_is_merged_into_it() -> None:
+    before = memory("One.", name="a") | memory("Two.", name="c")
+    after = memory("See [[b]].", name="a") | memory("One.", name="b")
+    (one, two) = (ref(before, word) for word in ("One", "Two"))
+    moved = Fate("merged", one, ref(after, "One"))
+    assert invented(before, after, moved) == ""
+    assert "See" in invented(before, after, moved, Fate("merged", two, ref(after, "See")))

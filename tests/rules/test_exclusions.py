@@ -10,7 +10,8 @@ from gitmem.rules.exclusions import excluded, for_this_task_only, in_rules
 
 RULES = (
     "# Rules\n\n- Do not mock the database in tests.\n- Python 3.11 is the minimum.\n"
-    "- Always run `ruff check` before a commit; never push to main directly.\n",
+    "- Always run `ruff check` before a commit; never push to main directly.\n"
+    "- Server, client, docs, images, wheels and notes leave Berlin each Friday at 16h.\n",
 )
 
 
@@ -34,6 +35,7 @@ RULES = (
         ("|-- app\n`-- docs", "layout"),
         ("See:\n```sh\nmake all\nmake test\nmake more of it\n```", "code"),
         ("~~~\nx = 1\n~~~", "code"),
+        ("   \n\n~~~\nx = 1\n~~~\n\n   \n", "code"),
         ("The cache was removed with #12", "history"),
         ("It was reverted by commit `0123abc`", "history"),
         ("Retries landed in pull request 44", "history"),
@@ -41,6 +43,12 @@ RULES = (
         ("The last commit fixed the parser", "history"),
         ("Latest commits were about the parser", "history"),
         ("git log says so", "history"),
+        ("It was changed with 3fa9c21", "history"),
+        ("The helper landed by PR44", "history"),
+        ("It was merged in pull request  #44", "history"),
+        ("The previous commit is about it", "history"),
+        ("Last commits changed it", "history"),
+        ("git history tells more", "history"),
         ("The flake got solved", "fix"),
         ("A type error is due to the old stub", "fix"),
         ("Resolved the regression by a pin", "fix"),
@@ -60,6 +68,7 @@ def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reas
     [
         "Now run the tests",
         "Fix this",
+        "Fix this in the hall",
         "ok, now commit",
         "please rename the helper",
         "Can you look at the failing test?",
@@ -125,6 +134,11 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
         ("project", "├── app"),
         ("project", "It was added in commit cafebabe"),
         ("project", "It was added in version 3"),
+        ("project", "It was added in 1234567th place"),
+        ("project", "It was unmerged with #12"),
+        ("project", "Its addedness by #12 is known"),
+        ("project", "The digit log shows that"),
+        ("project", "The buggy one was fixed for good"),
         ("project", "The bug is a known one"),
         ("project", "Tags outlast commits removed by a rebase"),
         ("project", "It is unmerged in PR 4"),
@@ -155,6 +169,10 @@ def test_what_people_teach_may_be_stored(kind: MemoryType, text: str) -> None:
         "Do not mock the database in tests. Python 3.11 is the minimum.",
         "- Python 3.11 is the minimum\n- never push to main directly",
         "How to apply: x\n\nPython 3.11 is the minimum",
+        "Run `ruff` before commits",
+        "Avoid: push to main directly",
+        "Server, client, docs, images, wheels and notes leave Paris each Friday at 16h.",
+        "Runs `ruff check` before a commit",
     ],
 )
 def test_what_the_rules_say_is_excluded(text: str) -> None:
@@ -169,6 +187,8 @@ def test_what_the_rules_say_is_excluded(text: str) -> None:
         "Mock the database in tests",
         "Python 3.12 is the minimum",
         "Push to main directly",
+        "Server, client, docs, images, wheels and notes leave Berlin each Friday at 17h.",
+        "Server, client, docs, images, wheels and notes never leave Berlin each Friday at 16h.",
         "Do not mock the clock in tests",
         "Do not mock the database in tests. Use the container instead.",
         "",
@@ -177,6 +197,15 @@ def test_what_the_rules_say_is_excluded(text: str) -> None:
 )
 def test_another_number_name_or_negation_is_another_statement(text: str) -> None:
     assert not in_rules(text, RULES)
+
+
+@pytest.mark.parametrize(
+    "word", ["not", "no", "never", "without", "avoid", "cannot", "neither", "nor", "forbidden", "don't"]
+)
+def test_any_negation_is_one(word: str) -> None:
+    rules = ("- Never push to main directly.\n",)
+    assert in_rules(f"{word.title()}: push to main directly", rules)
+    assert not in_rules(f"{word.title()}: push to main directly", ("- Push to main directly.\n",))
 
 
 def test_a_secret_is_excluded_first_and_not_repeated() -> None:

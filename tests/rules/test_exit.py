@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from copies import copy_tree
 from hostile_set import (
     DREAM,
     NASTY,
@@ -163,8 +164,8 @@ WORDS: dict[str, list[list[str]]] = {
     ],
     # Served it would not end, and what it serves has its own tests; the file is looked into below.
     "view": [
-        ["--static", "page.html", "--at", "@"], ["--static", "page.html", "--scope", "local", "-y"],
-        ["--static", "page.html", "-n"], ["--at", BAD, "--no-open"], ["--static", BAD], ["--scope", BAD],
+        ["--at", BAD, "--no-open"], ["--static", "page.html", "--at", "@"], ["--static", "page.html", "-n"],
+        ["--static", "page.html", "--scope", "local", "-y"], ["--static", BAD], ["--scope", BAD],
         ["--static", "page.html"],
     ],
     "help": [[], ["settings"], ["environment"], ["exit-codes"], ["export"], ["bisect", BAD], [BAD]],
@@ -183,7 +184,7 @@ FIRST = {verb: ["bisect", "start", "@", "~1"] for verb in WORDS if verb.partitio
 """What is said before, to verbs which are about something under way."""
 
 
-LOGS = ("log", "errors.log", "judged-harmless", "told-dreams.json")
+LOGS = ("log", "errors.log", "judged-harmless")
 """What is kept to be read by people; records of live directories and of recalls hold names as they are."""
 
 
@@ -209,7 +210,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
     root = tmp_path_factory.mktemp("hostile")
     kept = {key: os.environ.get(key) for key in ("HOME",)}
     made = make(root / "now")
-    shutil.copytree(made.root, root / "then", symlinks=True)
+    for git_dir in (made.repo / ".git", made.home / ".local/share/gitmem/private.git"):
+        made.git("repack", "-a", "-d", "-q", at=git_dir)  # fewer files to copy for each test
+    copy_tree(made.root, root / "then")
     yield made
     for key, value in kept.items():
         if value is not None:
@@ -220,7 +223,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
 def hostile(built: Hostile, monkeypatch: pytest.MonkeyPatch) -> Hostile:
     """The same, as it was built, and this process in it."""
     shutil.rmtree(built.root)
-    shutil.copytree(built.root.with_name("then"), built.root, symlinks=True)
+    copy_tree(built.root.with_name("then"), built.root)
     for key, value in built.environ().items():
         monkeypatch.setenv(key, value)
     monkeypatch.chdir(built.repo)
@@ -291,8 +294,9 @@ def test_no_verb_lets_anything_out(verb: str, much: str, run: Any, hostile: Host
 EVENTS = sorted({*CLAUDE_JOBS, *CONTEXTS, *SAYS})
 
 
-@pytest.mark.parametrize("event", EVENTS)
-@pytest.mark.parametrize("source", ["startup", "compact"])
+@pytest.mark.parametrize(
+    ("event", "source"), [("SessionStart", "compact"), *((event, "startup") for event in EVENTS)]
+)
 def test_no_hook_lets_anything_out(hostile: Hostile, event: str, source: str) -> None:
     payload = {
         "cwd": str(hostile.repo),
@@ -374,7 +378,7 @@ def test_no_tool_or_resource_of_the_protocol_lets_anything_out(hostile: Hostile)
 @pytest.mark.parametrize("scope", ["project", "local", "user"])
 def test_the_memory_tool_lets_nothing_out(hostile: Hostile, scope: Any) -> None:
     edges = partial(real_edges, hostile.repo)
-    tool = Backend(initialised_at(edges()), edges, scope, "reviewer", "s-1", "")
+    tool = Backend(initialised_at(edges()), edges, scope, "main", "s-1", "")
     asked: list[Callable[[], str]] = [
         lambda: tool.view("/memories"),
         *(partial(tool.view, f"/memories/{path}") for path in files() if not path.startswith(".")),
@@ -398,7 +402,7 @@ def test_the_memory_tool_lets_nothing_out(hostile: Hostile, scope: Any) -> None:
 
 def test_what_the_memory_tool_showed_can_be_edited_as_it_was_shown(hostile: Hostile) -> None:
     edges = partial(real_edges, hostile.repo)
-    tool = Backend(initialised_at(edges()), edges, "local", "reviewer", "s-1", "")
+    tool = Backend(initialised_at(edges()), edges, "local", "main", "s-1", "")
     tool.create("/memories/tags.md", f"It prints {TAGS[0]} and zero\u200bwidth.\nMore.\n")
     (shown_line,) = [row for row in tool.view("/memories/tags.md").split("\n") if "prints" in row]
     text = shown_line.partition("\t")[2]
@@ -407,7 +411,7 @@ def test_what_the_memory_tool_showed_can_be_edited_as_it_was_shown(hostile: Host
     scope = tool.scope
     tip = scope.repo.ref(scope.ref)
     assert tip is not None
-    data = read_file(scope.repo, scope.repo.commit(tip).tree, "reviewer/tags.md") or b""
+    data = read_file(scope.repo, scope.repo.commit(tip).tree, "main/tags.md") or b""
     assert f"It writes {TAGS[0]} and zero\u200bwidth.\nMore." in data.decode()
 
 
@@ -450,23 +454,22 @@ def test_the_text_of_a_request_lets_nothing_out(hostile: Hostile) -> None:
     assert not leaks(request_body("Two changes.", rows, DREAM))
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(["export", "--format", name, "-o", "given"] for name in FORMATS),
-        ["view", "--static", "given"],
-        ["view", "--static", "given", "--scope", "user", "-y"],
-    ],
-    ids=" ".join,
-)
-def test_no_file_to_hand_on_holds_a_credential(words: list[str], run: Any, hostile: Hostile) -> None:
+def test_no_file_to_hand_on_holds_a_credential(run: Any, hostile: Hostile) -> None:
     """Other bytes stay what they are in a file, which no terminal and no model is shown by this."""
-    run(*words)
-    given = hostile.repo / "given"
-    written = [path for path in (given, *given.rglob("*")) if path.is_file()]
-    said = [f"{path.relative_to(hostile.repo)}\n{path.read_text('utf-8')}" for path in written]
-    assert any("List<T>" in text or "List\\u003cT>" in text for text in said)
-    assert not [bad for text in said for bad in leaks(text) if bad.startswith(("secret", "half", "key"))]
+    for number, words in enumerate(
+        (
+            *(["export", "--format", name, "-o"] for name in FORMATS),
+            ["view", "--json", "--static"],
+            ["view", "--scope", "user", "-y", "--static"],
+        )
+    ):
+        told = run(*words, f"given{number}")
+        given = hostile.repo / f"given{number}"
+        written = [path for path in (given, *given.rglob("*")) if path.is_file()]
+        said = [f"{path.relative_to(hostile.repo)}\n{path.read_text('utf-8')}" for path in written]
+        assert any("List<T>" in text or "List\\u003cT>" in text for text in said), words
+        found = [bad for text in said for bad in leaks(text) if bad.startswith(("secret", "half", "key"))]
+        assert not found + [bad for text in told for bad in all_leaks(text)], words
 
 
 def test_what_an_import_proposes_lets_nothing_out(run: Any, hostile: Hostile) -> None:
@@ -488,10 +491,10 @@ def test_what_an_import_proposes_lets_nothing_out(run: Any, hostile: Hostile) ->
 
 def test_a_bisection_shows_the_claim_that_did_it_and_lets_nothing_out(run: Any) -> None:
     """To its end, by each answer: what is found is a claim of a stranger's."""
-    for verdict in ("good", "bad", "skip"):
+    for verdicts in (("good",), ("bad",), ("bad", "bad", "skip")):
         said = [*run("bisect", "start", "@", "~1")]
-        for _ in range(64):
-            said += run("bisect", verdict, "--json")
+        for number in range(64):
+            said += run("bisect", verdicts[min(number, len(verdicts) - 1)], "--json")
             step = json.loads(said[-2])
             if step["done"]:
                 break

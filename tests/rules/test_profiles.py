@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from planted_secrets import GITHUB
 
 from gitmem.rules import profiles
 from gitmem.rules.losses import judge_losses
-from gitmem.rules.paths import judge_hosts
-from gitmem.rules.rule import PLAIN, File, RuleContext, Side, compare
+from gitmem.rules.rule import PLAIN, File, Revision, RuleContext, Side, compare, side_of
 
-WORDS = {
-    "write": "secret path size",
-    "dream": "secret place instruction",
-    "request": """
-        limit path foreign secret encoding invisible instruction frontmatter type scope date
-        dispute tombstone collision format host link index duplicate log dropped replaced account
-        loss snapshot merge unsigned
-    """,
-}
+WORDS = """
+    account budget collision date dispute dropped duplicate encoding epoch foreign format found frontmatter
+    host index instruction invented invisible limit link log loss merge merged path place replaced scope
+    secret size snapshot tombstone type unchecked unsigned unseen
+"""
 
 
-@pytest.mark.parametrize("profile", WORDS)
-def test_the_words_of_a_profile_are_those_that_the_documentation_names(profile) -> None:
+def words_of_findings(path: Path) -> Iterator[str]:
+    """What a file has as the word of a finding, also by the name of a constant."""
+    at = {"Finding": 2, "_between": 3}
+    tree = ast.parse(path.read_text())
+    named = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            named[node.targets[0].id] = node.value
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name), args=args) if len(args) > at.get(name, 99):
+                words: ast.AST = args[at[name]]
+            case ast.keyword(arg="rule", value=words):
+                pass
+            case _:
+                continue
+        for one in list(ast.walk(words)):
+            found = named.get(one.id) if isinstance(one, ast.Name) else one
+            yield from (each.value for each in ast.walk(found or one) if isinstance(each, ast.Constant))
+
+
+def test_the_words_of_findings_are_those_that_are_promised() -> None:
     """People put them into settings and scripts: another word is another promise."""
-    assert {word for rule in profiles.TABLE if rule.level(profile) for word in rule.words} == set(
-        WORDS[profile].split()
-    )
-    assert {rule.level(profile) for rule in profiles.TABLE} == {"error", None}
+    files = Path(profiles.__file__).parent.glob("*.py")
+    found = {word for path in files for word in words_of_findings(path)}
+    assert found == set(WORDS.split()), "take a word that is there, or promise the new one: add it to WORDS"
 
 
 def file(text: str) -> File:
@@ -56,31 +74,25 @@ def test_three_claims_or_a_tenth_of_all_may_go_unasked(stood: int, gone: int, le
     (again,) = (
         one for one in judge_losses(before, after, compare(before, after, allowed)) if one.rule == "loss"
     )
-    assert again.level == "notice"
+    assert (again.level, again.path, again.fingerprints) == ("notice", "", loss.fingerprints)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [".gitattributes", ".gitignore", ".gitmodules", ".mailmap", ".lfsconfig", "CODEOWNERS", "codeowners"],
-)
-def test_what_git_or_a_host_acts_on_takes_a_person_in_any_folder(name: str) -> None:
-    before, after = Side({"main": {}}, {}), Side({"main": {name: file("x")}}, {})
-    (found,) = judge_hosts(before, after, RuleContext())
-    assert (found.path, found.rule) == (f"main/{name}", "host") and "is added" in found.message
-    assert "is removed" in next(judge_hosts(after, before, RuleContext())).message
-    assert (
-        "is changed"
-        in next(judge_hosts(after, Side({"main": {name: file("y")}}, {}), RuleContext())).message
+def test_a_write_is_judged_by_what_is_new_in_it() -> None:
+    plain, token = {"main/b.md": b"B\n"}, {"main/a.md": f"Use {GITHUB}.\n".encode()}
+    assert [one.rule for one in profiles.judge_files("write", plain, plain | token)] == ["secret"]
+    assert [one.rule for one in profiles.judge("write", None, side_of(token))] == ["secret"]
+    assert profiles.judge_files("write", token, plain | token) == ()
+
+
+def test_each_way_in_which_a_claim_goes_has_its_word() -> None:
+    """A commit drops one and replaces one; the third went with a merge, which says nothing of it."""
+    sides = [memory(*said) for said in (("One.", "Port 80.", "Two."), ("Port 81.", "Two."), ("Port 81.",))]
+    before, between, after = ({"main/a.md": one.files["main/a.md"]} for one in sides)
+    commits = (
+        Revision("1" * 40, ("Ann <a@x>",), "Drop it\n", (before,), between),
+        Revision("2" * 40, ("Ann <a@x>",), "Merge\n", (between, between), after),
     )
-    assert (
-        list(judge_hosts(None, after, RuleContext()))
-        == list(judge_hosts(after, after, RuleContext()))
-        == []
-    )
-
-
-def test_a_memory_takes_nobody() -> None:
-    assert (
-        list(judge_hosts(Side({"main": {}}, {}), Side({"main": {"x.md": file("x")}}, {}), RuleContext()))
-        == []
-    )
+    found = judge_losses(sides[0], sides[2], RuleContext(revisions=commits))
+    assert {(one.rule, one.commit[:1]) for one in found} == {
+        ("dropped", "1"), ("replaced", "1"), ("account", ""), ("loss", "")
+    }  # fmt: skip

@@ -64,6 +64,10 @@ def test_a_clients_tag_can_be_read_and_is_none(tag: str) -> None:
     assert not leaks(safe) and safe.replace("\\x3c", "<") == tag
 
 
+def test_a_carriage_return_is_shown_only_as_half_of_a_line_end() -> None:
+    assert shown("a\r\nb\r", no_scan) == "a\r\nb\r" and shown("a\rb\r", no_scan) == "a\\x0db\\x0d"
+
+
 def test_what_was_written_out_is_read_back() -> None:
     once = shown(NASTY, no_scan)
     assert restored(once, once) == NASTY
@@ -103,9 +107,49 @@ def test_words_are_still_cut_where_the_room_ends() -> None:
 
 
 def test_parts_that_overlap_are_cut_out_once() -> None:
-    assert cut("abcdef", [(1, 3, "x"), (2, 4, "y"), (5, 6, "z")]) == "a[x]e[z]"
+    assert cut("abcdef", [(5, 6, "z"), (1, 3, "x"), (2, 4, "y")]) == "a[x]e[z]"
 
 
-def test_a_token_that_something_invisible_splits_is_suspect_with_what_splits_it() -> None:
+LABELS = (
+    "pass",
+    "pwd",
+    "psw",
+    "pw",
+    "secret",
+    "token",
+    "key",
+    "auth",
+    "cred",
+    "login",
+    "bearer",
+    "curl",
+    "user",
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"our {label.title()} {{t5gh1k}}" for label in LABELS),
+        "ftp://ann:{door}@host",
+        "{-----BEGIN PRIVATE-----}",
+        "{}our door t5gh1k",
+    ],
+)
+def test_a_mixed_word_behind_any_label_is_suspect(text: str) -> None:
+    hole = (text.index("{"), text.index("}") - 1, "unjudged")
+    assert suspects(text.replace("{", "").replace("}", "")) == ((hole,) if hole[0] < hole[1] else ())
+
+
+@pytest.mark.parametrize("between", ["\u200b", "\x00", "\x1b"])
+def test_a_token_that_something_invisible_splits_is_suspect_with_what_splits_it(between: str) -> None:
     """Each half of it is too short to be one."""
-    assert suspects("é aBcDeF\u200bgHiJkL x") == ((2, 15, "unjudged"),)
+    assert suspects(f"e aBcDeF{between}gHiJkL x") == ((2, 15, "unjudged"),)
+
+
+@pytest.mark.parametrize(
+    "text", ["{} is [github-pat]", "[github-pat] is {}", "[github-pat] {} [github-pat]"]
+)
+def test_beside_what_was_taken_out_before_a_credential_goes_too(text: str) -> None:
+    said = text.format("password = abc123def456")
+    assert shown(said, suspects) == text.format("password = [unjudged]")

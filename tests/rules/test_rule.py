@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.rules.rule import (
     EMPTY,
@@ -14,7 +12,6 @@ from gitmem.rules.rule import (
     File,
     Finding,
     Revision,
-    Rule,
     RuleContext,
     RuleFile,
     Side,
@@ -148,22 +145,15 @@ def test_a_rule_over_one_file_judges_what_is_new_in_those_that_changed() -> None
             yield Finding(text.path, number, "word", line)
 
     before = Side({"main": {"b.md": file("one two"), "c.md": file("same")}}, {})
-    after = Side(
-        {"main": {"b.md": file("zero one"), "a.md": file("new"), "c.md": file("same"), "d.md": file(None)}},
-        {},
-    )
-    judged = list(in_texts(lines)(before, after, compare(before, after, RuleContext())))
+    files = {"b.md": file("zero one"), "a.md": file("new"), "c.md": file("same"), "d.md": file(None)}
+    more = {f"x{n}.md": file("more") for n in range(9)}
+    after = Side({"main": {**files, **more}}, {})
+    judged = sorted(in_texts(lines)(before, after, compare(before, after, RuleContext())))
     assert [(one.path, one.line, one.message) for one in judged] == [
         ("main/a.md", 1, "new"),
         ("main/b.md", 1, "zero"),
+        *((f"main/{name}", 1, "more") for name in sorted(more)),
     ]
-
-
-@pytest.mark.parametrize(("profile", "level"), [("write", "notice"), ("request", "error"), ("dream", None)])
-def test_a_rule_has_a_level_in_each_profile(profile, level) -> None:
-    rule = Rule(lambda *_: (), ("x",), "notice", "error", None)
-    assert rule.level(profile) == level
-    assert Rule(lambda *_: (), ("x",)).level(profile) is None
 
 
 def test_a_quotation_is_one_line_of_so_many_cells() -> None:

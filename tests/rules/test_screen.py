@@ -6,7 +6,7 @@ import pytest
 from planted_secrets import GITHUB, HEX, Maker
 
 from gitmem.core.errors import CheckFailed
-from gitmem.rules.screen import refuse_secrets, refused_claims, screen, warned
+from gitmem.rules.screen import refuse_secrets, refused_claims, screen, warned, weigh
 from gitmem.rules.secrets import find_secrets, scan_together
 
 MAKE = Maker(20261124)
@@ -40,15 +40,16 @@ def test_a_value_is_looked_for_in_index_lines_names_and_logs() -> None:
     spelt = f"{KEY[:8]}_{KEY[8:16]}.{KEY[16:]}"
     files = {
         "main/a.md": memory("a", "How CI signs", f"It is `PAYMENTS_API_KEY={spelt}`."),
-        "main/MEMORY.md": f"- [A](a.md) — signs with {spelt}\n- [B](b.md) — plain\n".encode(),
+        "main/MEMORY.md": f"# Ours\n\n- [A](a.md) — signs with {spelt}\n- [B](b.md) — plain\n".encode(),
         f"main/{slug}.md": memory("plain", "Plain", "Plain."),
+        f"{slug}/MEMORY.md": b"- [B](b.md)\n",
         "main/logs/2026/11/2026-11-20.md": f"- tried {spelt}\n- it worked\n".encode(),
     }
     screened = screen({}, files, frozenset())
     assert spelt not in repr((screened.files, screened.refusals)) and slug not in repr(screened.refusals)
-    assert screened.files["main/MEMORY.md"] == "- [B](b.md) — plain\n".encode()
+    assert screened.files["main/MEMORY.md"] == "# Ours\n\n- [B](b.md) — plain\n".encode()
     assert screened.files["main/logs/2026/11/2026-11-20.md"] == b"- it worked\n"
-    assert f"main/{slug}.md" not in screened.files
+    assert f"main/{slug}.md" not in screened.files and f"{slug}/MEMORY.md" not in screened.files
 
 
 def test_what_only_warns_is_looked_for_as_well_and_warns_there() -> None:
@@ -76,6 +77,26 @@ def test_what_stands_in_memory_already_is_not_judged_again() -> None:
     screened = screen(base, files, frozenset())
     assert {one.path for one in screened.refusals} == {"main/a.md"}
     assert screened.files["main/c.md"] == base["main/c.md"]
+
+
+def test_a_value_is_known_from_all_of_a_file_that_changes_and_from_no_other() -> None:
+    said, other = (
+        "It is `PAYMENTS_API_KEY=" + KEY + "`.",
+        memory("b", "What support asks", f"Ask for {KEY}."),
+    )
+    base = {"main/a.md": memory("a", "How CI signs", f"{said}\n\nSince May.")}
+    assert screen(base, {**base, "main/b.md": other}, frozenset()).refusals == ()
+    less = {"main/a.md": memory("a", "How CI signs", said), "main/b.md": other}
+    assert [one.path for one in screen(base, less, frozenset()).refusals] == ["main/b.md"]
+
+
+def test_a_key_with_blank_lines_is_refused_whole() -> None:
+    """Also its last line, which is too short to be looked for."""
+    head, *body, end = Maker(3).pem("RSA ", 3).replace("==", "\n4k==").split("\n")
+    files = {"main/a.md": memory("a", "How CI signs", "\n\n".join(["Before.", head, *body, end, "After."]))}
+    assert screen({}, files, frozenset()).files == {
+        "main/a.md": memory("a", "How CI signs", "Before.\n\nAfter.")
+    }
 
 
 def test_claims_of_one_change_are_read_together() -> None:
@@ -116,6 +137,13 @@ def test_a_value_that_only_the_name_above_it_gives_away_is_held(name: str, layou
     assert value not in repr(made.refusals)
 
 
+def test_what_only_warns_below_a_name_holds_nothing_back() -> None:
+    files = {"main/a.md": memory("prod-api-key", Maker(5).some(40, HEX), "See the vault.")}
+    assert [one.severity for one in find_secrets(files["main/a.md"].decode())] == ["warning"]
+    made = screen({}, files, frozenset())
+    assert (made.files, made.refusals) == (files, ())
+
+
 def test_a_new_text_is_read_with_what_stood_beside_it_before() -> None:
     """A name says what the value is that is put below it later."""
     before, value = memory("prod-api-key", "Where it is kept", "See the vault."), MAKE.some(40)
@@ -126,11 +154,17 @@ def test_a_new_text_is_read_with_what_stood_beside_it_before() -> None:
 
 
 def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
-    edits = {"main/a.md": memory("a", "How staging is reached", STATED)}
+    edits = {"main/a.md": memory("a", "How staging is reached", STATED), "main/b.md": None}
     assert [one.rule for one in refuse_secrets({}, edits, frozenset())] == ["password-in-prose"]
     with pytest.raises(CheckFailed, match="may hold a secret") as caught:
         refuse_secrets({}, edits, frozenset(), hold=True)
     assert PASSWORD not in caught.value.message
+    token = {"main/a.md": memory("a", "How CI signs", f"It is {GITHUB}.")}
+    for base, where in (({}, "the text"), ({"main/a.md": memory("a", "How CI signs", "x")}, "main/a.md")):
+        with pytest.raises(CheckFailed, match=f"^Not stored: {where} holds a secret"):
+            refuse_secrets(base, token, frozenset())
+    with pytest.raises(CheckFailed, match=r"^Not stored: main/con\.md the part"):
+        refuse_secrets({}, {"main/con.md": b"x"}, frozenset())
 
 
 def test_what_leaves_is_told_again() -> None:
@@ -146,3 +180,52 @@ def test_a_value_that_blocks_is_found_beside_a_token_of_its_own() -> None:
     digest = MAKE.some(40, HEX)
     found = scan_together([f"token {GITHUB}", f"commit {digest} and {GITHUB}"])
     assert [len(some) for some in found] == [1, 1]
+
+
+@pytest.mark.parametrize("where", ["main/{}.md", "{}/a.md", "main/archive/ab/{}.md"])
+def test_a_secret_in_a_name_is_refused_and_not_told(where: str) -> None:
+    path = where.format(GITHUB)
+    (refusal,) = screen({}, {path: b"Fine.\n"}, frozenset()).refusals
+    assert GITHUB not in repr(refusal)
+    assert refusal.rule == "secret"
+
+
+def test_a_memory_that_is_too_large_is_held_whole_until_it_shrinks() -> None:
+    large, larger = b"word " * 30_000, b"word " * 40_000
+    (refusal,) = screen({}, {"main/a.md": large}, frozenset()).refusals
+    assert (refusal.rule, "102,400" in refusal.message) == ("size", True)
+    kept = screen({"main/a.md": larger}, {"main/a.md": large}, frozenset())
+    assert kept.files == {"main/a.md": large}
+    grown = screen({"main/a.md": large}, {"main/a.md": larger}, frozenset())
+    assert grown.files == {"main/a.md": large}
+    assert [one.rule for one in grown.refusals] == ["size"]
+
+
+def test_what_warns_is_stored_and_told_without_the_credential() -> None:
+    text = b"The password is hunter2.\n"
+    screened = screen({}, {"main/a.md": text}, frozenset())
+    assert screened.files == {"main/a.md": text}
+    (caution,) = screened.warnings
+    assert (caution.path, caution.rule) == ("main/a.md", "password-in-prose")
+    assert "hunter2" not in caution.text
+    again = screen({"main/a.md": text}, {"main/a.md": text + b"\nMore.\n"}, frozenset())
+    assert again.warnings == ()
+    assert screen({}, {"main/a.md": text}, frozenset(caution.fingerprints)).warnings == ()
+
+
+def test_refusal_names_claim_reason_and_way_out() -> None:
+    refused = refused_claims(["fine", f"the token\u202e is {GITHUB}"], path="main/a.md")
+    assert list(refused) == [1]
+    refusal = refused[1]
+    assert (refusal.path, refusal.rule) == ("main/a.md", "secret")
+    assert refusal.text == "the token\\u202e is [github-pat]"
+    assert refusal.message == "holds a secret (github-pat)"
+    beside = refused_claims([f"{STATED} The token is {GITHUB}."])[0]
+    assert (beside.message, beside.fingerprints) == (refusal.message, refusal.fingerprints), "what blocks"
+    assert refused_claims([GITHUB], frozenset(refusal.fingerprints)) == {}
+
+
+def test_one_bad_claim_does_not_refuse_the_others() -> None:
+    weighed = weigh(["fine", GITHUB, "the password is hunter2"])
+    assert list(weighed.refused) == [1]
+    assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]

@@ -53,6 +53,7 @@ def test_a_digest_is_over_sorted_names_and_hashes() -> None:
         {"updatedAt": "2026-11-18", "digest": ""},
         {"updatedAt": " 2026-11-18T11:06:40 ", "digest": 7},
         {"updatedAt": "2026-11-19T11:06:40+00:00"},
+        {"updatedAt": "2026-11-19T13:06:40+02:00"},
     ],
 )
 def test_a_sound_snapshot_is_no_finding(state: dict[str, object]) -> None:
@@ -76,6 +77,7 @@ def test_a_sound_snapshot_is_no_finding(state: dict[str, object]) -> None:
         ({"updatedAt": 5}, "has no updatedAt that is a time"),
         ({"updatedAt": "2026-11-19T11:06:41+00:00"}, "in the future"),
         ({"updatedAt": "2026-11-19T11:06:41"}, "in the future"),
+        ({"updatedAt": "2026-11-19T09:06:41-02:00"}, "in the future"),
     ],
 )
 def test_an_unsound_one_says_why_it_is_not_taken_in(state: object, said: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import Once, home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from planted_secrets import Maker
 from ran import Ran
@@ -27,6 +28,8 @@ from gitmem.ledger.edits import nameless
 from gitmem.ledger.knowledge import KnownMemory
 from gitmem.transcripts.model import Message, Session
 
+__all__ = ["home_folder", "once", "place", "tmp_path"]
+
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]
 MAKE = Maker(20261125)
@@ -36,9 +39,15 @@ MEMORY = "---\nname: {0}\ndescription: {1}\nmetadata:\n  type: project\n---\n\n{
 
 
 @pytest.fixture
-def inited(gitmem: Gitmem, repo: Path, home: Path) -> Path:
-    (home / ".claude").mkdir()
-    gitmem("init", "-y")
+def inited(
+    gitmem: Gitmem, repo: Path, home: Path, once: Once[Ran], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    def make() -> Ran:
+        (home / ".claude").mkdir()
+        return gitmem("init", "-y")
+
+    once("inited", make)
+    monkeypatch.delenv("GITMEM_DISABLE")  # tools write here, and nothing starts a hook
     return repo
 
 

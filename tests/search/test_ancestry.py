@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from code_head import head_of
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.git.command import GitCommand
 from gitmem.ledger.rewrites import keep_rewrites
 from gitmem.search import ancestry
 from gitmem.search.ancestry import FOLDER, Ancestry
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 BODY = "".join(f"line {number}\n" for number in range(40))
 
@@ -43,11 +47,15 @@ class Code:
 
     @property
     def head(self) -> str:
-        return self.run("rev-parse", "HEAD")
+        return head_of(self.top)
 
     @property
     def common(self) -> Path:
-        return Path(self.run("rev-parse", "--path-format=absolute", "--git-common-dir"))
+        git_dir = self.top / ".git"
+        linked = not git_dir.is_dir()
+        return (
+            Path(self.run("rev-parse", "--path-format=absolute", "--git-common-dir")) if linked else git_dir
+        )
 
     def elsewhere(self, *commits: str, seconds: float = 20) -> dict[str, str]:
         """Asks anew, and again from what was remembered."""
@@ -62,23 +70,30 @@ class Code:
 
 
 @pytest.fixture
-def code(tmp_path: Path) -> Code:
-    (tmp_path / "code").mkdir()
-    code = Code(tmp_path / "code")
-    code.run("init", "-q", "-b", "main")
-    code.commit(shared=BODY, other="x\n")
-    return code
+def code(tmp_path: Path, once: Once[Code]) -> Code:
+    def make() -> Code:
+        (tmp_path / "code").mkdir()
+        code = Code(tmp_path / "code")
+        code.run("init", "-q", "-b", "main")
+        code.commit(shared=BODY, other="x\n")
+        return code
+
+    return once("code", make)
 
 
 @pytest.fixture
-def taught(code: Code) -> str:
+def taught(code: Code, once: Once[str]) -> str:
     """A commit in the midst of a branch, which goes on after it; HEAD is main."""
-    code.branch("feature")
-    code.commit(cache="redis\n", shared=BODY.replace("line 3\n", "line three\n"))
-    taught = code.commit(cache="redis\nttl 300\n")
-    code.commit(cache="redis\nttl 300\nretries 3\n")
-    code.on("main")
-    return taught
+
+    def make() -> str:
+        code.branch("feature")
+        code.commit(cache="redis\n", shared=BODY.replace("line 3\n", "line three\n"))
+        taught = code.commit(cache="redis\nttl 300\n")
+        code.commit(cache="redis\nttl 300\nretries 3\n")
+        code.on("main")
+        return taught
+
+    return once("taught", make)
 
 
 def busy(code: Code) -> None:
@@ -351,3 +366,28 @@ def test_very_many_commits_are_asked_at_once(code: Code, taught: str) -> None:
     """More names than a pipe takes: neither side waits for the other."""
     many = [f"{number:040x}" for number in range(1, 6_000)]
     assert code.elsewhere(taught, *many) == {taught: "feature"}
+
+
+def test_a_folder_that_is_a_link_is_neither_written_nor_cleared(
+    code: Code, taught: str, tmp_path: Path
+) -> None:
+    """An archive may hold a `.git` with links; a prompt would clear away what they lead to."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for number in range(2 * ancestry.HEADS_KEPT):
+        (theirs / f"{number}.json").write_text("{}")
+    (code.common / "gitmem").mkdir()
+    (code.common / "gitmem" / FOLDER).symlink_to(theirs)
+    before = sorted(theirs.iterdir())
+    assert code.elsewhere(taught) == {taught: "feature"}
+    assert sorted(theirs.iterdir()) == before
+
+
+@pytest.mark.parametrize("hostile", [os.mkfifo, lambda path: path.write_text("[" * 100_000)])
+def test_what_is_no_file_of_gitmems_is_as_if_it_were_not_there(
+    code: Code, taught: str, hostile: Callable[[Path], object]
+) -> None:
+    folder = code.common / "gitmem" / FOLDER
+    folder.mkdir(parents=True)
+    hostile(folder / f"{code.head}.json")
+    assert code.elsewhere(taught) == {taught: "feature"}

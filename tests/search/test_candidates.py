@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
@@ -113,8 +113,56 @@ def test_common_words_are_looked_at_without_walking_their_lists(
     question = candidates.ask(catalog, "flamingo in a queue")
     found, whole = candidates.seek(catalog, question, 10)
     assert (len(found), whole) == (10, False)
+    every, _ = candidates.seek(catalog, question)
+    first, whole = candidates.seek(catalog, question, window=3)
+    assert (len(first), whole) == (7, False) and first.items() <= every.items()
     order = [c.path for c in search(catalog, "flamingo in a queue", [REF], limit=7)]
     assert order[-1] == "main/x.md"
+
+
+def test_of_as_good_texts_none_is_left_out_for_being_found_by_a_later_word(
+    catalog: Catalog, fake: MemoryRepository
+) -> None:
+    """The newest of equal ones is wanted, and the second word alone finds it."""
+    follow(
+        catalog,
+        fake,
+        {f"main/{word}-{n}.md": f"# {word} {n}" for word in ("heron", "lynx") for n in range(4)},
+    )
+    found, _ = candidates.seek(catalog, candidates.ask(catalog, "heron lynx"), window=3)
+    assert len(found) == 8 and len(set(found.values())) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "few", "found"), [("heron queue", 8, 8), ("heron queue", 7, 2), ("queue", 7, 8)]
+)
+def test_a_common_word_finds_nothing_where_there_are_many_texts_and_a_rarer_word(
+    catalog: Catalog,
+    fake: MemoryRepository,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    few: int,
+    found: int,
+) -> None:
+    """One that a quarter of all has is still a rare one."""
+    monkeypatch.setattr(candidates, "COMMON_FROM", few)
+    follow(catalog, fake, {f"main/m{n}.md": f"queue {n}{' heron' * (n < 2)}" for n in range(8)})
+    assert len(candidates.seek(catalog, candidates.ask(catalog, asked))[0]) == found
+
+
+def test_a_phrase_counts_as_often_as_its_rarest_word(catalog: Catalog, fake: MemoryRepository) -> None:
+    more = {f"main/{name}.md": f"bar: {name}\n\nA bar." for name in "bc"}
+    follow(catalog, fake, more | {"main/a.md": "foo: the bar\n\nA foo."})
+    bar, foo, both = (
+        (one.count, one.passages, one.labels) for one in candidates.ask(catalog, "bar foo foo_bar").asked
+    )
+    assert both == foo and all(map(int.__gt__, bar, foo))
+
+
+def test_a_line_of_a_log_is_named_by_its_time(catalog: Catalog, fake: MemoryRepository) -> None:
+    line = "- 14:05:33Z [feedback ab] The heron howls.\n"
+    follow(catalog, fake, {"main/logs/2026/11/2026-11-20.md": line})
+    assert [(c.kind, c.name) for c in search(catalog, "heron", [REF])] == [("log", "log 2026-11-20 14:05")]
 
 
 def test_a_build_that_is_stopped_goes_on_where_it_was(
@@ -179,6 +227,8 @@ the|in|on|of|port|3|15|2026|2026-03-04|May|march|week|ago|last|two|days|next|Mon
 
 
 @given(st.lists(st.sampled_from(TIMES), max_size=7).map(" ".join))
+@example("last month")
 def test_what_names_a_time_is_looked_at(query: str) -> None:
     if asked_days(query, date(2026, 5, 20)):
         assert may_name_time(query)
+    assert not may_name_time("to our dismay it is marked so")

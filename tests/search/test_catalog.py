@@ -505,10 +505,10 @@ def test_what_stands_elsewhere_does_not_crowd_out_what_does(
     catalog: Catalog, fake: MemoryRepository
 ) -> None:
     """Texts that stand elsewhere are indexed too: the search looks below them."""
-    old = fake.put({f"main/m{n:03}.md": f"mocks mocks {n}" for n in range(400)})
-    catalog.bring_up_to_date(fake, OTHER, old, read_memory)
     now = {"main/a.md": "a long text in which the word mocks comes up once and nothing else does at all"}
-    catalog.bring_up_to_date(fake, REF, fake.put(now, old, time=START + 1), read_memory)
+    catalog.bring_up_to_date(fake, REF, fake.put(now), read_memory)
+    new = fake.put({f"main/m{n:03}.md": f"mocks mocks {n}" for n in range(400)})
+    catalog.bring_up_to_date(fake, OTHER, new, read_memory)
     assert found(catalog, "mocks", limit=5) == ["main/a.md"]
 
 

@@ -14,15 +14,19 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows.choice import kept_here, select_by
 from gitmem.search.gate import (
+    HALF_A_DAY,
     PROMPT,
     QUESTION,
+    SHORT,
     RecallGate,
+    background,
     explains,
     fits,
     headed_alike,
     said_by,
     select,
     warns,
+    weight,
 )
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
@@ -30,8 +34,6 @@ from gitmem.transcripts.privacy import NOTHING, ignoring
 
 DAY = 86_400
 PARTS = {
-    "text": 3.0,
-    "rarity": 4.0,
     "covered": 0.8,
     "word": 2.0,
     "worth": 5.0,
@@ -109,6 +111,17 @@ def test_most_of_what_a_question_is_about_is_enough_for_who_asks() -> None:
     assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [False, True]
 
 
+def test_of_a_long_question_less_is_enough() -> None:
+    weights = [weight(candidate(parts=PARTS | {"asked": n}), 2.5) for n in (0, SHORT, 2 * SHORT, 48)]
+    assert weights[0] == weights[1] < weights[2] < weights[3]
+
+
+def test_a_question_gives_anything_what_it_gives_the_sixth_to_the_twentieth() -> None:
+    some = [candidate(score=float(n)) for n in range(30, 0, -1)]
+    assert background(some) == background(some[:20]) == background([*some[:5][::-1], *some[5:]])
+    assert len({background(some[:n]) for n in (5, 6, 19, 20)}) == 4
+
+
 def test_one_word_deep_in_a_body_is_never_enough() -> None:
     more = {"told": 1.0, "decisive": 0.0, "asked": 4.0, "telling": 4.0}
     one = candidate(score=60.0, parts=PARTS | more)
@@ -163,8 +176,9 @@ SAYS = "Integration tests run on the real database"
 @pytest.mark.parametrize(
     ("first", "second", "turned"),
     [
-        ((SAYS, DAY), (SAYS, 9 * DAY), True),
-        ((SAYS, 9 * DAY), (SAYS, DAY), False),
+        ((SAYS, DAY), (SAYS, DAY), False),
+        ((SAYS, DAY), (SAYS, DAY + HALF_A_DAY), True),
+        ((SAYS, DAY + HALF_A_DAY), (f"{SAYS} in Docker", DAY), False),
         ((SAYS, DAY), (f"{SAYS} in Docker", DAY), True),
         ((f"{SAYS} in Docker", DAY), (SAYS, DAY), False),
         (("Port 8080 is taken by the proxy", DAY), ("Port 9090 is taken by the proxy", 9 * DAY), False),

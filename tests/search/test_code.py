@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from code_head import head_of
 
 from gitmem.core.limits import PATIENT_SECONDS
 from gitmem.core.references import Named, named, statement
@@ -60,7 +61,7 @@ class Code:
         self.day += 1
         self.run("add", "-A")
         self.run("commit", "-q", "--allow-empty", "-m", "change")
-        return self.run("rev-parse", "HEAD")
+        return head_of(self.top)
 
     def now(self, seconds: float = PATIENT_SECONDS) -> CodeNow:
         common = self.top / ".git"

@@ -6,15 +6,20 @@ import os
 import sqlite3
 import subprocess
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 
 import pytest
+from code_head import head_of
+from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search import commits
 from gitmem.search.commits import CommitIndex, Hit, _Follower, follow, messages
 from gitmem.search.reverts import UndoneBy, undoing
+
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 DECISION = """Keep the session cookie for thirty minutes
 
@@ -63,7 +68,7 @@ class Code:
         self.run("add", "-A")
         who = [f"--author={author}"] if author else []
         self.run("commit", "-q", "--allow-empty", *who, "-F", "-", input=message)
-        return self.run("rev-parse", "HEAD")
+        return head_of(self.top)
 
     def everyday(self) -> None:
         """What happens in any repository: 32 commits, in one stream."""
@@ -86,7 +91,7 @@ class Code:
         return GitCommand(os.environ)
 
     def follow(self, seconds: float = 30) -> bool:
-        return follow(self.state, self.git, self.top, self.run("rev-parse", "HEAD"), seconds)
+        return follow(self.state, self.git, self.top, head_of(self.top), seconds)
 
     def search(self, query: str) -> list[Hit]:
         index = CommitIndex.open(self.state)
@@ -103,10 +108,13 @@ class Code:
 
 
 @pytest.fixture
-def code(tmp_path: Path) -> Code:
-    code = Code(tmp_path / "code")
-    code.everyday()
-    return code
+def code(tmp_path: Path, once: Once[Code]) -> Code:
+    def make() -> Code:
+        code = Code(tmp_path / "code")
+        code.everyday()
+        return code
+
+    return copy(once("code", make))
 
 
 def test_the_deciding_commit_stands_out(code: Code) -> None:

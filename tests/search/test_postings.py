@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,7 +22,7 @@ from gitmem.search.words import (
     PASSAGE,
     STRONG,
     WEAK,
-    Vocabulary,
+    Stems,
     char,
     unpacked,
     words,
@@ -95,7 +96,7 @@ def kept(
 
 def counted(contents: Sequence[bytes]) -> tuple[Mapping[str, object], Mapping[str, str], Mapping[str, int]]:
     """The same, one word after another."""
-    vocabulary = Vocabulary(database.in_memory())
+    vocabulary = Stems(database.in_memory())
 
     def stems(text: str) -> list[str]:
         vocabulary.learn(words(text))
@@ -156,3 +157,10 @@ def test_frequent_words_have_the_low_numbers() -> None:
     connection = indexed(contents)
     numbers = dict(connection.execute("SELECT text, number FROM word"))
     assert max(numbers["proxi"], numbers["take"]) < min(numbers[f"n{number}"] for number in range(50))
+
+
+def test_a_list_gives_up_the_texts_that_it_has() -> None:
+    ids = [number << postings.KIND_BITS for number in (2, 5, 9)]
+    packed = postings._packed(array("I", ids))
+    for gone, left in (((1, 4, 99), ids), ((2, 9, 10), ids[1:2]), ((2, 5, 9), [])):
+        assert list(postings.unpacked(postings._without(packed, gone))) == left

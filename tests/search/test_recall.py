@@ -19,6 +19,7 @@ from gitmem.core.references import Code, FindingKind, Named, NameFate
 from gitmem.search.index import Catalog
 from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import (
+    OPENS,
     Recall,
     RecallItem,
     age_note,
@@ -130,8 +131,10 @@ def test_an_empty_answer_is_given_where_nothing_fits(ground: Ground, query: str)
 def test_only_the_chosen_blobs_are_opened(ground: Ground) -> None:
     ground.ask("warm up the catalog")
     ground.fake.opened.clear()
+    trees = ground.fake.trees_read
     answer = ground.ask("Should I mock the database in this test?")
     assert ground.fake.opened == [item.blob for item in answer.items]
+    assert ground.fake.trees_read == trees
 
 
 def test_what_was_shown_in_this_session_is_not_shown_again(ground: Ground) -> None:
@@ -203,6 +206,8 @@ def test_as_of_then_it_is_said_that_the_code_is_that_of_now(ground: Ground) -> N
         "`tests/db.py` is not in HEAD",
         "what it names was looked up in HEAD as it is now",
     )
+    (item,) = ground.ask("mock the database", at={REF: old}, code=Fixed("there")).items
+    assert len(item.facts) == 1
 
 
 def test_a_disputed_memory_says_so(ground: Ground) -> None:
@@ -260,12 +265,20 @@ def test_a_cut_text_keeps_within_both_limits_and_says_so(text: str, lines: int, 
     assert cut == text if whole else "[cut: the memory has" in cut
 
 
+@pytest.mark.parametrize("size", range(100, 104))
+def test_a_cut_text_keeps_each_whole_line_for_which_there_is_room(size: int) -> None:
+    *lines, cut = capped("abc\n" * 99, 200, size).split("\n")
+    assert lines == ["abc"] * ((size - len(cut)) // 4)
+
+
 def test_a_long_memory_is_cut_to_200_lines_and_4096_bytes(ground: Ground) -> None:
-    ground.put({"main/long.md": "flamingo\n" * 500, "main/wide.md": "flamingo " * 5000})
+    line = "flamingo, flamingo and flamingo"
+    ground.put({"main/long.md": f"{line}\n" * 500, "main/wide.md": "flamingo " * 5000})
     for item in ground.ask("flamingo").items:
-        assert item.text.count("\n") < 200
-        assert len(item.text.encode()) <= 4096
-        assert "[cut: the memory has" in item.text
+        *lines, cut = item.text.split("\n")
+        assert len(lines) < 200 and len(item.text.encode()) <= 4096
+        assert "[cut: the memory has" in cut
+        assert item.file == "wide.md" or set(lines) == {line}
 
 
 def item(text: str, **fields: str) -> RecallItem:
@@ -294,7 +307,7 @@ def test_a_description_that_begins_the_text_is_not_said_twice(
 ) -> None:
     context = as_context(Recall("q", (item(text, description=description),)))
     assert context.count("Ask first") == told
-    assert ("When to ask" in context) == (description == "When to ask")
+    assert ("a: When to ask" in context) == (description == "When to ask")
 
 
 @given(
@@ -320,7 +333,8 @@ def test_a_prompt_gets_two_texts_and_a_line_of_each_other() -> None:
     )
     text, told = for_prompt(Recall("q", many))
     assert told == many[:2]
-    assert text.count("Text ") == 2 and "- project/main/m4.md: Says 4" in text
+    assert text.count("Text ") == 2 and text.count("Says ") == 5
+    assert "- project/main/m4.md: Says 4" in text
     assert "git mem show NAME" in text and text.count("data recorded earlier") == 3
 
 
@@ -335,6 +349,7 @@ def test_what_a_prompt_gets_keeps_under_its_limit(texts: list[str], name: str) -
 
 def test_of_a_long_text_a_prompt_gets_the_paragraphs_that_bear_on_it() -> None:
     paragraphs = [f"Paragraph {n} tells of nothing. " * 8 for n in range(9)]
+    paragraphs[3] = "Corrosion exposes iron. " * 24  # begins like what is asked, and is something else
     paragraphs[6] = "Exports to the ERP are written with CRLF. " + "So it was agreed. " * 10
     short = excerpt("\n\n".join(paragraphs), "the nightly ERP export is corrupt", 600)
     assert "written with CRLF" in short and len(short) < 700
@@ -461,3 +476,12 @@ def test_a_file_name_is_no_sentence_outside_the_fence() -> None:
     item = RecallItem("project", "rev", evil, "n", "d", "project", "text", 0, False, "", 1.0, "0" * 40, "")
     outside = as_context(Recall("q", (item,))).split("```")[0]
     assert "run make deploy" not in outside and "project/rev/NOTE" in outside
+
+
+def test_between_paragraphs_that_stand_together_nothing_is_said_to_be_left_out() -> None:
+    alike = [f"alpha {number} {'x' * 50}" for number in range(3)]
+    text = "\n\n".join([*alike, f"beta {'y' * 50}", f"alpha last {'z' * 50}"])
+    shown = excerpt(text, "alpha", 260)
+    assert shown.split("\n\n") == [*alike, "[…]", f"alpha last {'z' * 50}", f"[of 5 paragraphs 4; {OPENS}]"]
+    assert excerpt(text, "alpha", len(text)) == text
+    assert excerpt(text, "beta", 100).split("\n\n")[:2] == ["[…]", f"beta {'y' * 50}"]

@@ -61,9 +61,17 @@ def test_words_split_over_a_session_find_its_memories_first(
 def test_a_memory_that_shares_no_word_is_found_beside_one_that_does(
     catalog: Catalog, fake: MemoryRepository
 ) -> None:
-    files = {"main/a.md": ("s1", "Who feeds the heron?"), "main/b.md": ("s1", "Ann, on Mondays.")}
-    follow(catalog, fake, files | {"main/c.md": ("s2", "Ben, on Fridays.")} | NOISE)
-    assert asked(catalog, "who feeds the heron").keys() == {"main/a.md", "main/b.md"}
+    files = {"main/b.md": ("s1", "Who feeds the heron?"), "main/c.md": ("s1", "Ann, on Mondays.")}
+    files |= {"main/a.md": ("s1", "At noon."), "main/d.md": ("s2", "Ben, on Fridays.")}
+    files |= {"main/e.md": ("s1", "With fish."), "main/f.md": ("s1", "Too far off.")}
+    follow(catalog, fake, files | NOISE)
+    assert asked(catalog, "who feeds the heron").keys() == {f"main/{name}.md" for name in "abce"}
+    # Another process takes their texts out between two looks.
+    catalog.read(
+        "DELETE FROM blob WHERE id IN (SELECT blob FROM entry WHERE path LIKE 'main/_.md')"
+        " AND id <> (SELECT blob FROM entry WHERE path = 'main/b.md')"
+    )
+    assert asked(catalog, "who feeds the heron").keys() == {"main/b.md"}
 
 
 def test_neighbours_do_not_depend_on_how_the_index_was_built(

@@ -71,3 +71,20 @@ def call(id: str, name: str, output: str, status: str = "success", **args: Any) 
     response = {"error" if status == "error" else "output": output}
     result = [{"functionResponse": {"id": id, "name": name, "response": response}}]
     return {"id": id, "name": name, "args": args, "result": result, "status": status}
+
+
+def qwen_record(number: int, kind: str, parts: list[dict[str, object]], **more: object) -> str:
+    """A line of Qwen Code's, whose content is of the same form."""
+    made = {
+        "uuid": f"u{number}",
+        "parentUuid": f"u{number - 1}" if number else None,
+        "sessionId": "s",
+        "timestamp": f"2026-11-24T02:00:0{number}.000Z",
+        "type": kind,
+        "cwd": "/work/app",
+        "version": "0.24.4",
+        "gitBranch": "main",
+        "message": {"role": "user" if kind != "assistant" else "model", "parts": parts},
+        **more,
+    }
+    return json.dumps(made) + "\n"

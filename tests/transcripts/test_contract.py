@@ -1,4 +1,4 @@
-"""What every client's reader promises, whatever it records: one conversation in four dialects."""
+"""What every client's reader promises, whatever it records: one conversation in five dialects."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from chats import Chat
+from chats import Chat, qwen_record
 from chats import call as gemini_call
 from database import Database, typed
 from database import call as opencode_call
@@ -17,7 +17,6 @@ from gitmem.core.errors import RepositoryError
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.discover import client_of, folders, read, sessions_of, size_of
 
-CLIENTS = ("claude-code", "codex", "gemini", "opencode")
 FIRST = "We deploy <private>SECRET</private>from the release branch only."
 LAST = "Never push on Fridays."
 SESSION = "11111111-0000-4000-8000-000000000000"
@@ -77,15 +76,34 @@ def opencode(home: Path, cwd: str, *more: str) -> Path:
     return place
 
 
+def qwen(home: Path, cwd: str, *more: str) -> Path:
+    call = {"id": "t1", "name": "write_file", "args": {"file_path": "/a.md", "content": "x"}}
+    result = {"id": "t1", "response": {"output": "ok <private>SECRET</private>"}}
+    said: list[tuple[str, dict[str, object]]] = [
+        ("user", {"text": FIRST}),
+        ("assistant", {"functionCall": call}),
+        ("tool_result", {"functionResponse": result}),
+        ("assistant", {"text": "Done."}),
+    ]
+    for text in (LAST, *more):
+        said += [("user", {"text": text}), ("assistant", {"text": "Yes."})]
+    path = home / ".qwen/projects/app/chats" / f"{SESSION}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    where = {"sessionId": SESSION, "cwd": cwd}
+    path.write_text("".join(qwen_record(at, kind, [part], **where) for at, (kind, part) in enumerate(said)))
+    return path
+
+
 HOLD: dict[str, Hold] = {
     "claude-code": claude_code,
     "codex": codex,
     "gemini": gemini,
     "opencode": opencode,
+    "qwen": qwen,
 }
 
 
-@pytest.fixture(params=CLIENTS)
+@pytest.fixture(params=HOLD)
 def client(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -116,22 +134,22 @@ def test_nothing_private_is_left(hold: Hold) -> None:
     assert "SECRET" not in repr(read(hold()))
 
 
-def test_reading_twice_gives_the_same_and_reading_on_only_what_is_new(hold: Hold, tmp_path: Path) -> None:
-    path, marks = hold(), tmp_path / "marks"
-    whole = read(path, bookmarks=marks)
+def test_reading_twice_gives_the_same_and_reading_on_only_what_is_new(hold: Hold) -> None:
+    path = hold()
+    whole = read(path)
     assert read(path) == whole
     assert whole.end == size_of(path)
-    assert read(path, whole.end, bookmarks=marks).messages == ()
+    assert read(path, whole.end).messages == ()
     path = hold("And tag releases.")
     assert size_of(path) > whole.end
-    added = read(path, whole.end, bookmarks=marks).messages
+    added = read(path, whole.end).messages
     assert [one.text for one in added] == ["And tag releases.", "Yes."]
 
 
-def test_parts_are_together_the_whole(hold: Hold, tmp_path: Path) -> None:
+def test_parts_are_together_the_whole(hold: Hold) -> None:
     path, end, said = hold("And tag releases."), 0, []
     while end < size_of(path):
-        read_on = read(path, end, bookmarks=tmp_path / "marks", most=1)
+        read_on = read(path, end, most=1)
         said += [one.text for one in read_on.messages if one.role == "person"]
         assert read_on.end > end
         end = read_on.end
@@ -159,9 +177,11 @@ def test_what_is_behind_a_link_is_refused(hold: Hold, client: str, tmp_path: Pat
         read(path)
 
 
-def test_reading_writes_nothing_beside_the_recording(hold: Hold, client: str) -> None:
+def test_reading_writes_nothing(hold: Hold, client: str, tmp_path: Path) -> None:
     path = hold()
-    folder = path.parent.parent if client == "opencode" else path.parent
-    before = {one.name for one in folder.iterdir()} | {"opencode.db-wal", "opencode.db-shm"}
+    recorded = path.parent if client == "opencode" else path
+    before = recorded.read_bytes(), {one.name for one in recorded.parent.iterdir()}
     read(path)
-    assert {one.name for one in folder.iterdir()} <= before
+    sessions_of(folders({}, tmp_path), [tmp_path / "repo"])
+    beside = {one.name for one in recorded.parent.iterdir()} - {"opencode.db-wal", "opencode.db-shm"}
+    assert recorded.read_bytes() == before[0] and beside <= before[1]

@@ -137,20 +137,20 @@ def test_a_compaction_says_nothing_and_its_copies_can_be_rewound(chat: Chat, fil
     assert told(session) == [("u0", "use tabs"), ("a0", "done use tabs")]
 
 
-def test_what_was_said_before_a_resumption_can_be_rewound(chat: Chat, file: Path, tmp_path: Path) -> None:
+def test_what_was_said_before_a_resumption_can_be_rewound(chat: Chat, file: Path) -> None:
     """The client empties its list first, and fills it again with the same messages."""
     for number, text in enumerate(("use tabs", "use pnpm")):
         chat.user(f"u{number}", text)
         chat.agent(f"a{number}", f"done {text}")
     earlier = list(chat.messages)
     chat.list({"id": "context", "type": "user", "content": [{"text": CONTEXT}]})
-    first = read_session(chat.write(file), bookmarks=tmp_path / "marks")
+    first = read_session(chat.write(file))
     chat.list(*earlier)
     chat.rewind("u1")
     chat.user("u2", "use ruff")
     assert said(first) == ["use tabs", "use pnpm"]
     assert said(read_session(chat.write(file))) == ["use tabs", "use ruff"]
-    rest = read_session(file, first.end, bookmarks=tmp_path / "marks")
+    rest = read_session(file, first.end)
     assert told(rest) == [("u2", "use ruff")]
 
 
@@ -164,10 +164,7 @@ def test_a_prompt_sent_again_after_an_interrupt_is_said_once(chat: Chat, file: P
     assert said(read_session(chat.write(file))) == ["hello", "fix it"]
 
 
-@pytest.mark.parametrize("marked", [True, False])
-def test_reading_line_by_line_gives_everything_once(
-    chat: Chat, file: Path, tmp_path: Path, marked: bool
-) -> None:
+def test_reading_line_by_line_gives_everything_once(chat: Chat, file: Path) -> None:
     chat.user("1", "use tabs")
     chat.agent("2", "Looking.", call("a", "write_file", "created", file_path="n.md"))
     copies = [{**one, "id": f"copy-{one['id']}"} for one in chat.messages]
@@ -179,7 +176,7 @@ def test_reading_line_by_line_gives_everything_once(
     found, end = [], 0
     for line in lines:
         chat.lines.append(line)
-        session = read_session(chat.write(file), end, bookmarks=tmp_path / "marks" if marked else None)
+        session = read_session(chat.write(file), end)
         found += session.messages
         end = session.end
     assert [(m.uuid, m.text, len(m.tools)) for m in found] == [

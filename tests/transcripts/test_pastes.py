@@ -13,7 +13,6 @@ from gitmem.engines.anthropic import render
 from gitmem.engines.offline.corrections import corrections
 from gitmem.flows.dream_sources import said as as_dreamt
 from gitmem.flows.extract.sessions import turns_of
-from gitmem.flows.resume import resume_of
 from gitmem.flows.sessions import find
 from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session
@@ -169,7 +168,6 @@ def test_what_reads_a_session_marks_every_line_of_a_paste(session: Session) -> N
     dreamt = as_dreamt(session, frozenset(), 0.0)
     assert f"[pasted, {len(MAIL)} characters]\n> {MAIL}" in dreamt
     assert not [line for line in dreamt.splitlines() if line.startswith(MAIL[:10])]
-    assert resume_of("s", "c", session.messages).request == "the end\n[pasted, 6 characters]\n> an end"
     (hit,) = find(session.messages, ["deploy on Fridays"])
     assert hit.lines[hit.at] == f"> {MAIL}"
 

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from gitmem.transcripts import discover, qwen
+from chats import qwen_record as record
 
-
-def record(number: int, kind: str, parts: list[dict[str, object]], **more: object) -> str:
-    made = {
-        "uuid": f"u{number}",
-        "parentUuid": f"u{number - 1}" if number else None,
-        "sessionId": "s",
-        "timestamp": f"2026-11-24T02:00:0{number}.000Z",
-        "type": kind,
-        "cwd": more.pop("cwd", "/work/app"),
-        "version": "0.24.4",
-        "gitBranch": "main",
-        "message": {"role": "user" if kind != "assistant" else "model", "parts": parts},
-        **more,
-    }
-    return json.dumps(made) + "\n"
+from gitmem.transcripts import discover
 
 
 def call(**given: object) -> dict[str, object]:
@@ -54,18 +39,5 @@ def test_a_session_is_read_as_it_was_held(tmp_path: Path) -> None:
     (ran,) = [tool for one in session.messages for tool in one.tools]
     assert (ran.name, ran.input["command"], ran.is_error) == ("Bash", "false", True)
     path.write_text("".join(lines))
-    marks = tmp_path / "marks"
-    more = discover.read(path, session.end, bookmarks=marks)
+    more = discover.read(path, session.end)
     assert [(one.role, one.text) for one in more.messages if one.text] == [("person", "Thanks")]
-
-
-def test_sessions_of_other_repositories_do_not_count(tmp_path: Path) -> None:
-    app = tmp_path / "app"
-    (app / ".git").mkdir(parents=True)
-    chats = tmp_path / "home/projects/slug/chats"
-    chats.mkdir(parents=True)
-    (chats / "mine.jsonl").write_text(record(0, "user", [{"text": "Hello"}], cwd=str(app)))
-    (chats / "theirs.jsonl").write_text(record(0, "user", [{"text": "Hello"}]))
-    (chats / "linked.jsonl").symlink_to(chats / "mine.jsonl")
-    (found,) = qwen.sessions_of(tmp_path / "home", [app])
-    assert (found.id, found.client) == ("mine", "qwen")

@@ -5,32 +5,42 @@ from __future__ import annotations
 import http.client
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hostile_set import NASTY, ONE, leaks, leaves
-from view_ground import furnish, learn, memory, served, wait_for, workspace
+from once import home_folder, once, place, tmp_path
+from view_ground import Answer, Client, full, learn, memory, plain, served, wait_for, workspace
 
 from gitmem.flows.decide import KINDS
 from gitmem.view.server import ASSETS, FILES, MODULES, may_ask
 
-
-@pytest.fixture
-def full(repo: Path, gitmem) -> Path:
-    furnish(repo, gitmem)
-    return repo
+__all__ = ["full", "home_folder", "once", "place", "plain", "tmp_path"]
 
 
-@pytest.fixture
-def plain(repo: Path, gitmem) -> Path:
-    gitmem("init", "-y")
-    learn(repo, {"reviewer/ports.md": memory("ports", "The server listens on 8080.")})
-    return repo
+def post(
+    client: Client,
+    name: str,
+    body: bytes = b'{"commits": ["x"]}',
+    but: Mapping[str, str | None] | None = None,
+) -> Answer:
+    """Asks as the page does, but for some headers; None leaves one out."""
+    headers = {"Content-Type": "application/json", "Origin": client.origin, **(but or {})}
+    kept = {key: value for key, value in headers.items() if value is not None}
+    return client.ask("POST", client.path(name), body, kept)
 
 
-POST = {"Content-Type": "application/json"}
+def waiting(client: Client, kind: str) -> Any:
+    """The first of a kind that waits for the person."""
+    return next(one for one in client.read("review")["items"] if one["kind"] == kind)
+
+
+def choice(item: Any, verdict: str = "accept", **more: Any) -> dict[str, Any]:
+    """A decision on what was shown."""
+    return {"id": item["id"], "version": item["version"], "verdict": verdict, **more}
 
 
 class TestGuards:
@@ -50,63 +60,48 @@ class TestGuards:
         assert found.headers["Referrer-Policy"] == "no-referrer"
         assert found.headers["Cache-Control"] == "no-store"
 
-    @pytest.mark.parametrize("word", ["", "x", "api", "A" * 32])
-    def test_without_the_token_nothing_is_told(self, plain: Path, word: str) -> None:
+    def test_without_the_token_nothing_is_told(self, plain: Path) -> None:
         with served(plain) as client:
-            for path in (f"/{word}", f"/{word}/", f"/{word}/api/state", "/api/state"):
-                found = client.ask("GET", path)
-                assert (found.status, found.body) == (403, b"Forbidden"), path
+            for word in ("", "x", "api", "A" * 32):
+                for path in (f"/{word}", f"/{word}/", f"/{word}/api/state", "/api/state"):
+                    found = client.ask("GET", path)
+                    assert (found.status, found.body) == (403, b"Forbidden"), path
 
-    @pytest.mark.parametrize(
-        "headers",
-        [
-            {"Host": "evil.example"},
-            {"Host": "evil.example:80"},
-            {"Host": "127.0.0.1.evil.example"},
-            {"Host": "127.0.0.1"},
-            {"Origin": "http://evil.example"},
-            {"Origin": "null"},
-            {"Sec-Fetch-Site": "cross-site"},
-            {"Sec-Fetch-Site": "same-site"},
-        ],
-    )
-    def test_a_name_that_leads_here_and_another_origin_are_refused(
-        self, plain: Path, headers: dict[str, str]
-    ) -> None:
+    def test_a_name_that_leads_here_and_another_origin_are_refused(self, plain: Path) -> None:
         """A site can have its own name lead to 127.0.0.1; the token alone must not be all that stops it."""
         with served(plain) as client:
-            assert client.ask("GET", client.path("api/state"), headers=headers).status == 403
-            given = {**POST, "Origin": client.origin, **headers}
-            body = json.dumps({"commits": ["x"]}).encode()
-            assert client.ask("POST", client.path("api/undo"), body, given).status == 403
+            for headers in (
+                {"Host": "evil.example"},
+                {"Host": "evil.example:80"},
+                {"Host": "127.0.0.1.evil.example"},
+                {"Host": "127.0.0.1"},
+                {"Origin": "http://evil.example"},
+                {"Origin": "null"},
+                {"Sec-Fetch-Site": "cross-site"},
+                {"Sec-Fetch-Site": "same-site"},
+            ):
+                found = client.ask("GET", client.path("api/state"), headers=headers)
+                assert found.status == 403, headers
+                assert post(client, "api/undo", but=headers).status == 403, headers
 
-    @pytest.mark.parametrize("left", ["Content-Type", "Origin"])
-    def test_a_form_of_another_page_cannot_write(self, plain: Path, left: str) -> None:
+    def test_a_form_of_another_page_cannot_write(self, plain: Path) -> None:
         with served(plain) as client:
-            given = {**POST, "Origin": client.origin}
-            del given[left]
-            body = json.dumps({"commits": ["x"]}).encode()
-            assert client.ask("POST", client.path("api/undo"), body, given).status == 403
-            plain_text = {"Content-Type": "text/plain", "Origin": client.origin}
-            assert client.ask("POST", client.path("api/undo"), body, plain_text).status == 403
+            for headers in ({"Content-Type": None}, {"Origin": None}, {"Content-Type": "text/plain"}):
+                assert post(client, "api/undo", but=headers).status == 403, headers
 
     def test_what_writes_is_no_get_and_what_reads_no_post(self, plain: Path) -> None:
         with served(plain) as client:
-            given = {**POST, "Origin": client.origin}
             for name in ("decide", "undo", "forget", "edit", "restore", "edit-dream"):
                 assert client.ask("GET", client.path(f"api/{name}?commits=x")).status == 404
-            assert client.ask("POST", client.path("api/state"), b"{}", given).status == 404
+            assert post(client, "api/state", b"{}").status == 404
             for method in ("PUT", "DELETE", "OPTIONS", "PATCH"):
-                assert client.ask(method, client.path("api/undo"), b"{}", given).status == 501
+                assert client.ask(method, client.path("api/undo"), b"{}").status == 501, method
 
-    @pytest.mark.parametrize(
-        "name",
-        ["../server.py", "..%2fserver.py", "%2e%2e/server.py", "assets/app.js", "/etc/passwd", "app.js/",
-         ".", "app.js%00", "api/../app.js", "server.py"],
-    )  # fmt: skip
-    def test_no_other_file_is_served(self, plain: Path, name: str) -> None:
+    def test_no_other_file_is_served(self, plain: Path) -> None:
         with served(plain) as client:
-            assert client.ask("GET", client.path(name)).status == 404
+            for name in ("../server.py", "..%2fserver.py", "%2e%2e/server.py", "assets/app.js", "server.py",
+                         "/etc/passwd", "app.js/", ".", "app.js%00", "api/../app.js"):  # fmt: skip
+                assert client.ask("GET", client.path(name)).status == 404, name
 
     def test_the_link_for_a_browser_leads_there_once(self, plain: Path) -> None:
         """Others of the machine see the words that a program is started with."""
@@ -118,21 +113,19 @@ class TestGuards:
 
     def test_a_body_without_a_length_or_too_long_is_not_read(self, plain: Path) -> None:
         with served(plain) as client:
-            given = {**POST, "Origin": client.origin, "Content-Length": str(1 << 30)}
-            assert client.ask("POST", client.path("api/undo"), None, given).status == 413
+            assert post(client, "api/undo", b"", {"Content-Length": str(1 << 30)}).status == 413
 
-    @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'"x"', b"[" * 100_000, b"\xff"])
-    def test_what_is_no_request_is_a_plain_error(self, plain: Path, body: bytes) -> None:
+    def test_what_is_no_request_is_a_plain_error(self, plain: Path) -> None:
         with served(plain) as client:
-            found = client.ask("POST", client.path("api/undo"), body, {**POST, "Origin": client.origin})
-        assert found.status == 400 and found.json["error"]["kind"] == "usage"
+            for body in (b"", b"[]", b"{", b'"x"', b"[" * 100_000, b"\xff"):
+                found = post(client, "api/undo", body)
+                assert found.status == 400 and found.json["error"]["kind"] == "usage", body[:9]
 
-    def test_it_listens_on_loopback_alone(self, plain: Path) -> None:
+    def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_told(
+        self, plain: Path, gitmem
+    ) -> None:
         with served(plain) as client:
             assert client.page.server_address[0] == "127.0.0.1"
-
-    def test_a_port_that_is_taken_is_told(self, plain: Path, gitmem) -> None:
-        with served(plain) as client:
             ran = gitmem("view", "--no-open", "--port", client.page.server_port, ok=False)
         assert ran.code == 3 and "cannot be used" in ran.err
 
@@ -148,28 +141,26 @@ class TestReading:
     """Values are those of the verbs, and say when they changed."""
 
     def test_the_values_are_those_of_the_verbs(self, full: Path, gitmem) -> None:
-        waiting = gitmem("review", "--json").json
+        waits = gitmem("review", "--json").json
         listed = gitmem("list", "--json").json
         logged = gitmem("log", "--json").json
         with served(full) as client:
             items = client.read("review")["items"]
             rows = client.read("memories")["rows"]
             entries = client.read("log")["entries"]
-        assert {key: items[0][key] for key in waiting[0]} == waiting[0]
-        assert [one["id"] for one in items] == [one["id"] for one in waiting]
+        assert {key: items[0][key] for key in waits[0]} == waits[0]
+        assert [one["id"] for one in items] == [one["id"] for one in waits]
         assert {one["name"] for one in rows} == {one["name"] for one in listed}
         assert entries == logged
 
     def test_what_did_not_change_is_not_sent_again(self, plain: Path) -> None:
         with served(plain) as client:
-            first = client.ask("GET", client.path("api/log"))
-            again = client.ask(
-                "GET", client.path("api/log"), headers={"If-None-Match": first.headers["ETag"]}
-            )
+            path = client.path("api/log")
+            first = client.ask("GET", path)
+            known = {"If-None-Match": first.headers["ETag"]}
+            again = client.ask("GET", path, headers=known)
             learn(plain, {"reviewer/new.md": memory("new", "Something new.")}, after=60)
-            third = client.ask(
-                "GET", client.path("api/log"), headers={"If-None-Match": first.headers["ETag"]}
-            )
+            third = client.ask("GET", path, headers=known)
         assert (first.status, again.status, again.body, third.status) == (200, 304, b"", 200)
 
     def test_a_change_is_told_claim_by_claim(self, full: Path) -> None:
@@ -219,7 +210,10 @@ class TestReading:
         assert found["leaving"]["remote"] == "origin" and not found["leaving"]["on"]
         assert ["project/reviewer/no-mocks", "project/reviewer/build-time", "links"] in found["edges"]
 
-    def test_what_a_question_was_told_and_by_which_words(self, plain: Path, gitmem) -> None:
+    def test_what_a_question_was_told_and_by_which_words(
+        self, plain: Path, gitmem, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("GITMEM_DISABLE")  # else no recall is written down
         gitmem("recall", "which port does the server listen on")
         with served(plain) as client:
             recalls = client.read("recalls")["recalls"]
@@ -232,11 +226,8 @@ class TestWriting:
 
     def test_a_suggestion_is_accepted_and_undone(self, full: Path, gitmem) -> None:
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "suggestion")
-            done = client.send(
-                "decide",
-                {"decisions": [{"id": item["id"], "version": item["version"], "verdict": "accept"}]},
-            )
+            item = waiting(client, "suggestion")
+            done = client.send("decide", {"decisions": [choice(item)]})
             assert not done["failed"] and done["undo"]
             assert item["name"] in {one["name"] for one in gitmem("list", "--json").json}
             client.send("undo", {"commits": done["undo"]})
@@ -245,16 +236,15 @@ class TestWriting:
 
     def test_a_suggestion_is_accepted_in_the_persons_words(self, full: Path, gitmem) -> None:
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "suggestion")
+            item = waiting(client, "suggestion")
             (file,) = client.read("laid", id=item["id"])["files"]
             words = file["content"].replace("said in passing", "said on purpose")
-            choice = {"id": item["id"], "version": item["version"], "verdict": "accept", "edited": words}
-            client.send("decide", {"decisions": [choice]})
+            client.send("decide", {"decisions": [choice(item, edited=words)]})
         assert "said on purpose" in gitmem("show", item["name"]).out
 
     def test_a_dream_that_moved_since_it_was_shown_is_not_decided(self, full: Path, gitmem) -> None:
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "dream")
+            item = waiting(client, "dream")
             whole = client.read("item", id=item["id"])
             n = whole["cards"][0]["n"]
             (file, *_) = client.read("laid", id=item["id"], n=str(n))["files"]
@@ -262,24 +252,19 @@ class TestWriting:
                     "content": file["content"] + "\nOne more thing.\n"}  # fmt: skip
             now = client.send("edit-dream", edit)
             assert now["version"] != item["version"]
-            choice = {"id": item["id"], "version": item["version"], "verdict": "accept", "numbers": [n]}
-            done = client.send("decide", {"decisions": [choice]})
+            done = client.send("decide", {"decisions": [choice(item, numbers=[n])]})
             assert [one["kind"] for one in done["failed"]] == ["stale"] and not done["decided"]
             assert client.send("edit-dream", edit, 409)["error"]["kind"] == "check"
         assert any(one["id"] == item["id"] for one in gitmem("review", "--json").json)
 
     def test_questions_of_a_dream_are_answered_and_many_decided_at_once(self, full: Path) -> None:
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "dream")
+            item = waiting(client, "dream")
             whole = client.read("item", id=item["id"])
-            asked = {"id": item["id"], "version": item["version"]}
             two = [one for one in whole["cards"] if one["later"]]
             assert two, "the ground has a question on two claims"
-            choices = [{**asked, "verdict": "accept", "answer": "same", "numbers": [two[0]["n"]]}]
-            choices += [
-                {**asked, "verdict": "reject", "answer": "different", "numbers": [one["n"]]}
-                for one in two[1:]
-            ]
+            choices = [choice(item, answer="same", numbers=[two[0]["n"]])]
+            choices += [choice(item, "reject", answer="different", numbers=[one["n"]]) for one in two[1:]]
             done = client.send("decide", {"decisions": choices})
         assert not done["failed"], done
         assert len(done["decided"]) == len({json.dumps(one["verdict"]) for one in choices})
@@ -291,11 +276,10 @@ class TestWriting:
             (tmp_path / f"notes/{name}.md").write_text(text)
         gitmem("import", tmp_path / "notes")
         with served(plain) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "import")
+            item = waiting(client, "import")
             assert [card["n"] for card in item["cards"]] == [1, 2]
             said = item["cards"][0]["sides"][0]["text"]
-            choice = {"id": item["id"], "version": item["version"], "verdict": "accept", "numbers": [1]}
-            assert not client.send("decide", {"decisions": [choice]})["failed"]
+            assert not client.send("decide", {"decisions": [choice(item, numbers=[1])]})["failed"]
             rows = client.read("memories")["rows"]
             one = client.read(
                 "memory", name=next(row["address"] for row in rows if row["scope"] == "local")
@@ -304,25 +288,24 @@ class TestWriting:
 
     def test_a_dispute_is_settled_by_the_claim_that_stands(self, full: Path, gitmem) -> None:
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "dispute")
-            asked = {"id": item["id"], "version": item["version"], "verdict": "accept", "numbers": [1]}
-            client.send("decide", {"decisions": [asked]})
+            item = waiting(client, "dispute")
+            client.send("decide", {"decisions": [choice(item, numbers=[1])]})
         said = gitmem("show", "deploy-day").out
         assert item["claims"][0] in said and item["claims"][1] not in said
 
-    @pytest.mark.parametrize("numbers", ["1", ["1"], [0], [-1], [True], [None], {"1": 1}])
-    def test_numbers_that_are_none_never_stand_for_the_whole(self, full: Path, numbers: object) -> None:
+    def test_numbers_that_are_none_never_stand_for_the_whole(self, full: Path) -> None:
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "dream")
-            choice = {"id": item["id"], "version": item["version"], "verdict": "reject", "numbers": numbers}
-            client.send("decide", {"decisions": [choice]}, 400)
+            item = waiting(client, "dream")
+            for numbers in ("1", ["1"], [0], [-1], [True], [None], {"1": 1}):
+                client.send("decide", {"decisions": [choice(item, "reject", numbers=numbers)]}, 400)
+                assert item["id"] in {one["id"] for one in client.read("review")["items"]}, numbers
             client.send("decide", {"decisions": [item["id"]]}, 400)
             assert item["id"] in {one["id"] for one in client.read("review")["items"]}
 
-    def test_what_waits_no_more_is_said(self, full: Path) -> None:
-        with served(full) as client:
-            choice = {"id": "s-nothing", "version": "x", "verdict": "accept"}
-            done = client.send("decide", {"decisions": [choice]})
+    def test_what_waits_no_more_is_said(self, plain: Path) -> None:
+        with served(plain) as client:
+            gone = choice({"id": "s-nothing", "version": "x"})
+            done = client.send("decide", {"decisions": [gone]})
         assert [one["id"] for one in done["failed"]] == ["s-nothing"]
 
     def test_a_memory_is_edited_and_a_stale_edit_refused(self, plain: Path, gitmem) -> None:
@@ -341,18 +324,9 @@ class TestWriting:
     def test_an_edit_is_judged_as_any_write(self, plain: Path) -> None:
         with served(plain) as client:
             one = client.read("memory", name="project/reviewer/ports")["memory"]
-            asked = {
-                "name": one["address"],
-                "blob": one["blob"],
-                "content": f"{one['content']}\nKey: {ONE}\n",
-            }
-            said = client.ask(
-                "POST",
-                client.path("api/edit"),
-                json.dumps(asked).encode(),
-                {**POST, "Origin": client.origin},
-            )
-        assert said.status == 409 and ONE not in said.body.decode()
+            text = f"{one['content']}\nKey: {ONE}\n"
+            said = client.send("edit", {"name": one["address"], "blob": one["blob"], "content": text}, 409)
+        assert ONE not in json.dumps(said)
 
     def test_forgetting_asks_for_the_memory_that_was_shown(self, plain: Path, gitmem) -> None:
         with served(plain) as client:
@@ -382,9 +356,8 @@ class TestWriting:
         asking = replace(KINDS["dispute"], accept=asks)
         monkeypatch.setattr("gitmem.flows.decide.KINDS", {**KINDS, "dispute": asking})
         with served(full) as client:
-            item = next(one for one in client.read("review")["items"] if one["kind"] == "dispute")
-            choice = {"id": item["id"], "version": item["version"], "verdict": "accept", "numbers": [1]}
-            done = client.send("decide", {"decisions": [choice]})
+            item = waiting(client, "dispute")
+            done = client.send("decide", {"decisions": [choice(item, numbers=[1])]})
         assert [(one["kind"], one["message"]) for one in done["failed"]] == [("consent", "Share it?")]
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
+from once import Once
+from ran import Command
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Change, ChangeOrigin
@@ -159,7 +163,7 @@ def served(repo: Path, at: str = "") -> Iterator[Client]:
         page.stop()
 
 
-def furnish(repo: Path, gitmem: Callable[..., Any]) -> None:
+def furnish(repo: Path, gitmem: Command) -> None:
     """Puts something of each kind into a repository: memories of two people, a dispute, what waits."""
     gitmem("init", "-y")
     learn(
@@ -196,3 +200,32 @@ def furnish(repo: Path, gitmem: Callable[..., Any]) -> None:
     )
     wait_for(repo, "release-branch", "code-owners")
     gitmem("dream", "--force", "--scope", "project")
+
+
+@pytest.fixture
+def full(repo: Path, gitmem: Command, once: Once[int]) -> Path:
+    """A repository with something of each kind."""
+
+    def make() -> int:
+        furnish(repo, gitmem)
+        return gitmem.now
+
+    return _again(repo, gitmem, once("full", make))
+
+
+@pytest.fixture
+def plain(repo: Path, gitmem: Command, once: Once[int]) -> Path:
+    """A repository with one memory."""
+
+    def make() -> int:
+        gitmem("init", "-y")
+        learn(repo, {"reviewer/ports.md": memory("ports", "The server listens on 8080.")})
+        return gitmem.now
+
+    return _again(repo, gitmem, once("plain", make))
+
+
+def _again(repo: Path, gitmem: Command, now: int) -> Path:
+    gitmem.now = now
+    gitmem.patch.chdir(repo)
+    return repo

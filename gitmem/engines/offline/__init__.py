@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gitmem.core.change import Header
 from gitmem.engines.engine import (
-    Considered,
     ConsolidateInput,
     Consolidation,
     Document,
@@ -41,18 +38,6 @@ class OfflineEngine:
         from gitmem.engines.offline.extract import candidates
 
         return candidates(given)
-
-    def explain(self, given: ExtractInput) -> tuple[Considered, ...]:
-        """Tells what was considered and why it was kept or refused."""
-        from gitmem.engines.offline.extract import explain
-
-        return explain(given)
-
-    def choose(self, query: str, headers: Sequence[Header], limit: int) -> tuple[int, ...]:
-        """Picks the memories that fit a query; see `gitmem.engines.offline.likeness`."""
-        from gitmem.engines.offline.likeness import select
-
-        return select(query, headers, limit)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Proposes what can be proved; see `gitmem.engines.offline.consolidate`."""

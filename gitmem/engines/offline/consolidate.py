@@ -9,7 +9,7 @@ from datetime import datetime
 
 from gitmem.core import index
 from gitmem.core.account import path_of, reference, reject_keys, where_it_goes
-from gitmem.core.claim import Claim, claim_id, normal_form, with_dispute
+from gitmem.core.claim import DISPUTED, Claim, claim_id, normal_form, with_dispute
 from gitmem.core.daily_log import is_log
 from gitmem.core.dates import annotate, relative_dates
 from gitmem.core.facts import about, lacking
@@ -21,7 +21,6 @@ from gitmem.core.references import with_names
 from gitmem.core.text import decode
 from gitmem.core.trailers import ASKING, Fate
 from gitmem.engines.engine import (
-    Compared,
     ConsolidateInput,
     Consolidation,
     DreamChange,
@@ -34,7 +33,7 @@ from gitmem.engines.offline.corrections import ask_about_sessions
 from gitmem.engines.offline.distil import distil
 from gitmem.engines.offline.duplicates import merge_duplicates, relate
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
-from gitmem.engines.offline.pairs import Pair, ends, find_pairs
+from gitmem.engines.offline.pairs import Pair, find_pairs
 from gitmem.engines.offline.similar import flat, holds, movable, quoted, said
 from gitmem.engines.offline.work import ConsolidationWork, ages, with_links
 
@@ -59,15 +58,13 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         Changes in the order in which they apply. Questions come last, and no index is touched.
     """
     refused: dict[str, str] = {}
-    turned_down: set[str] = set()
     log: list[str] = []
     for _ in range(ROUNDS):
         made = _proposed(replace(given, waiting=given.waiting | refused.keys()), tell)
         failures = given.judge(made.changes) if made.changes else ()
         left = list(dict.fromkeys(refused.values()))
         if not failures:
-            again = made.compared and replace(made.compared, changed=made.compared.changed | turned_down)
-            return replace(made, notes=_shortened([*left, *made.notes]), log=tuple(log), compared=again)
+            return replace(made, notes=_shortened([*left, *made.notes]), log=tuple(log))
         log += failures
         blamed = dict(_blamed(made.changes, failures))
         state = dict(given.files)
@@ -77,8 +74,6 @@ def consolidate(given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
                 note = f"refused: {change.subject}: {blamed[number]}{_named(told, blamed[number])}"
                 keys = reject_keys(change.fates, where_it_goes(change.fates, state))
                 refused |= dict.fromkeys(keys, note)
-                # It may pass once others changed.
-                turned_down |= change.edits.keys()
             change.apply_to(state)
         if not blamed:
             break
@@ -94,12 +89,9 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     _repair_all(work, given)
     tell(DreamProgress("consolidate", files=work.touched()))
     pairs: list[Pair] = []
-    changed = given.compared.changed if given.compared else None
     for agent in work.agents():
-        merge_duplicates(work, agent, changed)
-        pairs += find_pairs(work.hot(agent), given.said, given.compared) if not work.full else []
-    # What did not even get its turn is found by the next dream, from where this one began.
-    whole = not work.full
+        merge_duplicates(work, agent)
+        pairs += find_pairs(work.hot(agent), given.said) if not work.full else []
     relate(work, pairs, given.said, given.authors, asking=False)
     for agent in sorted({agent_folder(path_of(ref)) for ref in given.lines}):
         distil(work, agent, given.lines, given.scope)
@@ -112,7 +104,7 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
         _repair_all(work, given)
         # What is dated only now may say what stands there already.
         for agent in work.agents():
-            merge_duplicates(work, agent, changed)
+            merge_duplicates(work, agent)
     # What a person alone decides comes last, so that nothing builds on it.
     ask_about_sessions(work, given.sessions)
     ask_about_code(work, given.observed)
@@ -121,9 +113,7 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     # What is proposed, or asked, is not told again.
     left = (one for one in given.observed if not one.claims or not work.went(one.claims))
     observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in left)
-    # What waits for a person may stay as it was.
-    compared = Compared(frozenset(work.touched()), tuple(map(ends, pairs))) if whole else None
-    return Consolidation(tuple(work.changes), (*observed, *work.notes), compared=compared)
+    return Consolidation(tuple(work.changes), (*observed, *work.notes))
 
 
 def doubts(given: ConsolidateInput, most: int) -> tuple[Pair, ...]:
@@ -274,7 +264,7 @@ def settle_disputes(
 def _sides(memory: Memory) -> dict[str, list[int]]:
     """Mark of each dispute to the places of its claims."""
     sides: dict[str, list[int]] = {}
-    if "*(disputed " in memory.body:
+    if DISPUTED in memory.body:
         for number, claim in enumerate(memory.parsed.claims):
             if claim.dispute:
                 sides.setdefault(claim.dispute, []).append(number)

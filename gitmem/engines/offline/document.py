@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gitmem.core.text import counted, one_line, printable
 from gitmem.engines.engine import Document, DocumentInput, Stale
@@ -34,12 +34,11 @@ def document(given: DocumentInput) -> Document:
         the document with all other lines as they were, and notes on what is left for a person.
     """
     lines = given.text.split("\n")
-    fixed = {1, *_instructed(given, lines)}
     reasons: list[str] = []
     notes: list[str] = []
     for number in sorted({one.line for one in given.stale}):
         here = list(dict.fromkeys(one for one in given.stale if one.line == number))
-        plain = [one for one in here if not _unfit(one, here) and number not in fixed]
+        plain = [one for one in here if not _unfit(one, here) and number > given.head]
         line = lines[number - 1] if 0 < number <= len(lines) else ""
         changed, done = _renamed(line, plain)
         if done:
@@ -48,14 +47,8 @@ def document(given: DocumentInput) -> Document:
             if one.name in done:
                 reasons.append(_reason(one, done[one.name]))
             else:
-                notes.append(one_line(_left(one, here, number in fixed), _WIDTH))
+                notes.append(one_line(_left(one, here, number <= given.head), _WIDTH))
     return Document("\n".join(lines), tuple(reasons), tuple(notes))
-
-
-def _instructed(given: DocumentInput, lines: list[str]) -> Iterator[int]:
-    """Number of the line of instructions, which is not gitmem's to change."""
-    if given.instructions.strip():
-        yield from [at for at, line in enumerate(lines, 1) if at > 1 and line.strip()][:1]
 
 
 def _renamed(line: str, plain: Iterable[Stale]) -> tuple[str, dict[str, int]]:

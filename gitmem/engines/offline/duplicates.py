@@ -20,7 +20,7 @@ from gitmem.core.memory import Memory, description_claim, reworded, with_after, 
 from gitmem.core.merge import agent_folder
 from gitmem.core.trailers import ASKING, Fate, FateKind
 from gitmem.engines.offline.links import Way, inline_links, links, slug, spoken
-from gitmem.engines.offline.pairs import Pair, says, sharing, why_asked
+from gitmem.engines.offline.pairs import Pair, says, why_asked
 from gitmem.engines.offline.similar import (
     PLAIN_ITEM,
     Titles,
@@ -45,19 +45,16 @@ _WHOLE = "the other memory says all of it"
 _TWICE = "it stands twice"
 
 
-def merge_duplicates(work: ConsolidationWork, agent: str, changed: frozenset[str] | None = None) -> None:
-    """Proposes to merge what an agent's memories say twice, until another night would find nothing more.
-
-    Args:
-        changed: paths of memories of which one has to be in each merge; None for all.
-    """
+def merge_duplicates(work: ConsolidationWork, agent: str) -> None:
+    """Proposes to merge what an agent's memories say twice, until another night would find nothing more."""
     repeated: Counter[str] = Counter()
+    changed: frozenset[str] | None = None
     made = -1
     while made < len(work.changes):
         made = len(work.changes)
         _merge_once(work, agent, repeated, changed)
         # All others were held against one another by now.
-        changed = (changed or frozenset()) | frozenset(work.touched())
+        changed = frozenset(work.touched())
 
 
 def _merge_once(
@@ -66,13 +63,12 @@ def _merge_once(
     # No memory is merged away in the dream that makes it.
     hot = [memory for memory in work.hot(agent) if memory.path in work.files]
     titles = Titles(hot)
-    near = hot if changed is None else sharing(hot, changed)
-    sharing_with = _sharing_a_sentence(near)
-    for memory in near:
+    sharing_with = _sharing_a_sentence(hot)
+    for memory in hot:
         while repeated[memory.path] < REPEATED and _repeat(work, memory.path):
             repeated[memory.path] += 1
     # What says less goes first, and of equal ones the later name: `no-mocks-2` into `no-mocks`.
-    paths = [memory.path for memory in near]
+    paths = [memory.path for memory in hot]
     paths.sort(key=lambda path: PurePosixPath(path).stem, reverse=True)
     paths.sort(key=lambda path: len(work.memories[path].parsed.claims))
     for path in paths:
@@ -106,7 +102,7 @@ def _sharing_a_sentence(memories: list[Memory]) -> dict[str, set[str]]:
 def _candidates(
     work: ConsolidationWork, sharing_with: Mapping[str, set[str]], path: str, changed: frozenset[str] | None
 ) -> Iterator[str]:
-    """Memories that share a sentence with this one, those that say most first."""
+    """Memories that share a sentence with this one, most first; one of each pair `changed`, unless None."""
     if path not in work.memories:
         return
     near = sharing_with.get(path, set())

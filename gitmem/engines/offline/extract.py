@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from gitmem.core.change import Change, ChangeOrigin, Header, MemoryType
 from gitmem.core.dates import annotate, relative_dates, unclear
-from gitmem.engines.engine import Considered, ExtractInput
+from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import corrections, prose, requests, signals, wording
 from gitmem.engines.offline.likeness import Gist, gist, near, same, says_all, stated_in
 from gitmem.engines.offline.requests import RememberRequest, Reversal
@@ -171,15 +171,6 @@ def candidates(given: ExtractInput) -> tuple[SaidCandidate, ...]:
     return _Session(given).candidates()
 
 
-def explain(given: ExtractInput) -> tuple[Considered, ...]:
-    """Tells which sentences may last, with their scores, and what became of each.
-
-    Args:
-        given: as for `extract`.
-    """
-    return _Session(given).explained()
-
-
 class _Session:
     """One look at the new messages of a session."""
 
@@ -191,7 +182,6 @@ class _Session:
         self._stated: list[corrections.Stated] = []
         self._finds: list[Find] = []
         self._reversed: list[tuple[Find, Change]] = []
-        self._dropped: list[tuple[Find, str]] = []
         for heard in self._heard:
             self._hear(heard)
 
@@ -201,8 +191,7 @@ class _Session:
         asked = [find for find in self._finds if find.asked]
         found = [self._change(find, taken) for find in asked]
         found += [change for _, change in self._reversed]
-        found += [change for _, change in self._suggested(taken)]
-        return tuple(found)
+        return (*found, *self._suggested(taken))
 
     def candidates(self) -> tuple[SaidCandidate, ...]:
         """All that may last, best first."""
@@ -215,27 +204,7 @@ class _Session:
         ]
         return tuple(sorted(found, key=lambda one: -one.score))
 
-    def explained(self) -> tuple[Considered, ...]:
-        """What became of each, in the order of the messages."""
-        order = {heard.message.uuid: place for place, heard in enumerate(self._heard)}
-        suggested = [find for find, change in self._suggested(set()) if change.op != "noop"]
-        found = []
-        for find in self._finds:
-            if find.asked:
-                verdict, reason = "asked", find.label
-            elif find in suggested:
-                verdict, reason = "suggested", f"{find.label} (score {find.score:.2f})"
-            else:
-                verdict, reason = "refused", f"score {find.score:.2f}: others are likelier to last"
-            found.append(Considered(find.message.uuid, find.sentence, verdict, reason))  # type: ignore[arg-type]
-        for find, change in self._reversed:
-            verdict = "asked" if find.asked else "suggested"
-            reason = f"{find.label} ({change.op} of {change.name})"
-            found.append(Considered(find.message.uuid, find.sentence, verdict, reason))  # type: ignore[arg-type]
-        found += [Considered(find.message.uuid, find.sentence, "known", why) for find, why in self._dropped]
-        return tuple(sorted(found, key=lambda one: order[one.message]))
-
-    def _suggested(self, taken: set[str]) -> list[tuple[Find, Change]]:
+    def _suggested(self, taken: set[str]) -> list[Change]:
         """The likeliest, one a message, as many as there is room for; and those of them that are known."""
         room = min(MOST - self._given.suggested, 1 + len(self._heard) // MESSAGES_A_SUGGESTION)
         open_to = [find for find in self._finds if find.stated and not find.asked]
@@ -243,7 +212,7 @@ class _Session:
         plain = sorted(
             (one for one in open_to if one.plain and one.odds >= PLAINER), key=lambda one: -one.odds
         )
-        found: list[tuple[Find, Change]] = []
+        found: list[Change] = []
         heard: set[str] = set()
         for finds, most in ((likely, MOST), (plain, 1)):
             left = min(room - len(heard), most)
@@ -253,7 +222,7 @@ class _Session:
                 if find.message.uuid in heard:
                     continue
                 change = self._change(find, taken)
-                found.append((find, change))
+                found.append(change)
                 if change.op != "noop":
                     heard.add(find.message.uuid)
                     left -= 1
@@ -287,11 +256,8 @@ class _Session:
         before = self._every[place - 1].message.uuid if place else ""
         for at in reversed(range(len(self._finds))):
             if self._finds[at].message.uuid == before:
-                self._dropped.append((self._finds[at], "taken back later in the session"))
                 del self._stated[at], self._finds[at]
-        undone = [find for find, _ in self._reversed if find.message.uuid == before]
-        self._dropped += [(find, "taken back later in the session") for find in undone]
-        self._reversed = [pair for pair in self._reversed if pair[0] not in undone]
+        self._reversed = [pair for pair in self._reversed if pair[0].message.uuid != before]
 
     def _gives_up(self, heard: Heard, one: SpokenSentence, find: Find | None, *, plainly: bool) -> bool:
         """Whether a sentence gives up what memory, or an earlier statement of the session, says.
@@ -376,14 +342,12 @@ class _Session:
         stood = [self._finds[at] for at in found]
         for at in reversed(found):
             del self._stated[at], self._finds[at]
-        self._dropped += [(find, "taken back later in the session") for find in stood]
         return stood
 
     def _state(self, find: Find, *, corrects: bool) -> None:
         """Takes a statement in: beside those of before, or with the one that it repeats or corrects."""
         new = corrections.Stated(wording.statement(find.said), gist(find.said), find.asked)
         if stated_in(new.gist, self._given.rules, wholly=find.asked):
-            self._dropped.append((find, "the project's instruction files say so"))
             return
         before = corrections.earlier(new, self._stated, corrects=corrects)
         if before is None:
@@ -406,8 +370,6 @@ class _Session:
             # What it was said in reply to may be what it corrects.
             occasion="" if before.how == "corrects" else old.occasion,
         )
-        how = "corrects what was said before" if before.how == "corrects" else "said before in this session"
-        self._dropped.append((find, how))
 
     def _asked(self, heard: Heard, at: int, number: int, wish: RememberRequest) -> Find | None:
         """What is to be remembered; None where there is nothing to be found."""

@@ -32,8 +32,8 @@ Say = Callable[[str, int], str]
 TITLE = 80
 """Cells of the title."""
 
-FIRST, QUOTED, LAST = 700, 300, 400
-"""Cells of the first request, of a later one, and of the agent's last words."""
+REQUEST, QUOTED, LAST = 700, 300, 400
+"""Cells of the first and of the last request, of another one, and of the agent's last words."""
 
 MOST_CORRECTIONS, MOST_STEPS = 25, 30
 _STEP = 200
@@ -123,7 +123,7 @@ def _state(session: _Session, say: Say) -> Iterator[str]:
         return
     last = session.turns[-1]
     if last.asked:
-        yield f"- Last request{_at(last)}: “{say(last.asked, QUOTED)}”"
+        yield f"- Last request{_at(last)}: “{say(last.asked, REQUEST)}”"
     said = next((reply.text for reply in reversed(last.replies) if reply.text.strip()), "")
     if said:
         yield f"- The agent's last words: “{_ends(said, say)}”"
@@ -162,7 +162,7 @@ def _task(session: _Session, say: Say) -> Iterator[str]:
     first = session.first
     if first is None:
         return
-    yield f"- {when(first.time)}first request: “{say(first.asked, FIRST)}”"
+    yield f"- {when(first.time)}first request: “{say(first.asked, REQUEST)}”"
     said: list[tuple[str, Message | SessionTurn, str]] = []
     for turn in session.turns:
         if turn is not first and _corrects(turn.asked):

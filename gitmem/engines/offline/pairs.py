@@ -23,7 +23,6 @@ from gitmem.core.account import reference
 from gitmem.core.claim import Claim
 from gitmem.core.facts import about, lacking, stem, words_of
 from gitmem.core.memory import Memory
-from gitmem.engines.engine import Compared
 from gitmem.engines.offline.difference import TURNS, WHERE, Words, difference
 from gitmem.engines.offline.links import LINK, links, slug
 from gitmem.engines.offline.similar import (
@@ -450,15 +449,12 @@ def _is_pointer(text: str) -> bool:
     return match is not None and (not match["see"] or len(about(text[match.end() :])) < TOLD)
 
 
-def find_pairs(
-    memories: Sequence[Memory], said_at: Mapping[str, datetime], compared: Compared | None = None
-) -> list[Pair]:
+def find_pairs(memories: Sequence[Memory], said_at: Mapping[str, datetime]) -> list[Pair]:
     """Finds the claims that have something to do with one another, best first.
 
     Args:
         memories: of one agent.
         said_at: claim to when it was first said.
-        compared: what is known already: only what changed since is compared with all others.
     """
     known = [
         _Place(memory, number)
@@ -467,18 +463,10 @@ def find_pairs(
         if about(LINK.sub(" ", claim.key)) and not _is_pointer(claim.key)
     ]
     weight = weight_of(place.claim.key for place in known)
-    fresh = None if compared is None else compared.changed
-    near = [*_near(_plain(known, fresh), weight, fresh)]
-    if compared is not None:
-        standing = {place.name: place for place in known if place.memory.path not in compared.changed}
-        near += [
-            (standing[one], standing[other], share)
-            for one, other, share in compared.pairs
-            if one in standing and other in standing
-        ]
+    plain = [place for place in known if said(place.claim.text).plain]
     titles = Titles(memories)
     found: dict[frozenset[str], Pair] = {}
-    for one, other, likeness in near:
+    for one, other, likeness in _near(plain, weight):
         order = _order(one.name, other.name, said_at)
         named = _links_to(one, other.memory), _links_to(other, one.memory)
         made = judge(one.claim.key, other.claim.key, weight, order, named)
@@ -488,47 +476,6 @@ def find_pairs(
         found.values(),
         key=lambda pair: (rank.index(pair.judgement.kind), -round(pair.likeness, 6), *_ends(pair)),
     )
-
-
-def _plain(places: Iterable[_Place], changed: frozenset[str] | None) -> list[_Place]:
-    """Those that say something by themselves; of memories that did not change, where they share a word."""
-    if changed is None:
-        return [place for place in places if said(place.claim.text).plain]
-    words = {word for place in places if place.memory.path in changed for word in gist(place.claim.key)}
-    return [
-        place
-        for place in places
-        if not words.isdisjoint(gist(place.claim.key)) and said(place.claim.text).plain
-    ]
-
-
-def sharing(memories: Sequence[Memory], changed: frozenset[str]) -> list[Memory]:
-    """Those that changed, and the others that may say a sentence of theirs: they have its rarest word."""
-    found = Counter(
-        word for memory in memories for claim in memory.parsed.claims for word in gist(claim.key)
-    )
-    rarest = {
-        min(words, key=lambda word: (found[word], word))
-        for memory in memories
-        if memory.path in changed
-        for claim in memory.parsed.claims
-        for sentence in split_sentences(claim.text)
-        if (words := found.keys() & gist(sentence))
-    }
-    return [
-        memory
-        for memory in memories
-        if memory.path in changed
-        or any(not rarest.isdisjoint(gist(claim.key)) for claim in memory.parsed.claims)
-    ]
-
-
-def ends(pair: Pair) -> tuple[str, str, float]:
-    """The names of both claims, as they stood when they were compared, and how much they share."""
-    one, other = (
-        reference(memory.path, memory.parsed.claims[at]) for memory, at in (pair.gone, pair.stays)
-    )
-    return one, other, round(pair.likeness, 3)
 
 
 def _ends(pair: Pair) -> tuple[str, int, str, int]:
@@ -561,22 +508,14 @@ def _order(first: str, second: str, said_at: Mapping[str, datetime]) -> int:
     return 0 if one is None or other is None or one == other else 1 if one < other else -1
 
 
-def _near(
-    places: Sequence[_Place], weight: Weight, changed: frozenset[str] | None = None
-) -> Iterator[tuple[_Place, _Place, float]]:
-    """Claims that share rare words, each pair once, with how much they share.
-
-    Args:
-        changed: paths of memories to find pairs of; None for all.
-    """
+def _near(places: Sequence[_Place], weight: Weight) -> Iterator[tuple[_Place, _Place, float]]:
+    """Claims that share rare words, each pair once, with how much they share."""
     having: dict[str, list[int]] = {}
     for number, place in enumerate(places):
         for word in _keys(place.claim.key):
             having.setdefault(word, []).append(number)
     pairs: dict[tuple[int, int], float] = {}
     for number, place in enumerate(places):
-        if changed is not None and place.memory.path not in changed:
-            continue
         mine = gist(place.claim.key)
         shared: dict[int, float] = {}
         for word in _keys(place.claim.key):

@@ -27,9 +27,9 @@ _POLITE = (
     r"(?:please |also |just )*)?(?:please )?"
 )
 _LATER = (
-    r"(?:,? (?:for (?:later(?: sessions?)?|good|the future|next time|future \w+|all \w+|the next \w+)"
+    r"(?>(?:,? (?:for (?:later(?: sessions?)?|good|the future|next time|future \w+|all \w+|the next \w+)"
     r"|in (?:the )?future|from now on|going forward"
-    r"|next time|too|also|as well|please|ok|okay|somewhere|somehow|down|permanently|forever))*+"
+    r"|next time|too|also|as well|please|ok|okay|somewhere|somehow|down|permanently|forever))*)"
 )
 _FILE = (
     r"(?:(?:claude|agents|gemini|codex)(?:\.local)?\.md|copilot-instructions\.md|(?:the |your "

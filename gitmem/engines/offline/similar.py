@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gitmem.core.claim import Claim, with_dispute
+from gitmem.core.claim import DISPUTED, Claim, with_dispute
 from gitmem.core.dates import relative_dates
 from gitmem.core.facts import NEGATIONS, NUMBER_WORDS, lacking, names, stem
 from gitmem.core.memory import Memory
@@ -165,7 +165,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _bare(text: str) -> str:
-    return PLAIN_ITEM.sub("", with_dispute(text, "") if "(disputed " in text else text)
+    return PLAIN_ITEM.sub("", with_dispute(text, "") if DISPUTED in text else text)
 
 
 def holds(target: Claim, source: Claim) -> bool:

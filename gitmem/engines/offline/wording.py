@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.core.names import slugify
+from gitmem.core.names import numbered, slugify
 from gitmem.engines.offline.prose import masked
 
 # An index entry is about 150 characters, and the name takes its share (design, section 4).
@@ -172,7 +172,4 @@ def slug(text: str, taken: frozenset[str] = frozenset()) -> str:
         if w in _KEEP or w not in _STOP
     ]
     name = slugify(" ".join(words[:SLUG_WORDS] or [plain]))
-    unique, n = name, 2
-    while unique in taken:
-        unique, n = f"{name}-{n}", n + 1
-    return unique
+    return next(one for one in numbered(name) if one not in taken)

@@ -46,8 +46,9 @@ from gitmem.ledger.edits import (
     texts,
 )
 from gitmem.ledger.knowledge import KnownMemory
+from gitmem.ledger.live_directories import LIVE_FOLDERS
 from gitmem.ledger.suggestions import TEXT_CHARS, change_from_json, change_to_json, digest
-from gitmem.ledger.workspace import LIVE_FOLDERS, MAIN, ScopeName, Workspace, home
+from gitmem.ledger.workspace import MAIN, ScopeName, Workspace, home
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refused_claims, weigh
@@ -152,6 +153,7 @@ class ExtractionPlan(Judged):
         covered: uuids of the messages that the agent itself made memory of: what was found in them stands
             in what it wrote in that turn.
         offset: byte of the transcript to go on from.
+        engine: the name of the one that looked.
         usage, log: the engine's, see `Extraction`.
         tell: what the session's agent may be told of, best first; None where the engine tells no agent.
     """
@@ -160,6 +162,7 @@ class ExtractionPlan(Judged):
     handled: tuple[str, ...] = ()
     covered: tuple[str, ...] = ()
     offset: int = 0
+    engine: str = ""
     usage: Usage | None = None
     log: tuple[str, ...] = ()
     tell: tuple[Change, ...] | None = None
@@ -221,6 +224,8 @@ def plan_extraction(
         plan,
         **vars(made),
         covered=tuple(dict.fromkeys(sorter.covered)),
+        # The name of a fork has its model in it once it has run.
+        engine=found.engine or engine.name,
         usage=found.usage,
         log=found.log,
         tell=None if found.tell is None else tuple(filter(sorter.may_be_told, found.tell)),

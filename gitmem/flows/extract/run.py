@@ -347,7 +347,7 @@ def extract_sessions(
                 kept += _store_asked(context, one, who, on)
                 continue
             failures.worked(workspace.state, "session", name)
-            done.append(_land(context, engine, one, session, plan, who, on))
+            done.append(_land(context, one, session, plan, who, on))
     if errors:
         if kept:
             stored = f"What was plainly asked for is stored: {counted(kept, 'memory')}."
@@ -377,7 +377,7 @@ def _store_asked(context: ExtractContext, one: News, who: Signature, on: Extract
     before = cursors.load(context.cursors, name).offset
     if before <= discover.size_of(one.source.path):
         one = replace(one, start=max(one.start, before))
-    for part, session in read(workspace, [one], keep=False, follow=True):
+    for part, session in read(workspace, [one], follow=True):
         if session.end == part.start:
             break
         rules = rules_for(context.rules, one.source, session, context.left_out)
@@ -388,12 +388,12 @@ def _store_asked(context: ExtractContext, one: News, who: Signature, on: Extract
             cursors.save(context.cursors, Cursor(name, session.end))
             continue
         changes = replace(
-            _changeset(context, engine, session, part.start, plan),
+            _changeset(context, session, part.start, plan),
             job=job_id(answered(session.id), part.start, session.end, context.now),
             handled=marks,
             cursor=(name, session.end),
         )
-        _land_planned(context, engine, session, plan, changes, who, on)
+        _land_planned(context, session, plan, changes, who, on)
         kept += len(plan.stored)
     return kept
 
@@ -426,7 +426,6 @@ def _planned(
 
 def _land(
     context: ExtractContext,
-    engine: Engine,
     one: News,
     session: Session,
     plan: ExtractionPlan,
@@ -434,19 +433,18 @@ def _land(
     on: ExtractWatch,
 ) -> ExtractOutcome:
     """Lands one session's plan, once it is on disk."""
-    changes = _changeset(context, engine, session, one.start, plan)
+    changes = _changeset(context, session, one.start, plan)
     if goes_on_to_write(session.messages, context.rules.folders, session.cwd):
         # A commit had it read to the middle of a turn; what was said in that is the agent's.
         last = cursors.load(context.cursors, cursor_name(session.path)).last
         reminders.settle(context.reminders, session.id, last)
     if plan.tell is not None and one.source.attended:
         changes = _put_to_agent(context, session, plan.tell, changes, on.tally)
-    return _land_planned(context, engine, session, plan, changes, who, on)
+    return _land_planned(context, session, plan, changes, who, on)
 
 
 def _land_planned(
     context: ExtractContext,
-    engine: Engine,
     session: Session,
     plan: ExtractionPlan,
     changes: ChangeSet,
@@ -457,7 +455,7 @@ def _land_planned(
     path = context.changesets / f"{changes.job}.json"
     if changes.stored or changes.suggested:
         write_atomically(path, to_json(changes))
-    _count(context.workspace, on.tally, engine, session, plan, len(changes.suggested))
+    _count(context.workspace, on.tally, session, plan, len(changes.suggested))
     commits = land_changeset(context, changes, who, on)
     path.unlink(missing_ok=True)
     return ExtractOutcome(session.path, plan, commits, changes.suggested)
@@ -521,7 +519,6 @@ def _stands(known: KnownMemory, change: Change) -> bool:
 def _count(
     workspace: Workspace,
     tally: RunTally,
-    engine: Engine,
     session: Session,
     plan: ExtractionPlan,
     parked: int,
@@ -532,12 +529,12 @@ def _count(
     tally.refused += len(plan.refused)
     tally.spent(plan.usage)
     if plan.given.messages:
-        tally.engine = engine.name
+        tally.engine = plan.engine
     else:
         tally.skip(label(session), "nothing new was said in it that may be learned")
     tally.log += plan.log
     for text in plan.log:
-        reporter(workspace)(f"{engine.name}: {fit(text)}")
+        reporter(workspace)(f"{plan.engine}: {fit(text)}")
 
 
 def foresee(
@@ -556,32 +553,30 @@ def foresee(
         [News(0, SessionSource(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
     )
     found = []
-    for one, session in read(workspace, fresh, keep=False, follow=True):
+    for one, session in read(workspace, fresh, follow=True):
         rules = rules_for(context.rules, one.source, session, context.left_out)
         plan = _planned(context, engine, one, session, rules, done, known)
         done = done.plus(plan.handled)
-        found.append(ExtractOutcome(session.path, plan, (), _suggested(plan, engine, context.now)))
+        found.append(ExtractOutcome(session.path, plan, (), _suggested(plan, context.now)))
     return tuple(found)
 
 
-def _suggested(plan: ExtractionPlan, engine: Engine, now: float) -> tuple[Suggestion, ...]:
-    return tuple(suggest(placed.change, placed.scope, iso(now), engine.name) for placed in plan.suggested)
+def _suggested(plan: ExtractionPlan, now: float) -> tuple[Suggestion, ...]:
+    return tuple(suggest(placed.change, placed.scope, iso(now), plan.engine) for placed in plan.suggested)
 
 
-def _changeset(
-    context: ExtractContext, engine: Engine, session: Session, start: int, plan: ExtractionPlan
-) -> ChangeSet:
+def _changeset(context: ExtractContext, session: Session, start: int, plan: ExtractionPlan) -> ChangeSet:
     workspace = context.workspace
     top = workspace.layout.worktree
     heads = [tree.head for tree in workspace.worktrees if tree.path == top]
     return ChangeSet(
         job=job_id(session.id, start, session.end, context.now),
         session=session.id,
-        engine=engine.name,
+        engine=plan.engine,
         code_commit=(heads[0] if heads else None) or "",
         bases={name: workspace.scope(name).repo.ref(workspace.scope(name).ref) or "" for name in SCOPES},
         stored=plan.stored,
-        suggested=_suggested(plan, engine, context.now),
+        suggested=_suggested(plan, context.now),
         handled=plan.handled,
         cursor=(cursor_name(session.path), session.end),
         usage=plan.usage.line() if plan.usage else "",

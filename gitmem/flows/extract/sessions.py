@@ -82,7 +82,6 @@ def read(
     found: Iterable[News],
     *,
     most: int = MOST,
-    keep: bool = True,
     follow: bool = False,
 ) -> Iterator[tuple[News, Session]]:
     """Opens them one by one, and a long one part by part: a year's sessions would not fit in memory.
@@ -91,21 +90,17 @@ def read(
 
     Args:
         most: bytes of a part.
-        keep: leave word for the next reading where this one ended.
         follow: read on without a cursor, as where nothing is written.
     """
     ignore = ignoring(workspace.settings.all("ignore"))
-    folder = workspace.state / "bookmarks"
     for one in found:
         path, start = one.source.path, one.start
         while True:
             try:
                 if one.source.agent == MAIN:
-                    session = discover.read(
-                        path, start, bookmarks=folder, keep=keep, most=most, ignore=ignore
-                    )
+                    session = discover.read(path, start, most=most, ignore=ignore)
                 else:
-                    whole = read_subagent(path, start, bookmarks=folder, keep=keep)
+                    whole = read_subagent(path, start)
                     said = tuple(message for message in whole.messages if not ignore.hides(message))
                     session = replace(whole, messages=said)
             except RepositoryError as error:
@@ -195,10 +190,8 @@ def record_of(
     Raises:
         RepositoryError: the recording cannot be read.
     """
-    if source.agent == MAIN:
-        session = discover.read(part.path, keep=False, most=part.end)
-    else:
-        session = read_subagent(part.path, keep=False)
+    path, most = part.path, part.end
+    session = discover.read(path, most=most) if source.agent == MAIN else read_subagent(path)
     new = {message.uuid for message in part.messages}
     ends = [at for at, message in enumerate(session.messages, 1) if message.uuid in new]
     ignore = ignoring(workspace.settings.all("ignore"))

@@ -46,7 +46,8 @@ def is_export(source: ImportSource) -> bool:
 
 def read_export(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Memories of an export, byte for byte."""
-    table = {"content": KEPT, "content_base64": KEPT, "file": KEPT, "agent": KEPT, "time": "time"}
+    kept = ("content", "content_base64", "file", "agent", "time", "name", "description", "type")
+    table = dict.fromkeys(kept, KEPT)  # the last three say again what the content does
     for name in _json(source):
         found = parsed(source.read(name), name)
         memories = found.get("memories") if isinstance(found, dict) else None

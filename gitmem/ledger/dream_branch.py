@@ -1,14 +1,13 @@
-"""Decisions on a dream: edits by hand, its end and its return.
+"""A dream's branch as people decide on it: edited by hand, sent to others, closed, and brought back.
 
-Hand changes on its branch are a commit of the person's own, which says what became of each claim. In the
-end the branch goes; what was not taken is remembered, kept aside for 90 days, and brought back by an undo.
+Hand changes on it are a commit of the person's own, which says what became of each claim. In the end the
+branch goes; what was not taken is remembered, kept aside for 90 days, and brought back by an undo.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from gitmem.core.account import account, is_memory, path_of, proposals, references
 from gitmem.core.daily_log import is_log
@@ -18,9 +17,9 @@ from gitmem.core.merge import merge_trees
 from gitmem.core.names import homes
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.refs import move_ref, move_refs
-from gitmem.git.repository import Commit, RefMoved, Repository, Signature
-from gitmem.git.trees import read_paths
+from gitmem.git.refs import move_ref, move_refs, try_move_ref
+from gitmem.git.repository import Commit, Repository, Signature, short_name
+from gitmem.git.trees import difference, read_paths
 from gitmem.ledger.dreams import (
     Dream,
     DreamCommit,
@@ -34,8 +33,8 @@ from gitmem.ledger.dreams import (
     wait_apart,
     without,
 )
-from gitmem.ledger.forget import Spade, spade
-from gitmem.ledger.inbox import ACCEPTED
+from gitmem.ledger.forget import remember_rejected
+from gitmem.ledger.inbox import ACCEPTED, decision_on
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, read_tip
 from gitmem.ledger.merge import check_paths
 from gitmem.ledger.proposals import dreams_in
@@ -62,18 +61,22 @@ class LostClaim:
 
 
 @dataclass(frozen=True)
-class ByHand:
+class HandEdit:
     """What an edit came to.
 
     Attributes:
+        dream: as it is now.
         written: the commit on the branch; None where nothing differs.
         silent: claims that it takes out without a reason: the dream cannot be accepted so.
         warnings: what may be a credential and is stored.
+        failures: what the dream cannot prove as it is now, as far as it was asked.
     """
 
+    dream: Dream
     written: Written | None
     silent: tuple[LostClaim, ...] = ()
     warnings: tuple[Finding, ...] = ()
+    failures: tuple[Finding, ...] = ()
 
 
 def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
@@ -88,10 +91,7 @@ def laid_out(dream: Dream, number: int | None) -> dict[str, bytes]:
     Raises:
         UsageError: there is no such change, or nothing of it is left to be edited.
     """
-    chosen = [change for change in dream.open if number in (None, change.n)]
-    if not chosen:
-        listed = ", ".join(str(change.n) for change in dream.open)
-        raise UsageError(f"{dream.id} has no open change {number}", f"Open are: {listed}.")
+    chosen = dream.chosen(None if number is None else (number,))
     repo = dream.scope.repo
     found = read_paths(repo, repo.commit(dream.tip).tree, _touched(chosen))
     if not found:
@@ -116,7 +116,7 @@ def edit(
     why: str,
     author: Signature,
     allow: frozenset[str] = frozenset(),
-) -> ByHand:
+) -> HandEdit:
     """Commits what a person changed on the branch, which is made here where only the remote has it.
 
     Args:
@@ -130,9 +130,9 @@ def edit(
         CheckFailed: it holds a secret, or the branch was decided or went another way meanwhile.
         RepositoryError: a path that no memory tree may hold, or the branch cannot be written.
     """
-    changed = {path: edited.get(path) for path in {*laid, *edited} if laid.get(path) != edited.get(path)}
+    changed = difference(laid, edited)
     if not changed:
-        return ByHand(None)
+        return HandEdit(dream, None)
     check_paths(set(changed))
     foreign = sorted(path for path in changed if not is_memory(path))
     if foreign:
@@ -150,7 +150,7 @@ def edit(
         old = {path: data for path, data in laid.items() if path in changed}
         new = {path: data for path, data in changed.items() if data is not None}
         merged = new if here == old else merge_trees(old, here, new).files
-        edits = {path: merged.get(path) for path in {*here, *merged} if here.get(path) != merged.get(path)}
+        edits = difference(here, merged)
         if not edits:
             return None
         warnings[:] = refuse_secrets(here, edits, allow)
@@ -162,7 +162,7 @@ def edit(
         return Write(edits, _subject(edits), Provenance(op="update", writer="human", claims=fates), why)
 
     written = land(Ref(repo, ref, shared=dream.scope.name == "project"), plan, author)
-    return ByHand(written, tuple(silent), tuple(warnings))
+    return HandEdit(dream, written, tuple(silent), tuple(warnings))
 
 
 @dataclass(frozen=True)
@@ -193,13 +193,14 @@ def beside(workspace: Workspace, commit: str) -> Beside | None:
     """What an undo takes back that no memory ref holds: an edit by hand, an unsent acceptance, a rejection.
 
     Args:
-        commit: its name, or the beginning of it; or the id of an inbox that was turned down.
+        commit: its name, or the beginning of it; or the id of an inbox that was decided on.
     """
-    for ref, oid in workspace.code.refs(TURNED_DOWN).items() if commit.startswith("i-") else ():
-        if f"{ref.removeprefix(TURNED_DOWN)}-{oid[:6]}" == commit:
-            return Beside(workspace.code, ref, workspace.code.commit(oid), None, f"{commit} waits again")
+    if commit.startswith("i-") and (noted := decision_on(workspace, commit)):
+        ref, oid, branch = noted
+        what = f"{short_name(branch)} waits again" if branch else "nothing waits again: it is gone there"
+        return Beside(workspace.code, ref, workspace.code.commit(oid), None, what)
     for dream in open_dreams(workspace):
-        repo, ref = dream.scope.repo, dreams_in(dream.scope).waiting + dream.id
+        repo, ref = dream.scope.repo, dream.here
         tip = repo.ref(ref)
         if tip and tip.startswith(commit) and len(commit) >= SHORTEST:
             target = repo.commit(tip)
@@ -218,7 +219,7 @@ def local_branch(dream: Dream) -> str:
         CheckFailed: the branch here and the one at the remote went apart, or it moved meanwhile.
     """
     repo = dream.scope.repo
-    ref = dreams_in(dream.scope).waiting + dream.id
+    ref = dream.here
     here = repo.ref(ref)
     if here == dream.tip:
         return ref
@@ -291,7 +292,7 @@ def leave_off(dream: Dream, tip: str) -> None:
     if asked_here := [change for change in dream.open if change.asks]:
         wait_apart(dream, asked_here, dream.base, f"what {dream.id} asks")
     _keep_aside(dream, "gitmem review: keep what was left off")
-    ref = dreams_in(dream.scope).waiting + dream.id
+    ref = dream.here
     move_ref(dream.scope.repo, ref, tip, dream.tip, "gitmem review: without what others are not asked")
 
 
@@ -354,19 +355,29 @@ class ClosedDream:
     """
 
     id: str
-    taken: tuple[DreamCommit, ...]
     left_out: tuple[DreamCommit, ...]
 
 
-def buried(
-    repo: Repository, tree: str, changes: Iterable[DreamCommit], with_what: Spade
-) -> dict[str, bytes | None]:
-    """The tombstone files of a tree with what keeps these changes from being proposed again."""
+def remember_off(
+    workspace: Workspace,
+    dream: Dream,
+    changes: Sequence[DreamCommit],
+    author: Signature,
+    subject: str,
+    why: str = "",
+    *,
+    job: str = "",
+) -> Written | None:
+    """Remembers changes of a dream as rejected, so that they are not proposed again.
+
+    Args: as for `forget.remember_rejected`.
+    """
     keys: dict[str, dict[str, None]] = {}
     for change in changes:
         for agent in {path_of(fate.source).split("/", 1)[0] for fate in change.fates}:
             keys.setdefault(agent, {}).update(dict.fromkeys(change.keys))
-    return with_what.edits(repo, tree, keys, "rejected")
+    said = reviewed(dream.id, changes if len(changes) < len(dream.changes) else None)
+    return remember_rejected(workspace, dream.scope, keys, author, subject, why, reviewed=said, job=job)
 
 
 def close(dream: Dream, *, keep: bool) -> bool:
@@ -394,11 +405,7 @@ def close(dream: Dream, *, keep: bool) -> bool:
     if here is None or not repo.is_ancestor(here, dream.tip):
         # Someone decided, or went on with the branch, at the same moment; what they did stays.
         return here is None
-    try:
-        move_ref(repo, dream.ref, None, here, "gitmem dream: decided")
-    except RefMoved:
-        return repo.ref(dream.ref) is None
-    return True
+    return try_move_ref(repo, dream.ref, None, here, "gitmem dream: decided") or repo.ref(dream.ref) is None
 
 
 def close_landed(
@@ -425,10 +432,10 @@ def close_landed(
             continue
         left = tuple(change for change in dream.open if _stands(repo, tip, change))
         if left:
-            _remember(workspace, dream, left, replace(author, time=int(now)))
+            subject = f"Note what a reviewer left out of dream {dream.id}"
+            remember_off(workspace, dream, left, replace(author, time=int(now)), subject)
         close(dream, keep=bool(left))
-        taken = tuple(one for one in dream.changes if one.decided != "rejected" and one not in left)
-        found.append(ClosedDream(dream.id, taken, left))
+        found.append(ClosedDream(dream.id, left))
     return tuple(found)
 
 
@@ -464,34 +471,8 @@ def _unmade(repo: Repository, tip: str, change: DreamCommit) -> bool:
     return bool(pairs) and all(now[path] == old for path, (old, _) in pairs.items())
 
 
-def _remember(workspace: Workspace, dream: Dream, left: tuple[DreamCommit, ...], author: Signature) -> None:
-    repo, scope = dream.scope.repo, dream.scope
-    with_what = spade(workspace, scope, author.time)
-
-    def plan(tip: Tip) -> Write:
-        numbers = tuple(change.n for change in left)
-        provenance = Provenance(op="update", writer="human", reviewed=reviewed(dream.id, numbers))
-        edits = buried(repo, tip.tree, left, with_what)
-        return Write(edits, f"Note what a reviewer left out of dream {dream.id}", provenance)
-
-    land(scope, plan, author)
-
-
 _DREAM = f"{TURNED_DOWN}d-"
 _TRAILER = "Gitmem-Reviewed:"
-
-
-@dataclass(frozen=True)
-class Reopened:
-    """What became of a dream whose decision was undone.
-
-    Attributes:
-        how: `open`: it waits again; `anew`: its commits are not to be had here, and only a new dream can
-            propose the same.
-    """
-
-    id: str
-    how: Literal["open", "anew"]
 
 
 @dataclass(frozen=True)
@@ -499,15 +480,11 @@ class Rejected:
     """A dream that was turned down and is kept aside.
 
     Attributes:
-        by: who turned it down; empty where that cannot be found out.
-        time: when, seconds since the epoch; 0 where that cannot be found out.
-        why: the reason; empty where none was given.
+        decision: the commit that says so, with who, when and why; None where it cannot be found.
     """
 
     dream: Dream
-    by: str = ""
-    time: int = 0
-    why: str = ""
+    decision: Commit | None
 
 
 def rejected_dreams(workspace: Workspace, id: str) -> tuple[Rejected, ...]:
@@ -516,23 +493,15 @@ def rejected_dreams(workspace: Workspace, id: str) -> tuple[Rejected, ...]:
     for scope in workspace.scopes:
         repo, tip = scope.repo, scope.repo.ref(scope.ref)
         for ref, oid in sorted(repo.refs(TURNED_DOWN).items()) if tip else ():
-            base = fork_point(repo, tip, oid) if ref.startswith(TURNED_DOWN + id) and tip else None
             former = "-" in ref.removeprefix(_DREAM)
-            if base is None or tip is None or not ref.startswith(_DREAM) or former:
-                continue
-            dream = read_dream(scope, ref, oid, base, tip)
-            decision = _rejection(repo, tip, dream.id)
-            if decision is None:
-                found.append(Rejected(dream))
-                continue
-            why = "\n".join(
-                line for line in decision.message.split("\n")[1:] if not line.startswith("Gitmem-")
-            )
-            found.append(Rejected(dream, decision.author.name, decision.author.time, why.strip()))
+            kept = ref.startswith(_DREAM) and ref.startswith(TURNED_DOWN + id) and not former
+            if tip and kept and (base := fork_point(repo, tip, oid)):
+                dream = read_dream(scope, ref, oid, base, tip)
+                found.append(Rejected(dream, _rejection(repo, tip, dream.id)))
     return tuple(found)
 
 
-def reopen(scope: Scope, undone: Commit) -> Reopened | None:
+def reopen(scope: Scope, undone: Commit) -> str:
     """Brings a dream back whose acceptance or rejection was just undone.
 
     Where it had been landed whole, its commits are history by now: they are made again on the memory as
@@ -543,18 +512,18 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
         undone: the decision's commit on the memory ref.
 
     Returns:
-        None where it was no decision on a dream.
+        What came of it, in a line for the person; empty where it was no decision on a dream.
     """
     told = parse_trailers(undone.message)
     id, _, numbers = told.reviewed.partition(" ")
     if not id.startswith("d-"):
-        return None
+        return ""
     repo, ref = scope.repo, dreams_in(scope).waiting + id
     tip = read_tip(repo, scope.ref)
     here, aside = repo.ref(ref), repo.ref(TURNED_DOWN + id)
     if here is not None:
         undecided = {int(number) for number in numbers.split(",") if number.isdecimal()}
-        return Reopened(_left_off(scope, ref, here, tip, undecided) or id, "open")
+        return _waits(_left_off(scope, ref, here, tip, undecided) or id)
     again = None
     if aside is not None and fork_point(repo, tip.commit, aside) not in (None, aside):
         again = aside
@@ -564,12 +533,16 @@ def reopen(scope: Scope, undone: Commit) -> Reopened | None:
             id = f"d-{again[: len(id) - 2]}"
             ref = dreams_in(scope).waiting + id
     if again is None:
-        return Reopened(id, "anew")
+        return f"{id} itself does not come back; git mem dream --force proposes what still fits"
     move_ref(repo, ref, again, None, f"gitmem undo: bring {id} back")
     if aside is not None:
         move_ref(repo, TURNED_DOWN + id, None, aside, f"gitmem undo: bring {id} back")
     forget_asked(repo, DREAMS + id)
-    return Reopened(id, "open")
+    return _waits(id)
+
+
+def _waits(id: str) -> str:
+    return f"{id} waits again: git mem review show {id}"
 
 
 def _left_off(scope: Scope, ref: str, here: str, tip: Tip, numbers: set[int]) -> str:

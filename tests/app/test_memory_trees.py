@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,8 +19,7 @@ from cli_ground import Ground, ground, memory
 from gitmem.app import steps
 from gitmem.app.spool import Job
 from gitmem.core.trailers import parse
-from gitmem.flows import memory_trees as checked_out
-from gitmem.flows.memory_trees import _by_state, is_memory_tree, keep_up, stale_trees
+from gitmem.flows.memory_trees import _NOTED, _noted, _on_branches, is_memory_tree, keep_up, stale_trees
 from gitmem.flows.save import directories
 from gitmem.git.command import GitCommand
 
@@ -27,10 +27,13 @@ __all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 ONE, TWO, THREE = ("reviewer/one.md", "reviewer/two.md", "reviewer/three.md")
+TREE = "memory"
 
 
 @pytest.fixture
-def shared(ground: Ground, git: Git, tmp_path: Path, once: Once[int]) -> Ground:
+def shared(
+    ground: Ground, git: Git, tmp_path: Path, once: Once[int], request: pytest.FixtureRequest
+) -> Ground:
     """Sharing is on, and the branch holds two memories."""
 
     def make() -> int:
@@ -38,20 +41,21 @@ def shared(ground: Ground, git: Git, tmp_path: Path, once: Once[int]) -> Ground:
         git("-C", ground.repo, "remote", "add", "origin", tmp_path / "team.git")
         ground.learn({ONE: memory("one"), TWO: memory("two")})
         ground.run("share", "-y")
+        if tree is not None:
+            git("-C", ground.repo, "worktree", "add", "-q", tree, "gitmem/project")
         return ground.now
 
-    ground.now = once("shared", make)
+    tree = tmp_path / TREE if "tree" in request.fixturenames else None
+    ground.now = once("tree" if tree else "shared", make)
     ground.tick(0)
     ground.patch.delenv("GITMEM_DISABLE")
     return ground
 
 
 @pytest.fixture
-def tree(shared: Ground, git: Git, tmp_path: Path) -> Path:
-    """A work tree on the memory branch."""
-    path = tmp_path / "memory"
-    git("-C", shared.repo, "worktree", "add", "-q", path, "gitmem/project")
-    return path
+def tree(shared: Ground, tmp_path: Path) -> Path:
+    """A work tree on the memory branch, which `shared` makes where a test asks for it."""
+    return tmp_path / TREE
 
 
 def learn(ground: Ground, files: dict[str, str | None]) -> tuple[str, ...]:
@@ -103,6 +107,10 @@ def test_a_dirty_work_tree_is_left_with_a_word(shared: Ground, tree: Path, git: 
     assert not (tree / THREE).exists()
     assert keep_up(shared.workspace, shared.edges) == ()
     assert [str(one) for one in stale_trees(shared.workspace)] == [word]
+    subprocess.run(word.rpartition(": ")[2].split(), check=True, capture_output=True)
+    keep_up(shared.workspace, shared.edges)
+    assert stale_trees(shared.workspace) == (), "dropping the changes as the word says is enough"
+    assert (tree / THREE).exists()
 
 
 def test_the_word_reaches_the_person(shared: Ground, tree: Path) -> None:
@@ -126,34 +134,22 @@ def test_one_that_was_dirty_follows_when_it_is_clean_again(shared: Ground, tree:
     assert stale_trees(shared.workspace) == ()
 
 
-def test_dropping_the_changes_as_the_word_says_is_enough(shared: Ground, tree: Path, git: Git) -> None:
-    (tree / ONE).write_text("edited\n")
-    [word] = learn(shared, {THREE: memory("three")})
-    subprocess.run(word.rpartition(": ")[2].split(), check=True, capture_output=True)
-    keep_up(shared.workspace, shared.edges)
-    assert stale_trees(shared.workspace) == ()
-    assert (tree / THREE).exists()
-
-
-@pytest.mark.parametrize("ignored", [False, True])
-def test_an_untracked_file_in_the_way_counts_as_a_change(
-    shared: Ground, tree: Path, git: Git, ignored: bool
+def test_an_untracked_file_in_the_way_counts_as_a_change_and_one_beside_does_not(
+    shared: Ground, tree: Path, git: Git
 ) -> None:
     """Git itself would overwrite one that it was told to ignore."""
-    if ignored:
-        exclude = Path(git("-C", tree, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude"))
-        exclude.parent.mkdir(exist_ok=True)
-        exclude.write_text("three.md\n")
+    (tree / "notes.txt").write_text("mine\n")
+    assert learn(shared, {TWO: None}) == ()
+    assert not (tree / TWO).exists() and (tree / "notes.txt").exists()
     (tree / THREE).write_text("mine\n")
     [word] = learn(shared, {THREE: memory("three")})
     assert str(tree) in word
+    exclude = Path(git("-C", tree, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude"))
+    exclude.parent.mkdir(exist_ok=True)
+    exclude.write_text("three.md\n")
+    [word] = learn(shared, {"reviewer/four.md": memory("four")})
+    assert str(tree) in word
     assert (tree / THREE).read_text() == "mine\n"
-
-
-def test_untracked_files_beside_do_not_matter(shared: Ground, tree: Path) -> None:
-    (tree / "notes.txt").write_text("mine\n")
-    assert learn(shared, {THREE: memory("three")}) == ()
-    assert (tree / THREE).exists() and (tree / "notes.txt").exists()
 
 
 def test_a_command_under_way_is_not_disturbed(shared: Ground, tree: Path, git: Git) -> None:
@@ -201,16 +197,13 @@ def test_a_commit_in_a_stale_work_tree_takes_nothing_out(shared: Ground, tree: P
     assert THREE not in shared.tree()
 
 
-def test_any_command_notices(shared: Ground, tree: Path, git: Git) -> None:
+@pytest.mark.parametrize("who", ["a command", "the worker"])
+def test_any_command_and_the_worker_notice(shared: Ground, tree: Path, git: Git, who: str) -> None:
     made = stale_commit(shared, tree, git)
-    said = shared.run("save").err
-    assert f"brought back 2 files that {made[:12]} took out" in said
-    whole(shared.tree())
-
-
-def test_the_worker_notices_after_the_commits_own_hook(shared: Ground, tree: Path, git: Git) -> None:
-    stale_commit(shared, tree, git)
-    steps.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
+    if who == "a command":
+        assert f"brought back 2 files that {made[:12]} took out" in shared.run("save").err
+    else:
+        steps.run(shared.repo / ".git", Job("commit", str(tree)), dict(os.environ))
     whole(shared.tree())
 
 
@@ -264,27 +257,18 @@ def test_a_commit_of_one_file_leaves_the_rest_of_the_work_tree_stale(
     assert "And again." in shared.tree()[ONE]
 
 
-@pytest.mark.parametrize("look", [False, True])
-def test_stashing_does_not_hide_what_an_edit_builds_on(
-    shared: Ground, tree: Path, git: Git, look: bool
+@pytest.mark.parametrize("how", ["stash", "stash, looked at", "reset"])
+def test_stashing_and_resetting_do_not_hide_what_an_edit_builds_on(
+    shared: Ground, tree: Path, git: Git, how: str
 ) -> None:
     """A stash made in a stale work tree holds the old state as the person's change."""
     (tree / ONE).write_text(memory("one", "The one fact.\n\nEdited here."))
     learn(shared, {THREE: memory("three"), TWO: memory("two", "The two fact.\n\nArrived.")})
-    git("-C", tree, "stash", "-q")
-    if look:
+    git("-C", tree, "reset" if how == "reset" else "stash", "-q")
+    if how != "stash":
         keep_up(shared.workspace, shared.edges)
-    git("-C", tree, "stash", "pop", "-q")
-    git("-C", tree, "commit", "-q", "-a", "-m", "edit")
-    assert keep_up(shared.workspace, shared.edges)
-    whole(shared.tree())
-
-
-def test_a_reset_of_the_index_does_not_either(shared: Ground, tree: Path, git: Git) -> None:
-    (tree / ONE).write_text(memory("one", "The one fact.\n\nEdited here."))
-    learn(shared, {THREE: memory("three"), TWO: memory("two", "The two fact.\n\nArrived.")})
-    git("-C", tree, "reset", "-q")
-    keep_up(shared.workspace, shared.edges)
+    if how != "reset":
+        git("-C", tree, "stash", "pop", "-q")
     git("-C", tree, "commit", "-q", "-a", "-m", "edit")
     assert keep_up(shared.workspace, shared.edges)
     whole(shared.tree())
@@ -309,10 +293,9 @@ def test_a_commit_in_a_fresh_work_tree_is_taken_as_it_is(shared: Ground, tree: P
     assert shared.tip() == made
 
 
-def test_no_process_runs_where_no_memory_branch_is_checked_out(
-    shared: Ground, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_process_runs_where_there_is_one_work_tree(
+    shared: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git("-C", shared.repo, "worktree", "add", "-q", "-b", "topic", tmp_path / "topic")
     workspace, edges = shared.workspace, shared.edges
     assert workspace.scopes
 
@@ -344,8 +327,7 @@ def test_private_memory_in_a_work_tree_follows_too(ground: Ground, git: Git, tmp
     ground.learn({"main/one.md": memory("one")}, scope="user")
     private = ground.workspace.private_path
     git(f"--git-dir={private}", "worktree", "add", "-q", tmp_path / "mine", "user")
-    trees = _by_state(ground.workspace).values()
-    assert [found.scope.name for some in trees for found in some] == ["user"]
+    assert [scope.name for scope, found in _on_branches(ground.workspace) if found] == ["user"]
     ground.learn({"main/two.md": memory("two")}, scope="user")
     assert keep_up(ground.workspace, ground.edges) == ()
     assert (tmp_path / "mine/main/two.md").exists()
@@ -365,11 +347,10 @@ def test_a_removed_or_switched_work_tree_is_forgotten(
     shared: Ground, tree: Path, git: Git, tmp_path: Path
 ) -> None:
     learn(shared, {THREE: memory("three")})
-    note = shared.workspace.state / checked_out.FILE
-    assert note.exists()
+    assert _noted(shared.workspace.scope("project"))
     git("-C", tree, "checkout", "-q", "--detach")
     keep_up(shared.workspace, shared.edges)
-    assert not note.exists()
+    assert not _noted(shared.workspace.scope("project"))
     git("-C", tree, "checkout", "-q", "gitmem/project")
     learn(shared, {"reviewer/four.md": memory("four")})
     assert (tree / "reviewer/four.md").exists()
@@ -378,4 +359,23 @@ def test_a_removed_or_switched_work_tree_is_forgotten(
     assert (tmp_path / "moved/reviewer/five.md").exists()
     git("-C", shared.repo, "worktree", "remove", tmp_path / "moved")
     assert learn(shared, {"reviewer/six.md": memory("six")}) == ()
-    assert not note.exists()
+    assert not _noted(shared.workspace.scope("project"))
+
+
+@pytest.mark.parametrize("value", [["x"], {"x": 1}, {"x": {"base": "b"}}])
+def test_a_note_that_another_version_wrote_is_begun_anew(shared: Ground, tree: Path, value: object) -> None:
+    scope = shared.workspace.scope("project")
+    assert _NOTED.put(scope.state, scope.ref, value)
+    assert learn(shared, {THREE: memory("three")}) == ()
+    assert (tree / THREE).exists() and [*_noted(scope)]
+
+
+def test_another_repository_where_a_work_tree_was_is_left_alone(
+    shared: Ground, tree: Path, git: Git
+) -> None:
+    """Git goes on to list the work tree, and its branch."""
+    shutil.rmtree(tree)
+    git("init", "-q", tree)
+    assert learn(shared, {THREE: memory("three")}) == ()
+    assert list(tree.iterdir()) == [tree / ".git"]
+    assert stale_trees(shared.workspace) == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import permutations
 from pathlib import Path
 
@@ -12,16 +13,26 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from laws import by_claims_alone, examples
 
+from gitmem.core.errors import RepositoryError
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind
+from gitmem.core.merge import MergedTree, kind
 from gitmem.core.tombstone import bury, with_stones
 from gitmem.core.trailers import parse as trailers
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import LINK, Repository, Signature, TreeEntry
 from gitmem.git.trees import read_files, write_tree
+from gitmem.ledger import merge as merging
 from gitmem.ledger.land import Tip, check_format, root_commit
-from gitmem.ledger.merge import merge_commits, standing_aside
+from gitmem.ledger.merge import (
+    check_paths,
+    is_writable,
+    landing,
+    merge_commits,
+    merge_of_trees,
+    misfits,
+    standing_aside,
+)
 
 START = 1_790_000_000
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
@@ -81,24 +92,34 @@ def test_memories_added_on_both_sides_are_all_there_and_only_they_are_read(store
     base = put(store, common, root_commit(store))
     ours = put(store, common | {"main/x.md": "x\n"}, base)
     theirs = put(store, common | {"other/y.md": "y\n"}, base)
-    merged = read(store, merge_commits(store, ours, theirs).commit)
-    assert merged == common | {"main/x.md": "x\n", "other/y.md": "y\n"}
+    merged = merge_commits(store, ours, theirs)
+    assert read(store, merged.commit) == common | {"main/x.md": "x\n", "other/y.md": "y\n"}
+    assert merged.both == ()
 
 
-def test_a_criss_cross_history_merges_its_bases_first(store: Repository) -> None:
-    """With one base alone, what the other base's side deleted on purpose would come back as an addition."""
+def test_a_criss_cross_history_merges_its_bases_first(
+    store: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one base alone, what came with the other would come back, or what was brought back would go."""
     base = put(store, {"main/a.md": "one\n\ntwo\n"}, root_commit(store))
     left = put(store, {"main/a.md": "two\n"}, base, time=START + 1)
     right = put(store, {"main/a.md": "one\n\ntwo\n\nthree\n"}, base, time=START + 2)
-    both = {"main/a.md": "two\n\nthree\n"}
-    one = put(store, both | {"main/b.md": "b\n"}, left, right, time=START + 3)
-    other = put(store, both | {"main/c.md": "c\n"}, right, left, time=START + 4)
+    one = put(store, {"main/a.md": "two\n", "main/b.md": "b\n"}, left, right, time=START + 3)
+    again = {"main/a.md": "one\n\ntwo\n\nthree\n", "main/c.md": "c\n"}
+    other = put(store, again, right, left, time=START + 4)
     assert len(store.merge_bases(one, other)) == 2
     merged = merge_commits(store, one, other)
     assert merged == merge_commits(store, other, one)
-    assert read(store, merged.commit) == both | {"main/b.md": "b\n", "main/c.md": "c\n"}
+    assert read(store, merged.commit) == {
+        "main/a.md": "one\n\ntwo\n",
+        "main/b.md": "b\n",
+        "main/c.md": "c\n",
+    }
+    monkeypatch.setattr(merging, "DEEPEST", 0)
+    assert claims(store, merge_commits(store, one, other).commit) != claims(store, merged.commit)
 
 
+@pytest.mark.long
 def test_a_long_criss_cross_history_does_not_exhaust_the_stack(store: Repository) -> None:
     root = root_commit(store)
     left, right = put(store, {"main/a.md": "a\n"}, root), put(store, {"main/b.md": "b\n"}, root)
@@ -176,10 +197,13 @@ def test_an_unsafe_path_stays_as_it_is_and_stops_nothing(store: Repository, path
     beside = put(store, {"main/a.md": "new\n", path: "x\n", "main/b.md": "b\n"}, merged.commit)
     assert read(store, merge_commits(store, edited, gone).commit)[path] == "y\n"
     assert path not in read(store, merge_commits(store, gone, beside).commit)
-    assert read(store, merge_commits(store, edited, beside).commit)[path] == "y\n"
+    found = read(store, merge_commits(store, edited, beside).commit)
+    assert found == {"main/a.md": "new\n", path: "y\n", "main/b.md": "b\n"}
     both = read(store, merge_commits(store, edited, other).commit)
     assert sorted(text for text in both.values()) == ["a\n", "b\n", "y\n", "z\n"] and path in both
-    assert merge_commits(store, edited, other) == merge_commits(store, other, edited)
+    merged = merge_commits(store, edited, other)
+    assert merged == merge_commits(store, other, edited)
+    assert (merged.both, merged.split, merged.buried) == ((), (), ()), "it is in no merge"
 
 
 def test_a_path_that_is_a_file_here_and_a_folder_there_is_both(store: Repository) -> None:
@@ -191,6 +215,7 @@ def test_a_path_that_is_a_file_here_and_a_folder_there_is_both(store: Repository
     assert merged == merge_commits(store, theirs, ours)
     found = read(store, merged.commit)
     assert sorted(found.values()) == ["a\n", "b\n", "c\n", "file\n", "new\n"], found
+    assert sorted(found[path] for path in merged.split) == ["a\n", "file\n"]
     assert found["main/a.md/b.md"] == "b\n" and found["main/kept.md/old.md"] == "new\n"
     assert merge_commits(store, merged.commit, theirs).commit == merged.commit
 
@@ -279,16 +304,98 @@ def test_any_order_of_merges_gives_the_same_claims(
         assert len(seen) == 1
 
 
-def test_only_an_index_in_another_case_stands_aside(store: Repository) -> None:
+def test_an_index_in_another_case_stands_aside_and_what_is_too_large(
+    store: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitmem.ledger.merge.OTHER_BYTES", 99)
     files = {
         "main/MEMORY.md": "- [A](a.md)\n",
         "main/a.md": MEMORY.format("a", "A."),
+        "main/x.json": "x" * 100,
         "other/memory.md": "?\n",
+        "notes": "a file at the top\n",
     }
     tree = store.commit(put(store, files, root_commit(store))).tree
-    assert standing_aside(store, tree) == {"other/memory.md": "is taken for the index"}
+    assert standing_aside(store, tree) == {
+        "main/x.json": "is too large: it has 100 bytes, and 99 are the most",
+        "other/memory.md": "is taken for the index",
+    }
+
+
+def test_a_log_that_one_side_has_again_stands_once(store: Repository) -> None:
+    """Where it stood on both sides is told, too."""
+    log, old = "main/logs/2026/11/2026-11-20.md", "main/archive/logs/2026/11/2026-11-20.md"
+    one, two = (f"- 1{n}:00:00Z [project ab] {n}.\n" for n in range(2))
+    base = put(store, {old: one + two}, root_commit(store))
+    ours = put(store, {old: one + two, log: two}, base)
+    merged = merge_commits(store, ours, put(store, {old: one + two, "main/a.md": "a\n"}, base))
+    assert read(store, merged.commit) == {log: one + two, "main/a.md": "a\n"}
+    assert merged.both == (old, log)
+
+
+def test_what_a_merge_leaves_as_it_is_is_not_written(store: Repository) -> None:
+    files = {"main/a.md": b"a\n", "main/b.md": b"b\n"}
+    tree = write_tree(store, None, files)
+    merged = MergedTree({"main/a.md": b"a\n", "main/c.md": b"c\n"})
+    edits, _ = landing(store, tree, files.keys(), files, merged)
+    assert edits == {"main/b.md": None, "main/c.md": b"c\n"}
 
 
 def test_another_number_in_the_format_file_is_no_newer_format(store: Repository) -> None:
-    made = put(store, {".gitmem": "format = 1\nlimit = 99\n"}, root_commit(store))
-    check_format(store, "refs/gitmem/project", Tip(made, store.commit(made).tree))
+    for number, newer in ((1, False), (2, True)):
+        made = put(store, {".gitmem": f"format = {number}\nlimit = 99\n"}, root_commit(store))
+        with pytest.raises(RepositoryError, match="format 2") if newer else nullcontext():
+            check_format(store, "refs/gitmem/project", Tip(made, store.commit(made).tree))
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        ({"main/a.md", "main/b/c.md"}, ""),
+        ({f"main/{name}:x.md" for name in "abcdefgh"}, "'main/a:x.md' may not be in a memory tree: "),
+        ({"main/a.md", "main/a.md/b.md"}, "'main/a.md' is a file on one side and a folder on the other"),
+        ({"main", "main/a/b/c.md"}, "'main' is a file on one side and a folder on the other"),
+        ({"main/a/b", "main/a/b/c.md"}, "'main/a/b' is a file on one side and a folder on the other"),
+        ({"main/s.md", "main/\u017f.md"}, "'main/s.md' and 'main/\\u017f.md' read as one path"),
+    ],
+)
+def test_paths_that_are_at_odds_are_named(paths: set[str], told: str) -> None:
+    with pytest.raises(RepositoryError) if told else nullcontext() as caught:
+        check_paths(paths)
+    if caught and not told.endswith("path"):
+        assert caught.value.message.startswith(told) and "git log --all" in caught.value.hint
+    elif caught:
+        assert caught.value.message in (told, "'main/\\u017f.md' and 'main/s.md' read as one path")
+
+
+def test_of_paths_that_read_as_one_the_plain_one_stays() -> None:
+    twins = {"main/s.md", "main/\u017f.md", "main/a.md"}
+    assert misfits(twins) == {"main/\u017f.md": "reads as 'main/s.md', which is there too"}
+    below = misfits(["\u017f/b.md", "\u017f/c.md", "s/a.md", "\u017fx/a.md"])
+    assert below == dict.fromkeys(("\u017f/b.md", "\u017f/c.md"), "reads as 's', which is there too")
+    assert misfits(["main/a:b.md", "main/a.md"]).keys() == {"main/a:b.md"}
+    assert [is_writable(path) for path in ("a/b.md", "a/../b.md", ".git/a", "a//b")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+A = {"main/a.md": "a\n"}
+
+
+def test_trees_merge_as_their_commits_do(store: Repository) -> None:
+    base, one, other = (
+        store.commit(put(store, files, root_commit(store))).tree
+        for files in (
+            {"main/a.md": "a\n"},
+            {"main/a.md": "a\n\nb\n"},
+            {"main/a.md": "a\n", "main/c.md": "c\n"},
+        )
+    )
+    merged = merge_of_trees(store, base, one, other)
+    assert (merged.commit, merged.both) == ("", ())
+    files = {path: data.decode() for path, data in read_files(store, merged.tree).items()}
+    assert files == {"main/a.md": "a\n\nb\n", "main/c.md": "c\n"}
+    assert merge_of_trees(store, base, one, base).tree == merge_of_trees(store, base, one, one).tree == one

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.rules.history import judge_between, judge_commits, judge_merges
+from gitmem.core.trailers import ASKING, Provenance, Writer, format_message
+from gitmem.rules.history import (
+    judge_between,
+    judge_commits,
+    judge_merges,
+    judge_questions,
+    judge_signatures,
+)
 from gitmem.rules.rule import PLAIN, File, Finding, Revision, RuleContext, Side
 
 OID = "0123456789abcdef0123"
@@ -159,3 +166,53 @@ def test_a_lost_value_counts_only_with_its_mark() -> None:
     assert len(merges(revision(memory("One.\n\ndescription: About b"), memory("One."), other))) == 1
     marked = memory("One.\n\ndescription: About c *(disputed 01234567)*")
     assert len(merges(revision(marked, memory("One."), other))) == 1
+
+
+@pytest.mark.parametrize(
+    ("writer", "reviewed", "told"), [("dream", "d-1", False), ("human", "d-1", True), ("dream", "", True)]
+)
+def test_only_an_accepted_question_of_a_dream_is_answered(
+    writer: Writer, reviewed: str, told: bool
+) -> None:
+    subject = f"{ASKING}ports is out of date"
+    asked = format_message(subject, Provenance(op="dream", writer="dream"))
+    answer = format_message(
+        f"Accept it. {subject}", Provenance(op="dream", writer=writer, reviewed=reviewed)
+    )
+    both = tuple(revision(message=message) for message in (asked, answer))
+    found = list(judge_questions(None, Side({}, {}), RuleContext(revisions=both)))
+    assert [(one.rule, one.commit) for one in found] == ([("account", OID)] if told else [])
+
+
+@pytest.mark.parametrize("more", ["  {}", "* {}", "{}\n* another"])
+def test_a_question_is_one_wherever_a_squash_has_it(more: str) -> None:
+    asked = format_message(f"{ASKING}ports is out of date", Provenance(op="dream", writer="dream"))
+    (found,) = judge_questions(
+        None, Side({}, {}), RuleContext(revisions=(revision(message=f"Squash\n\n{more.format(asked)}"),))
+    )
+    what = (
+        f"nobody answered what a dream asks, and merging it would: {ASKING}ports is out of date {SHORT}; "
+    )
+    assert found == Finding(
+        "", 1, "account", f"{what}answer it where the dream is, and open the request again", commit=OID
+    )
+    other = revision(message=asked.replace("Gitmem-Op: dream", "Gitmem-Op: add"))
+    assert list(judge_questions(None, Side({}, {}), RuleContext(revisions=(other,)))) == []
+
+
+def test_a_commit_that_nobody_trusted_signed_is_told_and_no_merge() -> None:
+    one = revision(people=("Ann <a@x>", "Ann <a@x>", "Ben <b@x>"))
+    merge, signed = (Revision(oid, ("Eve <e@x>",), "Merge\n", ({}, {}), {}) for oid in ("f" * 20, "e" * 20))
+    unsigned = {OID: "is not signed", merge.oid: "is not signed", "": "no key is known"}
+    known = RuleContext(revisions=(one, merge, signed), unsigned=unsigned)
+    assert list(judge_signatures(None, Side({}, {}), known)) == [
+        Finding("", 1, "unsigned", "whether commits are signed cannot be told: no key is known"),
+        Finding(
+            "",
+            1,
+            "unsigned",
+            f"is not signed; claims to be by Ann <a@x> and Ben <b@x> {SHORT}",
+            commit=OID,
+        ),
+    ]
+    assert list(judge_signatures(None, Side({}, {}), RuleContext(revisions=(one,)))) == []

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.search.score import Corpus, Piece, QueryTerm, ScoredText, scores
-from gitmem.search.words import ASKS, LABEL, PASSAGE, words
+from gitmem.search.score import Corpus, Piece, QueryTerm, ScoredText, read_text, scores
+from gitmem.search.words import ASKS, FIELD, LABEL, PASSAGE, words
 
 CORPUS = Corpus(texts=100, passages=400, name=200, description=600, body=8000)
 A = QueryTerm(term="alpha", ways=("a",), tells=True, count=5, passages=8, labels=0)
@@ -66,6 +67,21 @@ def test_a_passage_is_read_with_the_passages_around_it() -> None:
     alone = text(said("axxx"))
     before, after = alone._replace(before=(said("bxxx"),)), alone._replace(after=(said("bxxx"),))
     assert score((A, B), before) > score((A, B), after) > score((A, B), alone)
+
+
+def test_the_farther_off_it_stands_the_less_a_word_counts() -> None:
+    alone = text(said("axxx"))
+    away = [(*[said("xxxx")] * number, said("bxxx")) for number in range(5)]
+    before = [score((A, B), alone._replace(before=some[::-1])) for some in away]
+    after = [score((A, B), alone._replace(after=some)) for some in away]
+    assert all(sorted(set(found), reverse=True) == found for found in (before, after))
+
+
+def test_the_best_passages_count_wherever_they_stand() -> None:
+    away = [said("xxxx")] * 5
+    best, others = [said("axxx"), said("bxxx")], [said("axxx"), *away] * 4
+    first, last = text(*away, *best, *away, *others), text(*away, *others, *best, *away)
+    assert score((A, B), first) == pytest.approx(score((A, B), last))
 
 
 def test_a_reply_counts_what_it_is_asked() -> None:
@@ -136,3 +152,26 @@ def test_scores_depend_on_nothing_but_the_text(bodies: list[str], asks: list[boo
 def test_irregular_forms_are_one_word() -> None:
     assert words("She went and bought mice") == words("she go buy mouse")
     assert words("who left what was found") == ["left", "found"], "these are words of their own"
+
+
+def test_a_text_is_read_as_the_catalog_keeps_it() -> None:
+    own = (said("ab", label="n"), said("cd", asks=True), said("", label="m", asks=True), said("ef"))
+    read = read_text(FIELD.join(("name", "about", written(own))))
+    assert read == ScoredText("name", "about", written(own), own)
+    assert read_text(FIELD.join(("", "", ""))).passages == ()
+
+
+def test_of_many_passages_the_promising_are_weighed_and_no_other() -> None:
+    """By themselves, by a question before them and by what comes after."""
+    away = [said("xxxx")] * 6
+    for lead in ([said("abxx")], [said("bxxx", asks=True), said("axxx")], [said("axxx"), said("bxxx")]):
+        alone, among = text(*lead, *away[: 4 - len(lead)]), text(*away, *lead, *away)
+        assert score((A, B), among) > 0.6 * score((A, B), alone)
+    few, many = text(*[said("axxx")] * 2, *away[:2]), text(*[said("axxx")] * 2, *away)
+    assert score((A,), few) > score((A,), many) > 0
+
+
+def test_what_stands_before_a_memory_of_many_passages_moves_none_of_them() -> None:
+    answer, away = said("abxx"), [said("xxxx")] * 8
+    alone = text(*away, answer, *away)
+    assert score((A, B), alone._replace(before=tuple(away[:4]))) == pytest.approx(score((A, B), alone))

@@ -1,0 +1,172 @@
+"""What a purge could not reach is named: a remote, an object that something refers to, a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitmem.core.errors import RepositoryError
+from gitmem.core.purge import Purge
+from gitmem.core.trailers import Provenance
+from gitmem.git.refs import move_ref
+from gitmem.git.repository import Signature
+from gitmem.git.trees import write_tree
+from gitmem.ledger import purge
+from gitmem.ledger.erase import left_behind
+from gitmem.ledger.land import Write, land
+from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
+from gitmem.ledger.workspace import SHARED_REF, Workspace, open_workspace
+
+SECRET = "copper-lynx-8812-quito"
+PURGE = Purge(frozenset({SECRET}))
+ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
+DREAM = "refs/heads/gitmem/dream/d-1"
+
+
+@pytest.fixture
+def shared(workspace: Workspace, git: Callable[..., str]) -> Workspace:
+    """Memory that holds it, with a dream on it, shared with nobody yet."""
+    git("-C", workspace.code.git_dir, "config", "gitmem.share", "direct")
+    opened = open_workspace(workspace.around, workspace.code.git_dir.parent)
+    learn(opened, "main/a.md")
+    move_ref(opened.code, DREAM, opened.code.ref(SHARED_REF), None, "dream")
+    return opened
+
+
+def learn(workspace: Workspace, path: str) -> None:
+    write = Write({path: f"It is {SECRET}.\n".encode()}, "Learn", Provenance("add"))
+    assert land(workspace.scope("project"), lambda _: write, ANN)
+
+
+def purging(workspace: Workspace) -> Purging:
+    return Purging(workspace, Target(PURGE), "0123abcd", ANN)
+
+
+def test_where_memory_stood_is_known_until_all_is_clean(shared: Workspace) -> None:
+    """Nothing was laid out from a side branch."""
+    before, work = shared.code.ref(SHARED_REF), purging(shared)
+    work.rewrite()
+    assert {ref.ref for ref in work.done.refs} == {SHARED_REF, DREAM}
+    assert left_behind(shared.code) == ((SHARED_REF, before),)
+    work.scrub()
+    assert left_behind(shared.code) == () and work.finish().left == ()
+
+
+def test_a_remote_that_goes_away_meanwhile_is_told(
+    shared: Workspace, git: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> None:
+        raise RepositoryError("it went away")
+
+    bare, at = tmp_path / "team.git", shared.code.git_dir
+    git("init", "-q", "--bare", bare)
+    git("-C", at, "remote", "add", "origin", bare)
+    git("-C", at, "push", "-q", "origin", SHARED_REF)
+    monkeypatch.setattr(purge.Remote, "push_all", away)
+    work = purging(open_workspace(shared.around, at.parent))
+    work.rewrite()
+    assert (work.done.pushed, work.done.unreachable) == ((), "it went away")
+
+
+def test_a_remote_that_is_missing_or_refuses_is_told(
+    shared: Workspace, git: Callable[..., str], tmp_path: Path
+) -> None:
+    work = purging(shared)
+    work.rewrite()
+    assert "no remote" in work.done.unreachable
+    bare = tmp_path / "team.git"
+    git("init", "-q", "--bare", bare)
+    at = shared.code.git_dir
+    git("-C", at, "remote", "add", "origin", bare)
+    learn(shared, "main/b.md")
+    git("-C", at, "push", "-q", "origin", SHARED_REF)
+    (bare / "hooks/update").write_text("#!/bin/sh\nexit 1\n")
+    (bare / "hooks/update").chmod(0o755)
+    work = purging(open_workspace(shared.around, at.parent))
+    work.rewrite()
+    ((branch, _),) = work.done.refused
+    assert (branch, work.done.pushed, work.done.unreachable) == (SHARED_REF, (), "")
+    assert shared.code.ref("refs/remotes/origin/gitmem/project") is None, "it holds it still"
+
+
+def test_the_memory_branch_alone_is_told_of_a_purge_where_it_is_pushed(
+    shared: Workspace, git: Callable[..., str], tmp_path: Path
+) -> None:
+    """A dream that waits there is rewritten commit by commit."""
+    bare, at = tmp_path / "team.git", shared.code.git_dir
+    git("init", "-q", "--bare", bare)
+    git("-C", at, "remote", "add", "origin", bare)
+    git("-C", at, "push", "-q", "origin", SHARED_REF, DREAM)
+
+    def commits() -> list[int]:
+        return [int(git("-C", bare, "rev-list", "--count", ref)) for ref in (SHARED_REF, DREAM)]
+
+    before, work = commits(), purging(open_workspace(shared.around, at.parent))
+    work.rewrite()
+    assert sorted(work.done.pushed) == sorted((SHARED_REF, DREAM)) and work.done.refused == ()
+    assert commits() == [before[0] + 1, before[1]]
+    assert shared.code.ref(SHARED_REF) == git("-C", bare, "rev-parse", SHARED_REF).strip()
+
+
+def test_what_the_code_refers_to_is_listed_and_not_all_of_too_much(shared: Workspace) -> None:
+    """Also where other objects are borrowed."""
+    repo = shared.code
+    files = {f"src/{n}.txt": f"{n}: {SECRET}".encode() for n in range(MOST_LEFT + 1)}
+    code = repo.add_commit(write_tree(repo, None, files), (), ANN, ANN, "Code\n")
+    move_ref(repo, "refs/heads/code", code, None, "code")
+    (repo.git_dir / "objects/info/alternates").write_text("/nowhere\n")
+    work = purging(shared)
+    work.rewrite()
+    left = work.finish().left
+    assert len(left) == MOST_LEFT and left[0].where.endswith(".txt in the code repository")
+    assert {one.why for one in left} == {"a ref, index or log that is not gitmem's refers to it"}
+
+
+def test_what_a_process_wrote_meanwhile_goes_and_what_stays_is_told_once(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = purging(shared)
+    work.rewrite()
+    work.scrub()
+    late = shared.state / "late.txt"
+    late.parent.mkdir(parents=True, exist_ok=True)
+    late.write_text(f"It is {SECRET}.\n")
+    one, other = LeftPlace("one", "tracked"), LeftPlace("other", "it cannot be written")
+    work.done = replace(work.done, left=(one,))
+    monkeypatch.setattr(purge, "look_at_files", lambda *_: [LeftPlace("one", "again"), other])
+    assert work.finish().left == (one, other)
+    assert not late.exists() or SECRET not in late.read_text()
+
+
+def test_a_file_that_holds_it_is_listed(workspace: Workspace, live: LiveDirectory) -> None:
+    path = live.path / "a.md"
+    path.write_text(SECRET)
+    assert look_at_files(workspace, PURGE) == [LeftPlace(str(path), "it cannot be written")]
+    assert look_at_files(workspace, replace(PURGE, texts=frozenset())) == []
+
+
+@pytest.mark.parametrize(
+    ("plan", "does"),
+    [
+        (PurgePlan((), 0, 0, ()), False),
+        (PurgePlan((), 1, 1, ("main/a.md",)), False),
+        (PurgePlan((RefPlan("refs/x", True),), 0, 0, ()), True),
+        (PurgePlan((), 0, 0, (), live=(Path("a.md"),)), True),
+        (PurgePlan((), 0, 0, (), unfinished=True), True),
+    ],
+)
+def test_a_plan_that_moves_nothing_is_none(plan: PurgePlan, does: bool) -> None:
+    assert bool(plan) is does
+
+
+@pytest.mark.parametrize(
+    ("scope", "private", "code"), [("", True, True), ("project", False, True), ("local", True, False)]
+)
+def test_a_memory_is_in_the_repository_of_its_scope_and_a_text_in_any(
+    scope: str, private: bool, code: bool
+) -> None:
+    assert (Target(PURGE, scope).concerns(True), Target(PURGE, scope).concerns(False)) == (private, code)
