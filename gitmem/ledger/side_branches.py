@@ -82,13 +82,16 @@ def adds_nothing(repo: Repository, side: str, base: str) -> bool:
     """Whether the memory branch has all that a side branch would bring, however it got there.
 
     What gitmem itself puts at the root of every memory tree is nothing that anybody would be asked for, nor
-    that something was forgotten which nobody else has: it goes along with what they are asked for next.
+    that something was forgotten which nobody else has: it goes along with what they are asked for next. Of a
+    branch on the other side of a purge nothing is known: it is never merged.
 
     Args:
         side, base: names of commits.
     """
     if repo.is_ancestor(side, base):
         return True
+    if apart(repo, side, base):
+        return False
     tree = repo.commit(base).tree
     merged = _with_files_of(repo, merge_commits(repo, side, base).tree, tree, INDEX, TOMBSTONES)
     return merged == tree or _without_own(repo, merged, tree) == tree

@@ -259,7 +259,7 @@ class _Sync:
             return True
         # What waits there may be taken back by now, so that nothing of ours is lacking is no answer, unless
         # nothing of that is either: a remote may let nobody delete what has landed.
-        asked = {ours, waiting or ours}
+        asked = [one for one in (ours, waiting) if one]
         if theirs and target != SHARED_REF and all(adds_nothing(self.repo, one, theirs) for one in asked):
             return True
         if waiting is not None:

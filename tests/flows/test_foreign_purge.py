@@ -362,6 +362,8 @@ def test_a_forged_inbox_takes_nothing_and_stops_nothing(
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
     ben.run("sync", "-y")
     forge(team, {"reviewer/ports.md": survivor}, "refs/heads/gitmem/inbox/ann-example-com")
+    ben.run("forget", "names")  # Nothing is asked for any more, so only the forgery is looked at.
+    ben.run("sync", "-y")
     ben.learn("more", "And plain.", scope="project", agent="reviewer")
     ben.run("sync", "-y")
     assert ben.memories("project").keys() >= before.keys()
