@@ -117,22 +117,22 @@ def with_dispute(text: str, mark: str) -> str:
 
 
 def settled_apart(
-    base: Mapping[str, Claim], ours: Mapping[str, Claim], theirs: Mapping[str, Claim]
+    base: Mapping[str, str], ours: Mapping[str, str], theirs: Mapping[str, str]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Ids of the claims in whose favour one side settled a dispute, and that the other side took out.
 
     A mark of another dispute is as good as none: the former one was settled.
 
     Args:
-        base, ours, theirs: id to claim.
+        base, ours, theirs: id of a claim, or key of an index's line, to the digits of its dispute mark.
 
     Returns:
         Those that ours chose, and those that theirs chose.
     """
 
-    def chosen(side: Mapping[str, Claim], other: Mapping[str, Claim]) -> frozenset[str]:
+    def chosen(side: Mapping[str, str], other: Mapping[str, str]) -> frozenset[str]:
         apart = (id for id in side if id in base and id not in other)
-        return frozenset(id for id in apart if base[id].dispute not in ("", side[id].dispute))
+        return frozenset(id for id in apart if base[id] not in ("", side[id]))
 
     return chosen(ours, theirs), chosen(theirs, ours)
 

@@ -34,6 +34,7 @@ from gitmem.core.claim import (
     dispute_of,
     normal_form,
     repeated,
+    settled_apart,
     with_dispute,
 )
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, NAME_CHARS
@@ -362,8 +363,12 @@ def merge(base: str, ours: str, theirs: str, versions: Versions | None = None) -
     every = {key: found for side in sides for key, found in side.items()}
     own = _own_keys(sides, versions or {})
     subject = {key: found.unit.target if key in own else found.unit.subject for key, found in every.items()}
+    # As claims that are settled apart: between them both people might take out every line.
+    marked = ({key: dispute_of(found.unit.text) for key, found in side.items()} for side in sides)
+    chosen = settled_apart(*marked)
+    apart = chosen[0] | chosen[1]
     order = merge_keys(
-        [tuple(side) for side in sides],
+        [tuple(key for key in sides[0] if key not in apart), *map(tuple, sides[1:])],
         lambda key: frozenset(every[key].said.split()),
         lambda key: (every[key].said, every[key].ordinal),
         subject.__getitem__,
@@ -371,7 +376,10 @@ def merge(base: str, ours: str, theirs: str, versions: Versions | None = None) -
     twins = _twins(order.keys, subject, own, sides[1:])
     kept = [key for key in order.keys if key not in twins]
     # Prose that names no memory stands as both wrote it: nobody has to settle which remark is right.
-    marks = {new: every[old].mark for new, old in contested(order, kept).items() if every[new].unit.names}
+    disputes = contested(order, kept)
+    if not any(side.isdisjoint(kept) for side in chosen):
+        disputes |= dict.fromkeys(apart, min(apart))
+    marks = {new: every[old].mark for new, old in disputes.items() if every[new].unit.names}
     merged = [
         _merged_unit([side[key].unit if key in side else None for side in sides], marks.get(key, ""))
         for key in _sorted_additions(kept, frozenset(sides[0]), subject, own)
@@ -607,7 +615,8 @@ def as_loaded(text: str, times: Mapping[str, int] | None = None) -> str:
     Returns:
         The text unchanged where it fits, else cut, with a warning that names what was left out.
     """
-    if _fits(text):
+    lines, size = _lines(text), _size(text)
+    if lines <= INDEX_LINES and size <= INDEX_BYTES:
         return text
     ages = times or {}
     units = list(parse(text))
@@ -615,7 +624,6 @@ def as_loaded(text: str, times: Mapping[str, int] | None = None) -> str:
         (unit for unit in units if unit.target), key=lambda unit: (ages.get(unit.target, 0), unit.target)
     )
     left_out: list[str] = []
-    lines, size = _lines(text), _size(text)
     dropped: set[int] = set()
     for unit in oldest:
         warning = _warning(left_out) if left_out else ""
@@ -648,10 +656,6 @@ def _lines(text: str) -> int:
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogateescape"))
-
-
-def _fits(text: str) -> bool:
-    return _lines(text) <= INDEX_LINES and _size(text) <= INDEX_BYTES
 
 
 def _warning(left_out: list[str]) -> str:

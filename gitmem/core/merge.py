@@ -188,7 +188,7 @@ def merge_memory(
     keys = {id: claim.key for side in by_id for id, claim in side.items()}
     repeats = {id: (claim.key, claim.ordinal) for side in by_id for id, claim in side.items()}
     # Chosen by one side, out on the other: as good as added, since between them they might take out all.
-    chosen = settled_apart(*by_id)
+    chosen = settled_apart(*({id: claim.dispute for id, claim in side.items()} for side in by_id))
     apart = chosen[0] | chosen[1]
     lists = [[id for id in by_id[0] if id not in apart], *map(tuple, by_id[1:])]
     order = merge_keys(lists, lambda id: frozenset(keys[id].split()), repeats.__getitem__)

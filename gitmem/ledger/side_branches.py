@@ -82,8 +82,8 @@ def adds_nothing(repo: Repository, side: str, base: str) -> bool:
     """Whether the memory branch has all that a side branch would bring, however it got there.
 
     What gitmem itself puts at the root of every memory tree is nothing that anybody would be asked for, nor
-    that something was forgotten which nobody else has: it goes along with what they are asked for next. Of a
-    branch on the other side of a purge nothing is known: it is never merged.
+    that something was forgotten which nobody else has: it goes along with what they are asked for next. Of
+    a branch on the other side of a purge nothing is known: it is never merged.
 
     Args:
         side, base: names of commits.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from random import Random
 
@@ -98,6 +99,18 @@ def test_what_both_sides_changed_differently_is_disputed_until_one_is_taken_out(
     assert index.merge(merged, ours, merged) == ours, "a person settled it"
     assert index.merge(base, base, ours) == ours and index.merge(base, "", base) == ""
     assert index.merge(base, "", ours) == ours, "a deletion loses to an edit"
+
+
+def test_what_somebody_chose_of_a_dispute_stands_whatever_the_other_chose() -> None:
+    lines = [f"- [a](a.md) — on port {n} *(disputed 01234567)*\n" for n in "123"]
+    base, choices = "".join(lines), [(), (1,), (2,), (3,), (1, 2), (1, 2, 3)]
+    for one, other in itertools.product(choices, repeat=2):
+        ours, theirs = (index.settled(base, "01234567", keep, {}) for keep in (one, other))
+        merged = index.merge(base, ours, theirs)
+        assert merged == index.merge(base, theirs, ours)
+        assert [n for n in (1, 2, 3) if f"port {n}" in merged] == sorted({*one, *other})
+        disputed_anew = bool(one and other and not {*one} & {*other})
+        assert bool(index.disputed(merged, {})) == disputed_anew, (one, other)
 
 
 def test_own_lines_of_both_sides_become_the_line_of_the_merged_memory() -> None:
