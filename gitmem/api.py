@@ -186,7 +186,7 @@ class Memories:
                 where empty.
             type: `user`, `feedback`, `project` or `reference`; None leaves that of the memory it updates,
                 and is `feedback` for a new one.
-            scope: None for the scope of its type.
+            scope: None for that of the memory that has the name, else the scope of its type.
             description: one line that would find it again; the first sentence where empty.
             why: the reason.
             how: when and how it applies.

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 from gitmem.core import tombstone
 from gitmem.core.change import Change, ChangeOrigin
-from gitmem.core.errors import CheckFailed, UsageError
+from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import agent_name
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
-from gitmem.flows.edit import USUAL_TYPE, Wanted, composed, scope_of, where_writable
+from gitmem.flows.edit import USUAL_TYPE, Wanted, composed, memory_named, scope_of, where_writable
 from gitmem.flows.notices import ANY, leave
 from gitmem.flows.pause import paused
 from gitmem.flows.place import DISABLE, disabled
@@ -25,7 +25,6 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed, land_change
 from gitmem.ledger.edits import claim_keys, is_text, nameless, texts
 from gitmem.ledger.land import Written, memory_commit
-from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.suggestions import (
     AGENT,
     change_from_json,
@@ -79,7 +78,7 @@ def remembered(
     """
     where, agent = scope_of(workspace, wanted), agent_name(wanted.agent)
     name, description, body = composed(wanted, edges.now, workspace.allowed)
-    old = _named(workspace, name, where.name, agent)
+    old = memory_named(workspace, name, where.name, agent)
     change = Change(
         op="update" if old else "add",
         name=old.memory.name if old else name,
@@ -126,15 +125,6 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     written = land_change(scope, placed, who, told, allow=allow, copies=copies)
     left = [f"stored, but not in the agent's folder: {why}" for why in unwritten[-1:]]
     return WriteOutcome(written, warnings=tuple(left))
-
-
-def _named(workspace: Workspace, name: str, scope: str, agent: str) -> FoundMemory | None:
-    try:
-        return find(workspace, name, scope, agent, whole=True)
-    except Ambiguous:
-        raise
-    except UsageError:
-        return None
 
 
 def _parked(workspace: Workspace, edges: Edges, placed: Placed, told: Provenance) -> str:

@@ -14,7 +14,7 @@ from gitmem.core.account import reference
 from gitmem.core.change import TYPES
 from gitmem.core.claim import Claim, repeated
 from gitmem.core.dates import annotate
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError, UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.core.memory import Memory, create, description_claim, parse, says
 from gitmem.core.names import (
@@ -62,7 +62,7 @@ class Wanted:
         text: the fact.
         type: empty leaves that of the memory it updates; a new one is of the usual type.
         name, description, why, how: empty where not given.
-        scope: empty takes the scope for its type.
+        scope: empty takes that of the memory of this name, else the scope for its type.
         allowed: whether a person said that what may be a secret may go into the project scope.
     """
 
@@ -97,19 +97,36 @@ class EditOutcome:
 
 
 def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
-    """The scope that something wanted goes to.
+    """The scope that something wanted goes to: a name that was given means the memory that has it.
 
     Raises:
         UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
+        Ambiguous: several memories have the name.
     """
     type = wanted.type or USUAL_TYPE
     if type not in TYPES:
         raise UsageError(f"There is no type {type!r}", f"Types are: {', '.join(TYPES)}.")
     if not wanted.text.strip():
         raise UsageError("There is nothing to remember", "Give the text: git mem remember TEXT")
-    scope = workspace.scope(wanted.scope or home(type, workspace.sharing))
+    named = None
+    if wanted.name and not wanted.scope:
+        with suppress(MissingObject):  # what is damaged elsewhere stops nothing here
+            named = memory_named(workspace, wanted.name, None, wanted.agent)
+    scope = workspace.scope(named.scope if named else wanted.scope or home(type, workspace.sharing))
     _may_enter(scope, type)
     return scope
+
+
+def memory_named(workspace: Workspace, name: str, scope: str | None, agent: str) -> FoundMemory | None:
+    """The memory that has a name; arguments and errors as for `lookup.find`, None where there is none."""
+    from gitmem.ledger.lookup import Ambiguous, find
+
+    try:
+        return find(workspace, name, scope, agent, whole=True)
+    except Ambiguous:
+        raise
+    except UsageError:
+        return None
 
 
 def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, str, str]:

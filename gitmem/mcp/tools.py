@@ -15,7 +15,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, MemoryType
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited
 from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.limits import RECALLED
 from gitmem.core.memory import Memory, parse
@@ -49,7 +49,6 @@ RECALL_CHARS = 120_000
 LOGGED = 20
 SHORT = 12
 CLAIM_CHARS = 400
-_USUAL: MemoryType = "feedback"
 
 
 # what they take; an empty text is one that was not given
@@ -390,12 +389,12 @@ def _hide_unsigned(call: Call, entries: Sequence[dict[str, str]]) -> None:
 def remember(
     call: Call,
     text: Annotated[str, _text("The fact, in markdown.", 50_000)],
-    type: Annotated[str, _one_of(TYPES, _TYPES_SAID)] = _USUAL,
+    type: Annotated[str, _one_of(TYPES, f"{_TYPES_SAID} Without it feedback, or what the memory is.")] = "",
     name: Annotated[str, _text("A slug; made from the text if not given.", 60)] = "",
     description: Annotated[str, _text("One line that would find it again.")] = "",
     why: Annotated[str, _text("The reason.", 2_000)] = "",
     how: Annotated[str, _text("When and how it applies.", 2_000)] = "",
-    scope: Annotated[str, _one_of(SCOPES, f"{_SCOPES_SAID} By its type if not given.")] = "",
+    scope: Annotated[str, _one_of(SCOPES, f"{_SCOPES_SAID} Without it the name's, else its type's.")] = "",
     agent: OfAgent = MAIN,
 ) -> Annotated[CallToolResult, Changed]:
     """Stores one memory, or adds to the one of that name.

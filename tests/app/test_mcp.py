@@ -18,6 +18,7 @@ from gitmem.core.trailers import parse as trailers
 from gitmem.flows.notices import take
 from gitmem.ledger import layout
 from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import SCOPES
 
@@ -266,6 +267,13 @@ def test_what_an_agent_remembers_and_forgets_is_its_commit_in_a_private_scope(fi
     assert refused.is_error and "forgotten" in text(refused)
     filled.run(*gone["undo"].split()[2:])
     assert "below 1024" in filled.tree("local")["main/low-ports.md"]
+
+
+def test_a_name_that_one_scope_has_means_that_memory_and_leaves_its_type(filled: Ground) -> None:
+    told = call(filled, "remember", text="Port 8081 is free.", name="ports", agent="reviewer")
+    assert (told.structured_content["scope"], told.structured_content["file"]) == ("project", "ports.md")
+    (waiting,) = open_suggestions(filled.workspace)
+    assert (waiting.change.op, waiting.change.type) == ("update", "project")
 
 
 def test_project_memory_changes_only_once_a_person_accepts_it(filled: Ground) -> None:

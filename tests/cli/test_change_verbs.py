@@ -77,6 +77,17 @@ def test_an_update_leaves_the_type_that_nobody_named(gitmem) -> None:
     assert [one["type"] for one in gitmem("list", "--json").json] == ["user", "feedback"]
 
 
+def test_a_name_that_one_scope_has_means_that_memory_whatever_its_type_would_be(gitmem) -> None:
+    """With sharing on, a person's word of a memory of the team's made a second one beside it."""
+    gitmem("remember", "Python 3.11 is the minimum.", "--name", "python", "--scope", "project")
+    ran = gitmem("remember", "Python 3.12 is the minimum.", "--name", "python").out
+    assert "updated project/main/python.md" in ran and len(gitmem("list", "--json").json) == 1
+    gitmem("remember", "I use 3.13.", "--name", "python", "--scope", "user")
+    ran = gitmem("remember", "Python 3.14 is the minimum.", "--name", "python", ok=False)
+    assert ran.code == 2 and "names 2 memories" in ran.err
+    assert gitmem("remember", "Python is fun.", "--name", "python", "--agent", "reviewer").code == 0
+
+
 def test_what_memory_says_already_is_not_stored_under_another_name(gitmem) -> None:
     gitmem("remember", "Run the linter before every push.", "--name", "lint-first", "--why", "CI is slow.")
     for words in ((), ("--name", "gate"), ("--scope", "local"), ("--type", "reference")):
