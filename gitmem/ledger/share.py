@@ -38,6 +38,7 @@ from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import Leaving, leaving
 from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
 from gitmem.ledger.settings import read_settings
+from gitmem.ledger.side_branches import asked, forget_asked
 from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace
 from gitmem.values import dataclass
 
@@ -251,6 +252,9 @@ def set_mode(workspace: Workspace, mode: str, remote: str = "") -> None:
     """
     git, where = workspace.git, workspace.layout.common_dir
     if remote:
+        # What was asked for at another remote is neither merged nor closed at this one.
+        for one in asked(workspace.code) if remote != workspace.settings.get("remote") else ():
+            forget_asked(workspace.code, one.branch)
         config_set(git, None, "gitmem.remote", remote, git_dir=where)
     if mode == "off":
         config_unset(git, None, "gitmem.share", git_dir=where)

@@ -73,6 +73,16 @@ def test_moving_from_the_code_repository_names_what_leaves_and_how_to_go_back(
     assert PROJECT in team.refs(apart)
 
 
+def test_what_was_asked_for_at_the_other_remote_is_asked_for_anew(team: Team, apart: Path) -> None:
+    (ann,) = team.people(ann="review")
+    teach(ann, "ports")
+    ann.run("sync", "-y")
+    ann.run("share", "--remote", apart, "-y")
+    assert "1 pushed to gitmem/inbox/ann-example-com" in ann.run("sync", "-y").out
+    assert "refs/heads/gitmem/inbox/ann-example-com" in team.refs(apart)
+    assert "without merging" not in ann.run("review").out
+
+
 def test_a_dry_run_makes_no_remote(team: Team, apart: Path) -> None:
     (ann,) = team.people(ann="")
     would = json.loads(ann.run("share", "--remote", apart, "-n", "--json").out)
