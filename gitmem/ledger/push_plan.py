@@ -20,10 +20,11 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import agent_folder, kind
 from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Provenance, format_message
+from gitmem.git.history import touching
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Commit, RefMoved, Repository
-from gitmem.git.trees import changed_files, list_files, read_paths
+from gitmem.git.trees import changed_files, find_paths, list_files, read_paths
 from gitmem.ledger.epochs import former
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import warned
@@ -80,7 +81,7 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
         oid: the commit that would be pushed.
         known: commits that the remote has, or that the person agreed to share before.
     """
-    tree = repo.commit(oid).tree
+    tree, known = repo.commit(oid).tree, tuple(known)
     trees = [repo.commit(commit).tree for commit in known]
     logged = tuple(_log_lines(repo, tree, trees))
     if not trees:
@@ -94,7 +95,20 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
         for other in trees
         for memory in memories(repo, other, _gone(repo, other, tree))
     }
-    return tuple(memory for memory in fresh if (memory.agent, memory.name) not in names) + logged
+    fresh = tuple(memory for memory in fresh if (memory.agent, memory.name) not in names)
+    # So has one that was taken out and came back as it was; what is about a person is held back anyway.
+    now = find_paths(repo, tree, {memory.path for memory in fresh if memory.type != "user"})
+    back = {path for commit in known if now for path in _stood(repo, commit, now)}
+    return tuple(memory for memory in fresh if memory.path not in back) + logged
+
+
+def _stood(repo: Repository, commit: str, blobs: Mapping[str, str]) -> set[str]:
+    """Those of some paths that had the same blob somewhere in the history of a commit."""
+    found = set()
+    for touch in touching(repo, commit, sorted(blobs)):
+        then = find_paths(repo, repo.commit(touch.commit).tree, set(touch.paths))
+        found |= {path for path, oid in then.items() if blobs[path] == oid}
+    return found
 
 
 def _log_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[Leaving]:

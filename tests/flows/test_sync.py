@@ -75,6 +75,11 @@ class Clone:
         assert done is not None
         return done.commit
 
+    def unlearn(self, name: str) -> None:
+        scope = self.workspace.scope("project")
+        edits = {f"reviewer/{name}.md": None}
+        land(scope, lambda _: Write(edits, f"Forget {name}", Provenance(op="delete")), ANN)
+
     def share(self, mode: str = "direct") -> None:
         plan = plan_share(self.workspace, mode)  # type: ignore[arg-type]
         turn_on(self.workspace, plan, ANN)
@@ -246,6 +251,13 @@ def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(
     assert ann.sync(ask=no).pushed == 1
     assert asked == ["reviewer/new"]
     assert before != remote_refs(git, bare)
+    ann.unlearn("new")
+    ann.learn("other")
+    ann.sync()
+    ann.learn("new", "Something else.")
+    assert [str(memory) for memory in ann.sync(ask=no).held] == ["reviewer/new"]
+    ann.learn("new", "Changed.")
+    assert ann.sync(ask=no).pushed == 1, "it was taken out, and came back as it was"
 
 
 def test_pull_sends_nothing_and_push_takes_nothing_in(clone, bare: Path, git) -> None:
