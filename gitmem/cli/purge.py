@@ -17,9 +17,12 @@ from gitmem.ledger.workspace import Workspace
 
 ADVICE = "rotate the secret first: whoever fetched it has it, and no purge takes it from them"
 
-OUT_OF_REACH = (
+ELSEWHERE = (
     "what hosts keep: caches, pull request refs and old commits by their names (ask the host's support)",
     "forks, and clones until their next git mem sync",
+)
+
+HERE = (
     "the history of your code (git mem snapshot create --all makes the snapshots in it anew)",
     "what agents recorded of sessions, and files that were copied elsewhere",
 )
@@ -118,15 +121,17 @@ def _show_plan(out: Output, plan: purging.PurgePlan) -> None:
     if plan.unfinished:
         out.say("  an earlier purge was interrupted, and would be finished")
     commits, refs = counted(plan.commits, "commit"), counted(len(plan.refs), "ref")
-    out.data(f"{commits} in {refs} would be rewritten, {plan.held} of them with it")
+    out.data(f"{commits} in {refs} would be rewritten, {plan.held} of which hold it")
 
 
 def _out_of_reach(workspace: Workspace) -> list[str]:
     """Where it may be that no purge comes to, the person's hosted stores among them."""
     from gitmem.ledger.stores import stores
 
+    settings = workspace.settings
     return [
-        *OUT_OF_REACH,
+        *(ELSEWHERE if settings.config.remotes or settings.get("backup") else ()),
+        *HERE,
         *(
             f"the hosted store {one.name}: git mem sync {one.name} takes it out, but for its past versions"
             for one in stores(workspace)

@@ -44,8 +44,9 @@ class Rewriter:
 
     Attributes:
         commits: old commit to the one in its place; to itself where it stays.
-        unsigned: commits whose signature had to go.
-        purged: commits that held a text, in tree or message.
+        rewritten: how many commits got another one in their place, which a dry run only counts.
+        unsigned: how many lost their signature by that.
+        purged: how many held a text, in tree or message.
         paths: paths whose content, or which themselves, held one.
         blobs: content of memories that went as a whole.
     """
@@ -59,7 +60,7 @@ class Rewriter:
     ) -> None:
         self.store, self.purge, self.epoch = store, purge, epoch
         self.commits: dict[str, str] = {}
-        self.unsigned = self.purged = 0
+        self.rewritten = self.unsigned = self.purged = 0
         self.paths: set[str] = set()
         self.blobs: set[str] = set()
         self._suspects = suspects
@@ -102,11 +103,6 @@ class Rewriter:
         listed = store.git.run(words, git_dir=store.git_dir).text.split("\n")
         looked = objects_with(store, self.purge.holds, listed)
         self._suspects |= frozenset(looked.found)
-
-    @property
-    def rewritten(self) -> int:
-        """How many commits are new ones now."""
-        return sum(old != new for old, new in self.commits.items())
 
     def tree(self, tree: str | None) -> str:
         """A tree without what is purged, in this epoch; None is that of a memory with nothing in it."""
@@ -152,6 +148,7 @@ class Rewriter:
         self._short[oid[:12]] = oid
         if not held and now == parents and not forced and all(line in lines for line in who):
             return oid
+        self.rewritten += 1
         self.unsigned += any(line.startswith(b"gpgsig") for line in lines)
         return self.store.add("commit", self.commit_bytes(oid, self._with_epoch(fresh), now))
 

@@ -266,7 +266,7 @@ def test_a_text_that_is_wrapped_or_cut_short_is_found(ann: Machine) -> None:
     )
     ann.run("remember", f"{text}.", "--name", "key-gate", "--scope", "project", "--type", "project",
             "--agent", "reviewer", "--description", "the garden gate opens with…")  # fmt: skip
-    ann.run("purge", text, "-y")
+    assert "forks, and clones" in ann.run("purge", text, "-y").err
     for part in ("garden gate opens", "rusty"):
         assert holding(ann.code / ".git", part) == []
 

@@ -58,6 +58,16 @@ def test_what_came_before_the_text_stays_the_same_object(store: Repository) -> N
     assert read_epoch(files[".gitmem"]) == EPOCH
 
 
+@pytest.mark.parametrize("dry", [False, True])
+def test_what_goes_along_into_the_new_epoch_is_counted_by_a_dry_run_too(
+    store: Repository, dry: bool
+) -> None:
+    one = commit(store, (root_commit(store),), main__a="A fact.")
+    work = Rewriter(RawObjects(store, dry=dry), Purge(frozenset({SECRET})), EPOCH)
+    work.history([one], forced=[one])
+    assert (work.rewritten, work.purged) == (1, 0)
+
+
 def test_a_merge_keeps_its_parents_in_their_order(store: Repository) -> None:
     one = commit(store, (root_commit(store),), main__a=f"It is {SECRET}.")
     left, right = commit(store, (one,), main__b="B"), commit(store, (one,), main__c="C")
