@@ -213,7 +213,9 @@ def judge_links(before: Side | None, after: Side, context: RuleContext) -> Itera
             what = "entry" if path.endswith(f"/{INDEX}") and not link.startswith("[[") else "link"
             level: Level = "error" if path in context.changed or before is None else "notice"
             yield Finding(path, line, "link", f"{what} {quoted(link)} leads nowhere", level)
-        for path in _unlisted(after, folder) - listed:
+        # Inboxes and dreams never change an index: what writes the memory branch adds the line.
+        told = before is None or f"{folder}/{INDEX}" in context.changed
+        for path in _unlisted(after, folder) - listed if told else ():
             what = f"has no line in {INDEX} yet: gitmem's next write adds it"
             yield Finding(path, 1, "index", what, "notice")
 

@@ -220,9 +220,10 @@ def test_only_what_a_request_changes_is_told() -> None:
     bad = memory("Old\u200bword.\n\nIt broke yesterday.", "bad")
     before = {**folder(a="A."), "main/bad.md": bad}
     assert found(before, before) == []
-    assert found({**before, "main/b.md": memory("B.", "b")}, before) == [
-        ("main/b.md", 1, "index", "notice")
-    ]
+    new = {**before, "main/b.md": memory("B.", "b")}
+    assert found(new, before) == [], "an inbox leaves the index alone"
+    new["main/MEMORY.md"] += "- Ask Ann.\n"
+    assert found(new, before) == [("main/b.md", 1, "index", "notice")]
     again = bad + "\nOld\u200bword.\n"
     assert found({**before, "main/bad.md": again}, before) == [("main/bad.md", 12, "invisible", "error")]
 
