@@ -172,10 +172,9 @@ def pick(queued: Iterable[ReviewItem], id: str) -> ReviewItem:
     if matches:
         listed = ", ".join(item.id for item in matches)
         raise UsageError(f"Several items that wait have ids that begin with {id!r}", f"They are: {listed}.")
-    hint = (
-        f"Waiting: {', '.join(item.id for item in items)}." if items else "See what waits: git mem review"
+    raise UsageError(
+        f"No item that waits has an id that begins with {id!r}", "See what waits: git mem review"
     )
-    raise UsageError(f"No item that waits has an id that begins with {id!r}", hint)
 
 
 def tell_item(workspace: Workspace, edges: Edges, id: str, *, whole: bool = False) -> DreamText:

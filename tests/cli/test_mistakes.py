@@ -49,7 +49,12 @@ MISTAKES = [
     ("review accept", 2, "Say what to accept", "See what waits: git mem review"),
     ("review accept 3", 2, "The number 3 follows no id", "See the ids: git mem review"),
     ("review accept s-1 --all", 2, "Give ids or --all, not both", ""),
-    ("review show z-9", 2, "No item that waits has an id that begins with 'z-9'", ""),
+    (
+        "review show x-9",
+        2,
+        "No item that waits has an id that begins with 'x-9'",
+        "See what waits: git mem review",
+    ),
     ("show", 2, "Missing argument 'NAME'", "Say: git mem show NAME (more: git mem show -h)"),
     ("show prots", 2, "There is no memory named 'prots'", "ports"),
     ("show ports --at 2026-13-01", 2, "is no date: there is no such day", "Write it as 2026-11-20"),
@@ -95,7 +100,10 @@ MISTAKES = [
 def test_a_mistake_is_answered_with_what_to_do(ground: Ground) -> None:
     """All in one repository: none of them changes anything."""
     assert len({line for line, *_ in MISTAKES}) >= 30
-    ground.learn({"main/ports.md": memory("ports", "Port 8080 is taken.")})
+    both = "\n\n".join(f"The door opens at {n}. *(disputed 01234567)*" for n in "89")
+    ground.learn(
+        {"main/ports.md": memory("ports", "Port 8080 is taken."), "main/door.md": memory("door", both)}
+    )
     before = ground.tip()
     for line, code, said, hint in MISTAKES:
         ran = ground.run(*shlex.split(line), code=code)
