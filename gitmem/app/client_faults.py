@@ -12,11 +12,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from gitmem.app.client_hooks import HookFile, entries_of, installed, record_path
+from gitmem.app.client_hooks import HookFile, entries_of, installed
 from gitmem.app.client_setup import hooked_clients, place_of
 from gitmem.app.clients import Client
 from gitmem.core.errors import RepositoryError
@@ -28,14 +27,6 @@ from gitmem.values import dataclass
 _BYTES = 4 * 1024 * 1024
 _DEEP = 4
 """Folders above a program in which its package is looked for: npm links `bin/x` to `package/bin/x.js`."""
-
-
-@dataclass(frozen=True)
-class ClientFacts:
-    """What a look at the clients follows from: files, there or not, and variables of the environment."""
-
-    files: list[Path] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -59,25 +50,17 @@ def client_faults(
     environ: Mapping[str, str],
     argv: Sequence[str],
     root: Path = Path("/"),
-    looked: ClientFacts | None = None,
 ) -> tuple[ClientFault, ...]:
     """What keeps hooks from running, of the clients that have them here.
 
     Args:
         argv: the words that start gitmem.
         root: where an administrator's files are looked for.
-        looked: is told what this follows from.
     """
-    looked = looked or ClientFacts()
-    looked.files.extend([record_path(workspace.state), record_path(workspace.around.data / "state")])
     found: list[ClientFault] = []
     for client in hooked_clients(workspace):
         place = place_of(workspace, environ, client)
         folder = client.home(environ, workspace.around.home)
-        tree = [place.anchor / client.folder / client.settings, place.path]
-        looked.variables.append(client.variable.partition("/")[0])
-        looked.files.extend([*(folder / client.settings for _ in client.settings[:1]), *tree])
-        looked.files.extend([root / name.lstrip("/") for name in client.managed])
         try:
             there = installed(place, argv)
         except RepositoryError as error:
@@ -91,7 +74,7 @@ def client_faults(
         found += _off(client, place, folder)
         if client.trusts:
             found += _untrusted(client, place, folder)
-        found += _old(workspace, environ, client, looked)
+        found += _old(workspace, environ, client)
     return tuple(found)
 
 
@@ -170,12 +153,8 @@ def trusted_hash(event: str, entry: Mapping[str, Any], matcher: object) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
-def _old(
-    workspace: Workspace, environ: Mapping[str, str], client: Client, looked: ClientFacts
-) -> Iterator[ClientFault]:
+def _old(workspace: Workspace, environ: Mapping[str, str], client: Client) -> Iterator[ClientFault]:
     program = find_program(client.programs, workspace, environ)
-    if program:  # what npm puts in its place has another time
-        looked.files.extend([Path(program), Path(program).resolve()])
     version = version_of(Path(program), client.package) if program and client.package else ""
     if version and _numbers(version) < _numbers(client.oldest):
         what = f"{client.title} is {version}; gitmem is tried with {client.oldest} and later"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gitmem import __version__
+from gitmem.app.client_faults import client_faults
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.worker import failed_jobs, read_state
@@ -32,7 +30,6 @@ from gitmem.ledger.lookup import daily_logs
 from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.signatures import Trust, trust
-from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace
 from gitmem.values import dataclass
 
@@ -236,14 +233,6 @@ def _tracking(workspace: Workspace, scope: Scope) -> str:
         return ""
 
 
-LOOKED = Space("clients", 20)
-"""What was found of the clients, by work tree, and what it follows from."""
-
-LOOKED_SECONDS = 86_400
-"""How long that is believed: whether the code tracks a hook file shows in no file's time."""
-
-CLIENT_KEYS = ("client", "kind", "what", "remedy")
-
 if TYPE_CHECKING:
     from gitmem.flows.review_items import ReviewItem
     from gitmem.ledger.consent import ForeignPurge
@@ -333,7 +322,7 @@ class Status:
 
 
 def standing(workspace: Workspace, edges: Edges) -> Status:
-    """Reads where memory stands; writes nothing but a note of what the clients' files said."""
+    """Reads where memory stands; writes nothing."""
     from gitmem.flows.review import queue
 
     scopes = tuple(scope_standing(workspace, scope) for scope in workspace.scopes)
@@ -386,46 +375,11 @@ def standing(workspace: Workspace, edges: Edges) -> Status:
 
 
 def _clients(workspace: Workspace, edges: Edges) -> tuple[Mapping[str, str], ...]:
-    """What keeps clients' hooks from running: as found last, while nothing changed that it follows from.
-
-    To look anew, each client's table, hook file, settings and program are read, and git is asked of each.
-    """
-    argv, environ = Launcher(workspace.around.data).argv, edges.environ
-    key = str(workspace.top)
-    asked = [__version__, *argv, environ.get("PATH", "")]
-    note = LOOKED.get(workspace.state, key)
-    with suppress(AttributeError, KeyError, TypeError):  # a note of another form is none
-        same = note["asked"] == asked and 0 <= edges.now - note["time"] < LOOKED_SECONDS
-        same = same and all(environ.get(name, "") == value for name, value in note["variables"].items())
-        if same and all(_mark(path) == mark for path, mark in note["files"].items()):
-            return tuple({name: str(one[name]) for name in CLIENT_KEYS} for one in note["found"])
-    from gitmem.app.client_faults import ClientFacts, client_faults
-
-    looked = ClientFacts()
-    faults = client_faults(workspace, environ, argv, looked=looked)
-    found = tuple(
+    """What keeps clients' hooks from running, by the clients' own files."""
+    return tuple(
         {"client": one.client.name, "kind": one.kind, "what": one.what, "remedy": one.remedy}
-        for one in faults
+        for one in client_faults(workspace, edges.environ, Launcher(workspace.around.data).argv)
     )
-    if workspace.state.is_dir():
-        value = {
-            "asked": asked,
-            "time": edges.now,
-            "variables": {name: environ.get(name, "") for name in looked.variables if name},
-            "files": {str(path): _mark(str(path)) for path in looked.files},
-            "found": found,
-        }
-        LOOKED.put(workspace.state, key, value)
-    return found
-
-
-def _mark(path: str) -> list[int] | None:
-    """What changes with a file; None where there is none."""
-    try:
-        found = Path(path).stat()
-    except (OSError, ValueError):
-        return None
-    return [found.st_mtime_ns, found.st_size, found.st_ino]
 
 
 def _outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:
