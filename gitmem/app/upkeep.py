@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitmem.app.at_action import Lessons, keep
@@ -40,24 +39,6 @@ from gitmem.search.text import read_memory
 _LAST = "last"
 _UPKEEP = Space("upkeep", 1)
 DAY = 86_400.0
-MANY = 500
-"""Commits after which upkeep does not wait for the next day."""
-
-BUSY_SECONDS = 12 * 3600.0
-"""How long git itself takes a `gc.pid` for a sign of life (builtin/gc.c)."""
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """When upkeep last ran, and what it found.
-
-    Attributes:
-        time: seconds since the epoch; 0 for never.
-        logs: ref to the size of its reflog, bytes.
-    """
-
-    time: float = 0.0
-    logs: Mapping[str, int] = field(default_factory=dict)
 
 
 def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
@@ -171,12 +152,10 @@ def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
 
 def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float, days: int) -> list[str]:
     state = scopes[0].state
-    stamp = _read(state)
-    if not _is_due(git_dir, scopes, stamp, now) or _is_busy(git_dir, now):
+    if not _is_due(state, now):
         return []
-    logs = {scope.ref: _log_size(git_dir, scope.ref) for scope in scopes}
     # Written first: what fails is not tried again with every job.
-    _write(state, Stamp(now, logs))
+    _UPKEEP.put(state, _LAST, now)
     troubles = _let_go(git_dir, scopes[0].repo, now) + _age_out(scopes, now)
     troubles += _end_former(git_dir, scopes[0].repo, state, now)
     if scopes[0].name != "project":
@@ -189,39 +168,10 @@ def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float,
     return troubles + _run(git, git_dir, ["maintenance", "run", "--auto", "--quiet"])
 
 
-def _is_due(git_dir: Path, scopes: Sequence[Scope], stamp: Stamp, now: float) -> bool:
-    """Whether a day has passed, or many commits have come; no process is started to find out."""
-    if not 0 <= now - stamp.time < DAY:
-        return True
-    return sum(_new_moves(git_dir, scope.ref, stamp.logs.get(scope.ref, 0)) for scope in scopes) >= MANY
-
-
-def _new_moves(git_dir: Path, ref: str, offset: int) -> int:
-    try:
-        with (git_dir / "logs" / ref).open("rb") as file:
-            file.seek(offset)
-            return file.read().count(b"\n")
-    except OSError:
-        return 0
-
-
-def _log_size(git_dir: Path, ref: str) -> int:
-    try:
-        return (git_dir / "logs" / ref).stat().st_size
-    except OSError:
-        return 0
-
-
-def _is_busy(git_dir: Path, now: float) -> bool:
-    """Whether git packs there right now."""
-    for name in ("gc.pid", "objects/maintenance.lock"):
-        try:
-            changed = (git_dir / name).stat().st_mtime
-        except OSError:
-            continue
-        if now - changed < BUSY_SECONDS:
-            return True
-    return False
+def _is_due(state: Path, now: float) -> bool:
+    """Whether a day has passed since the last time; a clock that was put back counts as one."""
+    last = _UPKEEP.get(state, _LAST)
+    return not (isinstance(last, int | float) and 0 <= now - last < DAY)
 
 
 def _is_switched_off(git: GitCommand, git_dir: Path) -> bool:
@@ -236,20 +186,6 @@ def _run(git: GitCommand, git_dir: Path, words: Sequence[str]) -> list[str]:
     if not done.returncode:
         return []
     return [f"git {words[0]} in {git_dir}: {one_line(done.stderr, 200)}"]
-
-
-def _read(state: Path) -> Stamp:
-    value = _UPKEEP.get(state, _LAST)
-    try:
-        logs = {str(key): int(size) for key, size in value["logs"].items()}
-        return Stamp(float(value["time"]), logs)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        return Stamp()
-
-
-def _write(state: Path, stamp: Stamp) -> None:
-    value = {"time": stamp.time, "logs": dict(stamp.logs)}
-    _UPKEEP.put(state, _LAST, value)
 
 
 def age_out_logs(scope: Scope, now: float) -> Written | None:

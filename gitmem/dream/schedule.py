@@ -13,18 +13,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
-from gitmem.core.daily_log import day_of, facts
-from gitmem.core.errors import MissingObject, RepositoryError
-from gitmem.core.names import is_agent_folder
+from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import parse
 from gitmem.git.locks import Locked, ProcessIdentity, is_alive, process_identity, writer_lock
-from gitmem.git.repository import TREE, Repository
-from gitmem.git.trees import list_files
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.state import Space
@@ -218,14 +212,6 @@ _COUNTED = Space("dream sessions", 100)
 CountSessions = Callable[[float], int]
 """How many sessions were written to after a time (epoch seconds), the present one not counted."""
 
-MOST_LOGS = 60
-"""Logs that are looked into, the newest of each agent."""
-
-
-def nothing_logged(since: float) -> int:  # noqa: ARG001 - the type's
-    """Knows of no logs."""
-    return 0
-
 
 @dataclass(frozen=True)
 class Gate:
@@ -250,7 +236,6 @@ class GateInput:
         enabled: the setting `gitmem.dream`.
         now: seconds since the epoch.
         count: counts sessions; called at most every ten minutes.
-        logged: counts facts of daily logs since a time; asked as seldom.
         folders: finds live directories of the scope, where a client may hold a lock of its own.
         force: pass all gates but the locks.
         wanted: somebody asked for this dream, so that one which failed is tried again at once.
@@ -263,7 +248,6 @@ class GateInput:
     folders: Callable[[], Iterable[Path]] = tuple
     force: bool = False
     wanted: bool = False
-    logged: CountSessions = nothing_logged
 
 
 def first_gate(asked: GateInput) -> Gate | None:
@@ -308,15 +292,13 @@ def _sessions(asked: GateInput) -> Gate | None:
     if last > asked.now:
         # By a clock that was set back since: no session is younger than that.
         last = 0.0
-    scanned, since, number, facts = _noted(asked.scope)
+    scanned, since, number = _noted(asked.scope)
     if since != last or not scanned <= asked.now < scanned + SCAN_SECONDS:
-        # A fact of a log waits to be made a memory of, as a session does to be learned from.
-        scanned, number, facts = asked.now, asked.count(last), asked.logged(last)
-        _note(asked.scope, scanned, last, number, facts)
-    if number + facts >= SESSIONS:
+        scanned, number = asked.now, asked.count(last)
+        _note(asked.scope, scanned, last, number)
+    if number >= SESSIONS:
         return None
-    what = " and logged facts" if facts else ""
-    reason = f"{number + facts} of {SESSIONS} sessions{what} since the last dream"
+    reason = f"{number} of {SESSIONS} sessions since the last dream"
     return Gate("sessions", reason, scanned + SCAN_SECONDS)
 
 
@@ -372,54 +354,14 @@ def _times(folders: Iterable[Path]) -> list[float]:
     return found
 
 
-def _noted(scope: Scope) -> tuple[float, float, int, int]:
+def _noted(scope: Scope) -> tuple[float, float, int]:
     fields = _COUNTED.get(scope.state, scope.ref)
     try:
-        counts = int(fields["sessions"]), int(fields["facts"])
-        return float(fields["scanned"]), float(fields["since"]), *counts
+        return float(fields["scanned"]), float(fields["since"]), int(fields["sessions"])
     except (ValueError, KeyError, TypeError, OverflowError):
-        return 0.0, -1.0, 0, 0
+        return 0.0, -1.0, 0
 
 
-def _note(scope: Scope, scanned: float, since: float, number: int, facts: int) -> None:
+def _note(scope: Scope, scanned: float, since: float, number: int) -> None:
     # Best effort: without the note the sessions are counted again.
-    fields = {"scanned": scanned, "since": since, "sessions": number, "facts": facts}
-    _COUNTED.put(scope.state, scope.ref, fields)
-
-
-def logged_since(scope: Scope, since: float, enough: int) -> int:
-    """Counts the facts that daily logs hold since a time.
-
-    Args:
-        since: epoch seconds; 0 for never.
-        enough: at which counting ends.
-    """
-    repo = scope.repo
-    tip = repo.ref(scope.ref)
-    if tip is None:
-        return 0
-    first = datetime.fromtimestamp(max(0.0, since), UTC)
-    number = 0
-    try:
-        for agent, entry in repo.tree(repo.commit(tip).tree).items():
-            if entry.mode != TREE or not is_agent_folder(agent):
-                continue
-            folder = repo.tree(entry.oid).get("logs")
-            if folder is None or folder.mode != TREE:
-                continue
-            for path, blob in islice(_newest(repo, f"{agent}/logs", folder.oid), MOST_LOGS):
-                day = day_of(path)
-                if day is None or day < first.date():
-                    break
-                number += sum(line.when > first for _, line in facts(path, repo.blob(blob)))
-                if number >= enough:
-                    return number
-    except MissingObject:
-        return number
-    return number
-
-
-def _newest(repo: Repository, lead: str, tree: str) -> list[tuple[str, str]]:
-    """Path and blob of the logs below a folder, the newest first."""
-    found = [(f"{lead}/{path}", oid) for path, oid in list_files(repo, tree).items()]
-    return sorted(found, key=lambda one: one[0].rpartition("/")[2], reverse=True)
+    _COUNTED.put(scope.state, scope.ref, {"scanned": scanned, "since": since, "sessions": number})

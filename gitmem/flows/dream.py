@@ -15,12 +15,10 @@ from gitmem.dream.gather import Sources
 from gitmem.dream.review import Refreshed, find_dream, refresh
 from gitmem.dream.run import DreamPlan, carry_out, keep_apart, note_nothing, plan_dream
 from gitmem.dream.schedule import (
-    SESSIONS,
     Gate,
     GateInput,
     consolidation_lock,
     first_gate,
-    logged_since,
     prior_of,
 )
 from gitmem.engines.engine import DreamProgress, Engine, Tell, untold
@@ -290,7 +288,6 @@ def _asked(
         lambda: _folders(workspace, place),
         force,
         wanted,
-        lambda since: logged_since(place, since, SESSIONS),
     )
 
 

@@ -1,4 +1,4 @@
-"""Upkeep by the worker: due once a day or after many commits, and careful in the person's repository."""
+"""Upkeep by the worker: due once a day, and careful in the person's repository."""
 
 from __future__ import annotations
 
@@ -73,19 +73,6 @@ def test_it_is_done_once_a_day(ground: Ground, ran: list[str]) -> None:
     assert ran, "a clock that was put back does not stop it"
 
 
-def test_or_after_many_commits(ground: Ground, ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "MANY", 3)
-    keep(ground)
-    ran.clear()
-    for name in ("one", "two"):
-        ground.learn({f"reviewer/{name}.md": memory(name)}, scope="local")
-    keep(ground)
-    assert ran == []
-    ground.learn({"reviewer/three.md": memory("three")}, scope="local")
-    keep(ground)
-    assert ran == ["commit-graph private.git", "maintenance private.git"]
-
-
 def test_the_gate_starts_no_process(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(ground)
     workspace, edges = ground.workspace, ground.edges
@@ -107,22 +94,6 @@ def test_the_persons_settings_count_in_the_code_repository(
         assert keep(ground) == ()
         assert ran == ["commit-graph private.git", "maintenance private.git"], name
         git("-C", ground.repo, "config", "--unset", name)
-        ran.clear()
-        ground.tick(DAY)
-
-
-def test_a_repository_in_which_git_is_busy_waits(ground: Ground, ran: list[str]) -> None:
-    for file in ("gc.pid", "objects/maintenance.lock"):
-        busy = ground.repo / ".git" / file
-        busy.write_text("1 host\n")
-        os.utime(busy, (ground.now, ground.now))
-        keep(ground)
-        assert ran == ["commit-graph private.git", "maintenance private.git"], file
-        ran.clear()
-        ground.tick(13 * 3600)
-        keep(ground)
-        assert ran == ["maintenance .git"], "it did not wait for another day"
-        busy.unlink()
         ran.clear()
         ground.tick(DAY)
 

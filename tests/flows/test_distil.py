@@ -13,10 +13,9 @@ from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import account, log_references, references
 from gitmem.core.trailers import Provenance, format_message, parse
-from gitmem.dream.proof import failures_of
 from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.flows.blame import as_value, blame
-from gitmem.flows.dream import dream, maybe_dream, refresh_dream
+from gitmem.flows.dream import refresh_dream
 from gitmem.flows.review_dream import tell as show
 from gitmem.flows.review_edit import EditedFile, edit_dream
 from gitmem.git.refs import move_ref
@@ -230,20 +229,6 @@ def test_what_is_about_a_person_makes_no_memory_of_the_project(ground: Ground) -
         "Learn run-linter-before-push from the log"
     ]
     assert "it is about a person, and not for the project" in found.summary
-
-
-def test_logged_facts_open_the_gate_even_without_a_memory(repo: Path, once: Once[None]) -> None:
-    ground = ground_once(once, repo)
-    told = [line(f"Service number {n} listens on port 80{n}0.", f"2026-11-18T1{n}:00:00") for n in range(4)]
-    tell(ground, told)
-    held = dream(ground.workspace, ground.edges, scope="local").gate
-    assert held is not None and held.reason == "4 of 5 sessions and logged facts since the last dream"
-    tell(ground, [LINTER])
-    ground.now += 3_600
-    outcomes = {one.scope: one for one in maybe_dream(ground.workspace, ground.edges)}
-    assert outcomes["local"].gate is None and outcomes["local"].id
-    (found,) = open_dreams(ground.workspace)
-    assert len(found.changes) == 5 and failures_of(found, ground.now) == ()
 
 
 def test_a_new_memory_gets_a_name_of_its_own(ground: Ground) -> None:
