@@ -173,7 +173,7 @@ class MemoryServer(MCPServer[Any]):
         return f"{said}\n\n{question}"
 
     def _tool(self, offered: Offered) -> Tool:
-        """A tool as the SDK registers it: its schemas are read off the function."""
+        """A tool as the SDK registers it: its schema is read off the function."""
 
         @wraps(offered.run)
         async def run(*, call: Context[Any, Any], **given: Any) -> types.CallToolResult:

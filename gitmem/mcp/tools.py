@@ -1,7 +1,7 @@
 """The tools: recall, show, log and blame, which only look; remember and forget, which change memory.
 
-Each is a function of one call. Its arguments and what it returns are at once the schemas that a client is
-given, and its text is for a model: facts, with whatever memories say fenced as data.
+Each is a function of one call. Its arguments are at once the schema that a client is given, and its text is
+for a model: facts, with whatever memories say fenced as data; the same comes as values, for programs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Annotated, Any, cast
 
 from mcp_types import CallToolResult
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited
 from gitmem.core.errors import CheckFailed, MissingObject, UsageError
@@ -79,108 +78,13 @@ InScope = Annotated[str, _one_of(SCOPES, _SCOPES_SAID)]
 OfAgent = Annotated[str, _text("main, or the name of a subagent.")]
 
 
-# what they give; each has parts beside these where the command line has them
+ITEM = (
+    "kind", "scope", "agent", "file", "name", "description", "type", "age_days", "note", "commit", "text",
+)  # fmt: skip
+"""Of all that is known of a memory that was recalled, what helps a model."""
 
-
-class Item(TypedDict):
-    """A memory that was recalled: of all that is known of it what helps a model."""
-
-    kind: str
-    scope: str
-    agent: str
-    file: str
-    name: str
-    description: str
-    type: str
-    age_days: int | None
-    note: str
-    commit: str
-    text: str
-
-
-class Commit(TypedDict):
-    """A commit of the code's history."""
-
-    commit: str
-    time: str
-    subject: str
-    text: str
-    undone: str
-
-
-class Recalled(TypedDict):
-    """What memory says on a question."""
-
-    about: str
-    items: Annotated[list[Item], Field(description="Best first.")]
-    notes: Annotated[list[str], Field(description="What is to be known of the answer.")]
-    commits: Annotated[list[Commit], Field(description="Of the code's history, best first.")]
-
-
-class Shown(TypedDict):
-    """One memory whole."""
-
-    about: str
-    name: str
-    type: str
-    scope: str
-    agent: str
-    file: str
-    description: str
-    taught: Annotated[str | None, Field(description="When last taught, ISO 8601; null where unknown.")]
-    secret: Annotated[bool, Field(description="Whether a secret is left out.")]
-    content: Annotated[str, Field(description="The file.")]
-
-
-class Entry(TypedDict):
-    """A commit of memory."""
-
-    commit: str
-    scope: str
-    time: str
-    author: str
-    writer: str
-    op: str
-    session: str
-    subject: str
-
-
-class Logged(TypedDict):
-    """What was learned, newest first."""
-
-    about: str
-    commits: list[Entry]
-    more: Annotated[bool, Field(description="Whether there are older ones.")]
-
-
-class Claim(TypedDict):
-    """One claim, and the commits that it comes from."""
-
-    scope: str
-    agent: str
-    file: str
-    text: str
-    origins: list[dict[str, Any]]
-
-
-class Blamed(TypedDict):
-    """Who taught what."""
-
-    about: str
-    claims: list[Claim]
-
-
-class Changed(TypedDict):
-    """What became of a change."""
-
-    scope: str
-    agent: str
-    file: str
-    name: str
-    commit: Annotated[str | None, Field(description="The commit; null where nothing changed.")]
-    waiting: Annotated[str | None, Field(description="Id of what waits for the person's review.")]
-    undo: Annotated[str | None, Field(description="The command that takes it back.")]
-    warnings: Annotated[list[str], Field(description="What the person is to be told.")]
+ENTRY = ("commit", "scope", "time", "author", "writer", "op", "session", "subject")
+"""The same of a commit of memory."""
 
 
 # those that only look
@@ -194,7 +98,7 @@ def recall(
     at: At = "",
     scope: InScope = "",
     agent: OfAgent = "",
-) -> Annotated[CallToolResult, Recalled]:
+) -> CallToolResult:
     """Finds the memories that help with a question.
 
     Raises:
@@ -221,16 +125,14 @@ def recall(
         commits = code_commits.find_commits(call.workspace, query, credentials, unasked=False)
     history = code_commits.as_context(commits)
     said = "\n".join([*(f"Note: {note}" for note in notes), text, *([history] if history else [])])
-    told = [{key: item[key] for key in Item.__annotations__} for item in items]
+    told = [{key: item[key] for key in ITEM} for item in items]
     return answer(
         said,
         {"about": ABOUT, "items": told, "notes": notes, "commits": code_commits.as_values(commits)},
     )
 
 
-def show(
-    call: Call, name: Name, at: At = "", scope: InScope = "", agent: OfAgent = ""
-) -> Annotated[CallToolResult, Shown]:
+def show(call: Call, name: Name, at: At = "", scope: InScope = "", agent: OfAgent = "") -> CallToolResult:
     """Gives one memory whole.
 
     Raises:
@@ -263,7 +165,7 @@ def log(
     limit: Annotated[int, Field(ge=1, le=200, description="At most so many.")] = LOGGED,
     scope: InScope = "",
     agent: OfAgent = "",
-) -> Annotated[CallToolResult, Logged]:
+) -> CallToolResult:
     """Lists what was learned, newest first.
 
     Raises:
@@ -271,7 +173,7 @@ def log(
     """
     found = learned(call.workspace, name or None, scope or None, agent or None)
     some = [entry_value(where.name, entry) for where, entry in islice(found, limit + 1)]
-    entries = [{key: str(one[key]) for key in Entry.__annotations__} for one in some[:limit]]
+    entries = [{key: str(one[key]) for key in ENTRY} for one in some[:limit]]
     more = len(some) > limit
     _hide_secrets(call, entries)
     _hide_unsigned(call, entries)
@@ -294,7 +196,7 @@ def blame(
     at: At = "",
     scope: InScope = "",
     agent: OfAgent = "",
-) -> Annotated[CallToolResult, Blamed]:
+) -> CallToolResult:
     """Shows who taught each claim, when, and in which session.
 
     Raises:
@@ -396,7 +298,7 @@ def remember(
     how: Annotated[str, _text("When and how it applies.", 2_000)] = "",
     scope: Annotated[str, _one_of(SCOPES, f"{_SCOPES_SAID} Without it the name's, else its type's.")] = "",
     agent: OfAgent = MAIN,
-) -> Annotated[CallToolResult, Changed]:
+) -> CallToolResult:
     """Stores one memory, or adds to the one of that name.
 
     Raises:
@@ -428,7 +330,7 @@ def forget(
     reason: Annotated[str, _text("Why, for the person's review.")] = "",
     scope: InScope = "",
     agent: OfAgent = "",
-) -> Annotated[CallToolResult, Changed]:
+) -> CallToolResult:
     """Takes out one memory, or one claim, and sees to it that it stays away.
 
     Raises:
