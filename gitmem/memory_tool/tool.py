@@ -34,6 +34,24 @@ PARAMETERS: Mapping[str, tuple[str, ...]] = {
 """Of each command, in the order in which the backend takes them."""
 
 
+def _verb(name: str) -> Any:
+    """A method that carries one of `PARAMETERS` out: what changes memory is one commit."""
+
+    def run(self: GitMemoryTool, command: Any) -> str:
+        return self._carried_out(name, command)
+
+    return run
+
+
+def _in_thread(name: str) -> Any:
+    """The same for the asynchronous client."""
+
+    async def run(self: AsyncGitMemoryTool, command: Any) -> str:
+        return await run_sync(getattr(self._tool, name), command)
+
+    return run
+
+
 class GitMemoryTool(BetaAbstractMemoryTool):
     """A backend for Claude's memory tool in which every change is a commit.
 
@@ -76,29 +94,12 @@ class GitMemoryTool(BetaAbstractMemoryTool):
         engine = f"anthropic:{model}" if model else ""
         self._backend = Backend(initialised_at(edges()), edges, scope, agent_name(agent), session, engine)
 
-    def view(self, command: Any) -> str:
-        """Shows a file or a folder."""
-        return self._carried_out("view", command)
-
-    def create(self, command: Any) -> str:
-        """Makes a new file: one commit."""
-        return self._carried_out("create", command)
-
-    def str_replace(self, command: Any) -> str:
-        """Replaces a text in a file: one commit."""
-        return self._carried_out("str_replace", command)
-
-    def insert(self, command: Any) -> str:
-        """Puts lines into a file: one commit."""
-        return self._carried_out("insert", command)
-
-    def delete(self, command: Any) -> str:
-        """Deletes a file or a folder: one commit."""
-        return self._carried_out("delete", command)
-
-    def rename(self, command: Any) -> str:
-        """Renames a file or a folder: one commit."""
-        return self._carried_out("rename", command)
+    view = _verb("view")
+    create = _verb("create")
+    str_replace = _verb("str_replace")
+    insert = _verb("insert")
+    delete = _verb("delete")
+    rename = _verb("rename")
 
     def clear_all_memory(self) -> str:
         """Deletes all files: one commit, which `git mem undo` takes back."""
@@ -145,29 +146,12 @@ class AsyncGitMemoryTool(BetaAsyncAbstractMemoryTool):
         super().__init__(cache_control=cache_control)
         self._tool = GitMemoryTool(path, scope=scope, agent=agent, session=session, model=model)
 
-    async def view(self, command: Any) -> str:
-        """Shows a file or a folder."""
-        return await run_sync(self._tool.view, command)
-
-    async def create(self, command: Any) -> str:
-        """Makes a new file: one commit."""
-        return await run_sync(self._tool.create, command)
-
-    async def str_replace(self, command: Any) -> str:
-        """Replaces a text in a file: one commit."""
-        return await run_sync(self._tool.str_replace, command)
-
-    async def insert(self, command: Any) -> str:
-        """Puts lines into a file: one commit."""
-        return await run_sync(self._tool.insert, command)
-
-    async def delete(self, command: Any) -> str:
-        """Deletes a file or a folder: one commit."""
-        return await run_sync(self._tool.delete, command)
-
-    async def rename(self, command: Any) -> str:
-        """Renames a file or a folder: one commit."""
-        return await run_sync(self._tool.rename, command)
+    view = _in_thread("view")
+    create = _in_thread("create")
+    str_replace = _in_thread("str_replace")
+    insert = _in_thread("insert")
+    delete = _in_thread("delete")
+    rename = _in_thread("rename")
 
     async def clear_all_memory(self) -> str:
         """Deletes all files: one commit, which `git mem undo` takes back."""
