@@ -42,9 +42,6 @@ CLONES = 200
 MOST_KEPT = 2_000
 """Memories whose warnings are kept ready."""
 
-Lessons = Mapping[tuple[str, str], Mapping[str, tuple[int, str]]]
-"""When and on which code memories were taught, by path: for a ref and its tip."""
-
 _VERSION = 1
 _KEYS = frozenset({"git_dir", "ref", "path", "blob", "name", "type", "things", "text", "code"})
 _LARGEST = 1024 * 1024
@@ -146,13 +143,10 @@ def _standing(
     return [row for row in rows if row in found]
 
 
-def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
+def keep(workspace: Workspace) -> None:
     """Keeps the warnings of all memory of `main` ready for the hook; reads only what changed.
 
     Where `gitmem.recallAt` does not name this moment, there is no such file, and the hook says nothing.
-
-    Args:
-        lessons: what somebody asked the index for already; it is asked for what is not in here.
 
     Raises:
         GitmemError: memory cannot be read.
@@ -179,7 +173,7 @@ def keep(workspace: Workspace, lessons: Lessons | None = None) -> None:
         if anew:
             left_out = unproved(workspace, {row["path"]: row["blob"] for row in found})
             found = [row for row in found if row["path"] not in left_out]
-        rows += _with_codes(scope, tips[scope.ref], found, lessons or {})
+        rows += _with_codes(scope, tips[scope.ref], found)
     # Not escaped: what is purged is looked for as it was said.
     made = {
         "version": _VERSION,
@@ -231,9 +225,7 @@ def _rows(
     return sorted(rows, key=lambda row: str(row["path"]))
 
 
-def _with_codes(
-    scope: Scope, tip: str | None, rows: list[Mapping[str, Any]], known: Lessons
-) -> list[Mapping[str, Any]]:
+def _with_codes(scope: Scope, tip: str | None, rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The same, each with the commit of the code that it was taught on; empty where it does not matter."""
     from contextlib import closing
 
@@ -241,10 +233,10 @@ def _with_codes(
     from gitmem.search.index import Catalog
 
     files = {row["path"]: row["blob"] for row in rows if row["type"] in BOUND}
-    lessons = known.get((scope.ref, tip or ""), {})
-    if tip and files.keys() - lessons.keys() and scope.name != "user":
-        with closing(Catalog.open(scope.state)) as catalog:
-            lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
+    if not tip or not files or scope.name == "user":
+        return [{**row, "code": ""} for row in rows]
+    with closing(Catalog.open(scope.state)) as catalog:
+        lessons = catalog.lessons(scope.repo, scope.ref, tip, files)
     return [{**row, "code": lessons.get(row["path"], (0, ""))[1]} for row in rows]
 
 

@@ -8,11 +8,12 @@ done.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from gitmem.app.at_action import Lessons, keep
+from gitmem.app.at_action import keep
 from gitmem.app.setup import renew_hooks
 from gitmem.core.account import path_of
 from gitmem.core.errors import GitmemError
@@ -23,7 +24,6 @@ from gitmem.flows.code_reach import warm
 from gitmem.flows.context import Edges
 from gitmem.git.command import GitCommand
 from gitmem.git.config import config_get
-from gitmem.git.repository import Repository
 from gitmem.git.trees import read_files
 from gitmem.ledger import proposals
 from gitmem.ledger.land import Tip, Written
@@ -33,7 +33,6 @@ from gitmem.ledger.signatures import follow
 from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.search.index import Catalog
-from gitmem.search.lessons import Lesson
 from gitmem.search.text import read_memory
 
 _LAST = "last"
@@ -47,13 +46,14 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     Returns:
         What failed, a line each: nothing of it harms memory.
     """
-    lessons: dict[tuple[str, str], Mapping[str, Lesson]] = {}
-    troubles = [
-        *renew_hooks(workspace),
-        *_warm(workspace, lessons),
-        *_follow_signatures(workspace),
-        *_keep_warnings(workspace, lessons),
-    ]
+    troubles = list(renew_hooks(workspace))
+    for scope in workspace.scopes:
+        troubles += _tried(f"the catalog of {scope.ref}", _warm, workspace, scope)
+    if workspace.settings.flag(SETTING):
+        follow_commits(workspace, FOLLOW_SECONDS)
+    # Afterwards a prompt's hook starts no process for signatures, and asks no index at an action.
+    troubles += _tried("signatures of shared memory", follow, workspace)
+    troubles += _tried("what is told at an action", keep, workspace)
     scopes = workspace.scopes
     project = [scope for scope in scopes if scope.name == "project"]
     private = [scope for scope in scopes if scope.name != "project"]
@@ -66,100 +66,44 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     return tuple(troubles)
 
 
-def _warm(workspace: Workspace, lessons: dict[tuple[str, str], Mapping[str, Lesson]]) -> list[str]:
-    """Brings the catalogs up to date, and what HEAD has of the code, so that no prompt waits for it.
-
-    Args:
-        lessons: filled with what memories were taught on, by ref and tip.
-    """
-    troubles = []
-    for scope in workspace.scopes:
-        try:
-            with closing(Catalog.open(scope.state)) as catalog:
-                tip = scope.repo.ref(scope.ref)
-                catalog.bring_up_to_date(scope.repo, scope.ref, tip, read_memory)
-                files = {place.path: place.blob for place in catalog.places(scope.ref)}
-                if tip and files and scope.name != "user":
-                    known = catalog.lessons(scope.repo, scope.ref, tip, files)
-                    lessons[scope.ref, tip] = known
-                    warm(workspace, {code for _, code in known.values()})
-        except (GitmemError, OSError) as error:
-            troubles.append(f"the catalog of {scope.ref}: {error}")
-    if workspace.settings.flag(SETTING):
-        follow_commits(workspace, FOLLOW_SECONDS)
-    return troubles
-
-
-def _follow_signatures(workspace: Workspace) -> list[str]:
-    """Looks at the signatures of shared memory, so that a prompt's hook starts no process for them."""
+def _tried(what: str, do: Callable[..., object], *given: Any) -> list[str]:
+    """Does one thing; what failed, where it did."""
     try:
-        follow(workspace)
+        do(*given)
     except (GitmemError, OSError) as error:
-        return [f"signatures of shared memory: {error}"]
+        return [f"{what}: {error}"]
     return []
 
 
-def _keep_warnings(workspace: Workspace, lessons: Lessons) -> list[str]:
-    """Keeps ready what is told at an action."""
-    try:
-        keep(workspace, lessons)
-    except (GitmemError, OSError) as error:
-        return [f"what is told at an action: {error}"]
-    return []
-
-
-def _let_go(git_dir: Path, repo: Repository, now: float) -> list[str]:
-    """Removes what waited and was decided long ago."""
-    try:
-        proposals.let_go(repo, now)
-    except GitmemError as error:
-        return [f"what was decided long ago in {git_dir}: {error}"]
-    return []
-
-
-def _end_former(git_dir: Path, repo: Repository, state: Path, now: float) -> list[str]:
-    """Erases what somebody else's purge replaced long ago."""
-    from gitmem.ledger.erase import end_former  # seldom
-
-    try:
-        end_former(repo, [state], now)
-    except GitmemError as error:
-        return [f"what was replaced by a purge in {git_dir}: {error}"]
-    return []
-
-
-def _prune_notes(repo: Repository, before: float) -> list[str]:
-    """Removes notes of sessions, of every project, that were last written before a moment."""
-    troubles = []
-    for ref in repo.refs(FAMILY):
-        try:
-            prune(repo, ref, before)
-        except GitmemError as error:
-            troubles.append(f"notes of sessions in {ref}: {error}")
-    return troubles
-
-
-def _age_out(scopes: Sequence[Scope], now: float) -> list[str]:
-    """Archives old logs."""
-    troubles = []
-    for scope in scopes:
-        try:
-            age_out_logs(scope, now)
-        except GitmemError as error:
-            troubles.append(f"the logs of {scope.ref}: {error}")
-    return troubles
+def _warm(workspace: Workspace, scope: Scope) -> None:
+    """Brings a catalog up to date, and what HEAD has of the code, so that no prompt waits for it."""
+    with closing(Catalog.open(scope.state)) as catalog:
+        tip = scope.repo.ref(scope.ref)
+        catalog.bring_up_to_date(scope.repo, scope.ref, tip, read_memory)
+        files = {place.path: place.blob for place in catalog.places(scope.ref)}
+        if tip and files and scope.name != "user":
+            known = catalog.lessons(scope.repo, scope.ref, tip, files)
+            warm(workspace, {code for _, code in known.values()})
 
 
 def _attend(git: GitCommand, git_dir: Path, scopes: Sequence[Scope], now: float, days: int) -> list[str]:
     state = scopes[0].state
     if not _is_due(state, now):
         return []
+    from gitmem.ledger.erase import end_former  # seldom
+
     # Written first: what fails is not tried again with every job.
     _UPKEEP.put(state, _LAST, now)
-    troubles = _let_go(git_dir, scopes[0].repo, now) + _age_out(scopes, now)
-    troubles += _end_former(git_dir, scopes[0].repo, state, now)
+    repo = scopes[0].repo
+    troubles = [
+        *_tried(f"what was decided long ago in {git_dir}", proposals.let_go, repo, now),
+        *_tried(f"what was replaced by a purge in {git_dir}", end_former, repo, [state], now),
+    ]
+    for scope in scopes:
+        troubles += _tried(f"the logs of {scope.ref}", age_out_logs, scope, now)
     if scopes[0].name != "project":
-        troubles += _prune_notes(scopes[0].repo, now - days * DAY)
+        for ref in repo.refs(FAMILY):
+            troubles += _tried(f"notes of sessions in {ref}", prune, repo, ref, now - days * DAY)
         # Before the packing: git's own graph keeps changed paths where it finds them.
         words = ["commit-graph", "write", "--reachable", "--changed-paths", "--split"]
         troubles += _run(git, git_dir, words)

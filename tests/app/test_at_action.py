@@ -18,12 +18,9 @@ from cli_ground import Ground, ground, memory
 from gitmem.app import at_action
 from gitmem.app import hooks as hook_entry
 from gitmem.app.at_action import BYTES, file_of, keep
-from gitmem.app.context import real_edges
 from gitmem.app.session_start import session_start
-from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-from gitmem.search.index import Catalog
 
 __all__ = ["ground"]
 
@@ -165,23 +162,6 @@ def test_it_can_be_switched_off(ruled: Ground) -> None:
         subprocess.run(["git", "config", "--unset", "gitmem.recallAt"], cwd=ruled.repo, check=True)
         keep(ruled.workspace)
         assert touch(ruled, session=value)
-
-
-def test_a_job_of_the_worker_asks_once_what_memories_were_taught_on(
-    ruled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ruled.learn({"main/deploy.md": memory("deploy", "Only run `make deploy` from main.")}, "local")
-    asked: list[str] = []
-    lessons = Catalog.lessons
-
-    def counted(catalog: Catalog, repo: Any, ref: str, *rest: Any, **more: Any) -> Any:
-        asked.append(ref)
-        return lessons(catalog, repo, ref, *rest, **more)
-
-    monkeypatch.setattr(Catalog, "lessons", counted)
-    assert keep_house(ruled.workspace, real_edges(ruled.repo)) == ()
-    assert asked == [ruled.workspace.scope("local").ref]
-    assert touch(ruled, tool="Bash", command="make deploy")
 
 
 def test_a_link_on_the_way_to_the_file_or_the_work_tree_changes_nothing(
