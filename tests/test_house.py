@@ -137,7 +137,6 @@ BROUGHT = {
     "httpx2": "anthropic",
     "anyio": "anthropic",
     "pydantic": "anthropic",
-    "typing_extensions": "anthropic",
     "mcp_types": "mcp",
     "jsonschema": "mcp",
 }
