@@ -146,23 +146,9 @@ def test_a_claim_knows_its_dispute() -> None:
 
 _PIECES = ("word", "**Why:** so", "**bold** x", "**How to apply:** do", "É", "a | b", "x ---", "to <b>")
 _ODD = (
-    "  ",
-    "\t",
-    "-",
-    "---",
-    "| - |",
-    "1. a",
-    "[a]: b",
-    "<p>",
-    "```",
-    "    x",
-    "*a*",
-    "**",
-    "a\x0b",
-    "\x0c",
-    "ª",
-    "_a",
-)
+    "  ", "\t", "-", "---", "| - |", "1. a", "[a]: b", "<p>", "```", "    x", "*a*", "**", "a\x0b",
+    "\x0c", "ª", "_a",
+)  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(["", *_PIECES, *_ODD]), max_size=8), st.sampled_from(["\n", "\r\n", "\r"]))

@@ -148,18 +148,11 @@ def test_numbers_are_found_with_their_unit(text: str, found: set[str]) -> None:
 @pytest.mark.parametrize(
     "same",
     [
-        "merge merges merged merging",
-        "run runs running",
-        "retry retries retried retrying",
-        "move moved moving moves",
-        "Cache caches cached caching",
-        "server server's servers",
-        "server’s Server",
-        "class classes",
-        "stop stopped stopping",
-        "call called calls",
+        "merge merges merged merging", "run runs running", "retry retries retried retrying",
+        "move moved moving moves", "Cache caches cached caching", "server server's servers",
+        "server’s Server", "class classes", "stop stopped stopping", "call called calls",
     ],
-)
+)  # fmt: skip
 def test_the_endings_of_number_and_tense_make_no_other_word(same: str) -> None:
     assert len(set(map(stem, same.split()))) == 1
 

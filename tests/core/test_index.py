@@ -15,23 +15,12 @@ from gitmem.core.names import is_memory_file
 
 LINES = st.sampled_from(
     [
-        "- [A](a.md) — one",
-        "- [A](a.md) — two",
-        "* [B](./b.md)",
-        "- **[C](c.md#part)**: hook",
-        "- `d.md` — plain",
-        "- e.md: plain",
-        "  - child of what is above",
-        "# Heading",
-        "",
-        "   ",
-        "Prose with [a link](x.md).",
-        "- [web](https://example.com/x.md)",
-        "- [spaced](my%20file.md)",
-        "- [angled](<my file.md>)",
-        "<!-- - [A](a.md) -->",
+        "- [A](a.md) — one", "- [A](a.md) — two", "* [B](./b.md)", "- **[C](c.md#part)**: hook",
+        "- `d.md` — plain", "- e.md: plain", "  - child of what is above", "# Heading", "", "   ",
+        "Prose with [a link](x.md).", "- [web](https://example.com/x.md)", "- [spaced](my%20file.md)",
+        "- [angled](<my file.md>)", "<!-- - [A](a.md) -->",
     ]
-)
+)  # fmt: skip
 TEXTS = st.lists(LINES | st.text(max_size=12), max_size=12).flatmap(
     lambda lines: st.sampled_from(["\n", "\r\n"]).flatmap(
         lambda end: st.booleans().map(lambda last: end.join(lines) + (end if last else ""))

@@ -169,15 +169,9 @@ def test_a_type_that_no_client_knows_gives_way_to_one_that_they_do() -> None:
 
 def test_bytes_survive_where_nothing_was_changed() -> None:
     lines = [
-        "---",
-        "name:   db",
-        "# a comment",
-        "description: it's: odd",
-        "metadata: ",
-        "  type: user",
-        "---",
-        "",
-    ]
+        "---", "name:   db", "# a comment", "description: it's: odd", "metadata: ", "  type: user",
+        "---", "",
+    ]  # fmt: skip
     head = "\r\n".join(lines)
     base, ours = tree("One.\r\n", head), tree("One.\r\n\r\nTwo.\r\n", head)
     theirs = tree("One.\r\n", head.replace("type: user", "type: project"))

@@ -12,31 +12,14 @@ from gitmem.core.merge import merge_trees
 
 BLOCKS = st.sampled_from(
     [
-        "Use the real database.",
-        "Deploy from the release branch\nonly.",
-        "**Why:** it broke twice.",
-        "**How to apply:** in every test.",
-        "- one item",
-        "- another item\n  - with a child",
-        "* starred",
-        "1. first",
-        "2. second",
-        "```sh\nmake  test\n\n  make it\n```",
-        "~~~\nopen fence",
-        "    indented code",
-        "# A heading",
-        "Underlined\n---",
-        "| a | b |\n|---|---|\n| 1 | 2 |",
-        "> quoted",
-        "[ref]: https://example.com",
-        "<!-- a comment -->",
-        "<div>html",
-        "***",
-        "- [ ] task",
-        "   - indented item",
-        "Line with `code` and *stress*",
+        "Use the real database.", "Deploy from the release branch\nonly.", "**Why:** it broke twice.",
+        "**How to apply:** in every test.", "- one item", "- another item\n  - with a child",
+        "* starred", "1. first", "2. second", "```sh\nmake  test\n\n  make it\n```", "~~~\nopen fence",
+        "    indented code", "# A heading", "Underlined\n---", "| a | b |\n|---|---|\n| 1 | 2 |",
+        "> quoted", "[ref]: https://example.com", "<!-- a comment -->", "<div>html", "***",
+        "- [ ] task", "   - indented item", "Line with `code` and *stress*",
     ]
-)
+)  # fmt: skip
 WORDS = st.text(alphabet="abc .-#>`|*_\n\t1é", min_size=1, max_size=30)
 BODIES = st.lists(BLOCKS | WORDS, max_size=6).map(lambda parts: "\n\n".join(parts) + "\n")
 TIGHT = st.lists(BLOCKS | WORDS, max_size=6).map("\n".join)
@@ -56,17 +39,12 @@ FILES = st.builds(lambda front, body: (front + body).encode(), FRONTS | st.just(
 INDEXES = st.lists(
     st.sampled_from(
         [
-            "- [A](a.md) — one",
-            "- [A](a.md) — two",
-            "- [B](b.md) — b",
-            "* c.md: plain",
-            "# Index",
-            "",
+            "- [A](a.md) — one", "- [A](a.md) — two", "- [B](b.md) — b", "* c.md: plain", "# Index", "",
             "Prose.",
         ]
     ),
     max_size=6,
-).map(lambda lines: "\n".join(lines).encode())
+).map(lambda lines: "\n".join(lines).encode())  # fmt: skip
 TREES = st.fixed_dictionaries(
     {},
     optional={

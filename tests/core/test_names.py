@@ -126,17 +126,10 @@ def test_what_is_no_memory_file(name: str) -> None:
 @pytest.mark.parametrize(
     "segment",
     [
-        ".git",
-        ".GIT",
-        ".g\u200cit",
-        "\ufeff.git",
-        ".git ",
-        ".git. .",
-        "git~1",
-        "GIT~1",
+        ".git", ".GIT", ".g\u200cit", "\ufeff.git", ".git ", ".git. .", "git~1", "GIT~1",
         ".git::$INDEX_ALLOCATION",
     ],
-)
+)  # fmt: skip
 def test_look_alikes_of_git_are_unsafe(segment: str) -> None:
     assert unsafe_segment(segment) is not None
 

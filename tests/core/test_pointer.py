@@ -64,15 +64,11 @@ def test_a_link_out_of_the_tree_is_no_pointer(target: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "See **Rule in:** [a](a.md)",
-        "**Rule in:** [a](a.md) and more",
-        "**Rule in:** a.md",
-        "**Rule in:** [a](a.md",
-        "**rule in:** [a](a.md)",
-        "**Rule in:** [a[b]](a.md)",
+        "See **Rule in:** [a](a.md)", "**Rule in:** [a](a.md) and more", "**Rule in:** a.md",
+        "**Rule in:** [a](a.md", "**rule in:** [a](a.md)", "**Rule in:** [a[b]](a.md)",
         "- **Rule in:** [a](a.md)",
     ],
-)
+)  # fmt: skip
 def test_only_a_claim_of_just_this_form_points(text: str) -> None:
     assert rule_file(memory(f"\n{text}\n")) == ""
 

@@ -115,17 +115,11 @@ def test_who_holds_names_against_what_is_at_hand_is_given_all_of_them() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a `src/a.py:3` b",
-        "a `src/a.py` `src/a.py` b",
-        "see ./src/a.py now",
-        "the ` run_all ` word",
-        "use `make --all -x` there",
-        "pass --dry-run here",
-        "it is Store.open, MAX_SIZE and open_it()",
-        "```\n`x/y.py`\n```\n`src/a.py`",
-        "in `src/app/` call `run_all(1)`, ``c/d.py``",
+        "a `src/a.py:3` b", "a `src/a.py` `src/a.py` b", "see ./src/a.py now", "the ` run_all ` word",
+        "use `make --all -x` there", "pass --dry-run here", "it is Store.open, MAX_SIZE and open_it()",
+        "```\n`x/y.py`\n```\n`src/a.py`", "in `src/app/` call `run_all(1)`, ``c/d.py``",
     ],
-)
+)  # fmt: skip
 def test_a_name_is_found_where_it_stands(text: str) -> None:
     found = list(names(text))
     assert found and all(text[one.start : one.end] == one.name for one in found)

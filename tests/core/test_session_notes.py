@@ -29,17 +29,10 @@ sections = st.lists(section, max_size=6)
 def test_the_template_has_the_ten_sections_with_a_line_of_guidance_each() -> None:
     found = parse(TEMPLATE)
     assert [one.title for one in found] == [
-        "Session Title",
-        "Current State",
-        "Task specification",
-        "Files and Functions",
-        "Workflow",
-        "Errors & Corrections",
-        "Codebase and System Documentation",
-        "Learnings",
-        "Key results",
+        "Session Title", "Current State", "Task specification", "Files and Functions", "Workflow",
+        "Errors & Corrections", "Codebase and System Documentation", "Learnings", "Key results",
         "Worklog",
-    ]
+    ]  # fmt: skip
     assert all(one.guide and not one.body for one in found)
     assert render(found) == TEMPLATE
 

@@ -58,25 +58,14 @@ Gitmem-Claim: dropped my%20file.md#112233445577 out of date
 HOSTILE = st.lists(
     st.sampled_from(
         [
-            "Gitmem-Op: purge",
-            "Gitmem-Claim: dropped a.md#0123456789ab forged",
-            "Gitmem-\0Session: forged",
-            "* Gitmem-Writer: agent",
-            "    Gitmem-Job: forged",
-            "> Gitmem-Engine: forged",
-            "-> b.md#0123456789ab x",
-            "text",
-            "\n",
-            "\r",
-            "\u2028",
-            "\x85",
-            "\x0b",
-            " ",
-            "%0A",
+            "Gitmem-Op: purge", "Gitmem-Claim: dropped a.md#0123456789ab forged",
+            "Gitmem-\0Session: forged", "* Gitmem-Writer: agent", "    Gitmem-Job: forged",
+            "> Gitmem-Engine: forged", "-> b.md#0123456789ab x", "text", "\n", "\r", "\u2028", "\x85",
+            "\x0b", " ", "%0A",
         ]
     ),
     max_size=8,
-).map("".join)
+).map("".join)  # fmt: skip
 TEXTS = HOSTILE | st.text(max_size=80)
 
 

@@ -251,19 +251,12 @@ def test_a_model_that_misbehaves_is_asked_twice_and_then_refused(
 @pytest.mark.parametrize(
     "path",
     [
-        "memory/project/main/MEMORY.md",
-        "memory/project/main/logs/2026/11/2026-11-04.md",
-        "memory/project/main/.tombstones",
-        "memory/project/main/archive/00/x.md",
-        "memory/project/reviewer/style.md",
-        "memory/user/main/x.md",
-        "memory/local/main/x.md",
-        "sessions/s-1",
-        "src/app.py",
-        "../x.md",
-        "/etc/x.md",
+        "memory/project/main/MEMORY.md", "memory/project/main/logs/2026/11/2026-11-04.md",
+        "memory/project/main/.tombstones", "memory/project/main/archive/00/x.md",
+        "memory/project/reviewer/style.md", "memory/user/main/x.md", "memory/local/main/x.md",
+        "sessions/s-1", "src/app.py", "../x.md", "/etc/x.md",
     ],
-)
+)  # fmt: skip
 def test_what_is_not_the_dreams_is_not_written(path: str) -> None:
     """A model that edits only the index has nothing to propose, whatever it says of it."""
     call = Call("Write", {"file_path": path, "content": memory("x", "y", "Tests take 3 minutes.").decode()})

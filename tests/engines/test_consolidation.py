@@ -277,16 +277,10 @@ def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "main/MEMORY.md",
-        "main/logs/2026/11/2026-11-04.md",
-        "main/.tombstones",
-        "main/archive/00/old.md",
-        "reviewer/style.md",
-        "../main/x.md",
-        "README.md",
-        "main/.sub/x.md",
+        "main/MEMORY.md", "main/logs/2026/11/2026-11-04.md", "main/.tombstones",
+        "main/archive/00/old.md", "reviewer/style.md", "../main/x.md", "README.md", "main/.sub/x.md",
     ],
-)
+)  # fmt: skip
 def test_what_no_dream_may_write_stays_as_it_was(path: str) -> None:
     """A model that edits only the index has nothing to propose."""
     given = asked(agents=("main",))
@@ -369,16 +363,8 @@ _JSON = st.recursive(
         | st.dictionaries(
             st.sampled_from(
                 [
-                    "subject",
-                    "reason",
-                    "files",
-                    "gone",
-                    "file",
-                    "claim",
-                    "fate",
-                    "into_file",
-                    "into_claim",
-                    "x",
+                    "subject", "reason", "files", "gone", "file", "claim", "fate", "into_file",
+                    "into_claim", "x",
                 ]
             ),
             inner,
@@ -386,7 +372,7 @@ _JSON = st.recursive(
         )
     ),
     max_leaves=30,
-)
+)  # fmt: skip
 
 
 @drawn(_JSON)

@@ -114,19 +114,11 @@ def test_a_line_joins_a_memory_that_is_there() -> None:
         (entry("L2"), tags(SAID, WHY, description="How Ann tags releases"), "the name Ann"),
     ],
     ids=[
-        "no line is named",
-        "another number",
-        "the reason is missing",
-        "a fact more",
-        "a negation",
-        "no such line",
-        "superseded without a word",
-        "another type",
-        "about a person",
-        "no description",
+        "no line is named", "another number", "the reason is missing", "a fact more", "a negation",
+        "no such line", "superseded without a word", "another type", "about a person", "no description",
         "a description that says more",
     ],
-)
+)  # fmt: skip
 def test_a_memory_that_says_what_no_line_does_is_sent_back(
     told: dict[str, Any], data: bytes, problem: str
 ) -> None:

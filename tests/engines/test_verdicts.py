@@ -272,19 +272,10 @@ def test_of_many_pairs_a_dream_asks_about_so_many() -> None:
             f"{name}-{at}", f"The {word} daemon of {name} keeps {at} sockets open."
         )
         for word in (
-            "quokka",
-            "wombat",
-            "numbat",
-            "dingo",
-            "bilby",
-            "possum",
-            "galah",
-            "brolga",
-            "emu",
-            "koala",
+            "quokka", "wombat", "numbat", "dingo", "bilby", "possum", "galah", "brolga", "emu", "koala",
         )
         for name, at in ((f"{word}-one", 3), (f"{word}-two", 7), (f"{word}-three", 9))
-    }
+    }  # fmt: skip
     files = {path: data.replace(b" of ", b" near ") for path, data in files.items()}
     given = replace(GIVEN, files=files, said={}, judge=judged(files))
     assert len(doubts(given, 100)) >= len(doubts(given, 5)) == 5

@@ -201,12 +201,7 @@ class Unable(GitCommand):
 
 LINES = (
     *(
-        "[user]",
-        '[Remote "a.B c"]',
-        "[gitmem]\r",
-        '[core ""]',
-        "[a.b]",
-        "  [user] # mine",
+        "[user]", '[Remote "a.B c"]', "[gitmem]\r", '[core ""]', "[a.b]", "  [user] # mine",
         "[user]name = x",
     ),
     *(
@@ -232,7 +227,7 @@ LINES = (
         "[include]",
         "path = more",
     ),
-)
+)  # fmt: skip
 
 
 @example(["[user]", "\tName = Ann Bee ", '[Remote "a.B c"]', "url=a=b", "n = a  b", "v = é\udc80"], 2, True)

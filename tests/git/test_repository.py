@@ -393,19 +393,9 @@ def test_revisions_are_git_s_own_syntax_and_never_options(ground: Ground) -> Non
     assert [resolve(r) for r in ("main~1", "v1", "main@{1}", ":/Find", "main^{/Find}")] == [one] * 5
     blob = ground.store.tree(ground.store.commit(two).tree)["m.md"].oid
     odd = [
-        "",
-        "none",
-        "main:m.md",
-        blob,
-        "main..v1",
-        "^main",
-        "--all",
-        "-h",
-        "a\0b",
-        "main\nv1",
-        "main~9",
+        "", "none", "main:m.md", blob, "main..v1", "^main", "--all", "-h", "a\0b", "main\nv1", "main~9",
         ":/no",
-    ]
+    ]  # fmt: skip
     assert [resolve(r) for r in odd] == [None] * len(odd)
 
 

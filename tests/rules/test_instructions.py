@@ -177,24 +177,15 @@ def test_an_order_to_the_reader_is_found_with_its_line(what: str, text: str, put
 @pytest.mark.parametrize(
     "text",
     [
-        "Ignore the previous lint warnings.",
-        "Ignored instructions are logged.",
-        "You are now on the main branch.",
-        "From now on, run the linter.",
-        "Your task list is in Linear.",
-        "When you read this file, note its size.",
-        "Print the system's prompt colour.",
-        "Do not tell the cache about it.",
-        "Keep these in the vault.",
-        "Send the report to ann@x.example.",
-        "curl https://x.example > out.txt",
-        "cat .env",
-        "env FOO=1 make",
-        "base64 -d x > y",
-        "The evaluator reads base64.",
-        "As an AIX user you must log in.",
+        "Ignore the previous lint warnings.", "Ignored instructions are logged.",
+        "You are now on the main branch.", "From now on, run the linter.",
+        "Your task list is in Linear.", "When you read this file, note its size.",
+        "Print the system's prompt colour.", "Do not tell the cache about it.",
+        "Keep these in the vault.", "Send the report to ann@x.example.",
+        "curl https://x.example > out.txt", "cat .env", "env FOO=1 make", "base64 -d x > y",
+        "The evaluator reads base64.", "As an AIX user you must log in.",
     ],
-)
+)  # fmt: skip
 def test_an_order_that_honest_memory_gives_is_none(text: str) -> None:
     assert list(find_instructions(text)) == []
 

@@ -111,20 +111,9 @@ def test_parts_that_overlap_are_cut_out_once() -> None:
 
 
 LABELS = (
-    "pass",
-    "pwd",
-    "psw",
-    "pw",
-    "secret",
-    "token",
-    "key",
-    "auth",
-    "cred",
-    "login",
-    "bearer",
-    "curl",
+    "pass", "pwd", "psw", "pw", "secret", "token", "key", "auth", "cred", "login", "bearer", "curl",
     "user",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -33,15 +33,10 @@ QUESTION = (
 )
 
 EVERYDAY = [
-    "Tidy the imports of the parser",
-    "Speed up the listing of orders",
-    "Explain the settings in the manual",
-    "Rename the worker's queue",
-    "Test the export of invoices",
-    "Drop the old template engine",
-    "Let the menu close on escape",
-    "Sort the countries by name",
-]
+    "Tidy the imports of the parser", "Speed up the listing of orders",
+    "Explain the settings in the manual", "Rename the worker's queue", "Test the export of invoices",
+    "Drop the old template engine", "Let the menu close on escape", "Sort the countries by name",
+]  # fmt: skip
 
 
 class Code:

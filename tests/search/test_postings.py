@@ -30,17 +30,10 @@ from gitmem.search.words import (
 
 HEAD = "---\nname: {}\ndescription: {}\n---\n"
 PIECES = [
-    "the proxy takes port 8080",
-    "Ann: which port does `getUserName` take?",
-    "**Why:** HTTPServer went away",
-    "The: of the",
-    "Note: ports",
-    "café 東京は ガ",
-    "a\x01b\x02c\x03d\x04e?",
-    "proxy proxy proxy fooBar fooBar",
-    "",
-    "- an item\n- another of them",
-]
+    "the proxy takes port 8080", "Ann: which port does `getUserName` take?",
+    "**Why:** HTTPServer went away", "The: of the", "Note: ports", "café 東京は ガ",
+    "a\x01b\x02c\x03d\x04e?", "proxy proxy proxy fooBar fooBar", "", "- an item\n- another of them",
+]  # fmt: skip
 FILES = st.tuples(
     st.sampled_from(["ports", "The", "fooBar of x"]),
     st.sampled_from(["", "Which port", "the proxy's port?"]),

@@ -114,14 +114,10 @@ def test_what_fits_is_recalled_first(ground: Ground, query: str, file: str) -> N
 @pytest.mark.parametrize(
     "query",
     [
-        "rename the variable foo to bar in utils.py",
-        "what time is it in Lisbon?",
-        "fix the typo in the footer of the landing page",
-        "thanks, that looks good",
-        "yes",
-        "",
+        "rename the variable foo to bar in utils.py", "what time is it in Lisbon?",
+        "fix the typo in the footer of the landing page", "thanks, that looks good", "yes", "",
     ],
-)
+)  # fmt: skip
 def test_an_empty_answer_is_given_where_nothing_fits(ground: Ground, query: str) -> None:
     answer = ground.ask(query)
     assert answer.items == ()
@@ -437,25 +433,9 @@ def test_json_has_a_stable_shape(ground: Ground) -> None:
     value = json.loads(json.dumps(as_json(ground.ask("mock the database"))))
     assert value["query"] == "mock the database"
     assert list(value["items"][0]) == [
-        "scope",
-        "agent",
-        "file",
-        "name",
-        "description",
-        "type",
-        "text",
-        "age_days",
-        "stale",
-        "note",
-        "score",
-        "blob",
-        "commit",
-        "facts",
-        "why",
-        "checked",
-        "kind",
-        "amended",
-    ]
+        "scope", "agent", "file", "name", "description", "type", "text", "age_days", "stale", "note",
+        "score", "blob", "commit", "facts", "why", "checked", "kind", "amended",
+    ]  # fmt: skip
     assert value["items"][0]["age_days"] == 12 and value["items"][0]["kind"] == "memory"
 
 

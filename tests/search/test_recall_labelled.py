@@ -91,31 +91,17 @@ FOUND = [
 ]
 
 NOTHING = [
-    "how should I write tests?",
-    "'; drop table",
-    "write a test for it",
-    "yes, do that",
-    "thanks, looks good",
-    "what time is it in Lisbon?",
-    "rename the variable foo to bar in utils.py",
-    "fix the typo in the footer of the landing page",
-    "what do I need to know?",
-    "tell me what you remember",
-    "add a new file and run it",
-    "make the button blue and centre the heading",
-    "explain this function to me",
-    "why does this fail?",
-    "convert this loop into a list comprehension",
-    "is there a way to speed up the parser?",
-    "sort the imports and remove the unused ones",
-    "write a regular expression for postal codes",
-    "which version of Python is this?",
-    "how can I look at the last change?",
-    "show me the project structure",
-    "start a new project",
-    "what should I do first?",
+    "how should I write tests?", "'; drop table", "write a test for it", "yes, do that",
+    "thanks, looks good", "what time is it in Lisbon?", "rename the variable foo to bar in utils.py",
+    "fix the typo in the footer of the landing page", "what do I need to know?",
+    "tell me what you remember", "add a new file and run it",
+    "make the button blue and centre the heading", "explain this function to me", "why does this fail?",
+    "convert this loop into a list comprehension", "is there a way to speed up the parser?",
+    "sort the imports and remove the unused ones", "write a regular expression for postal codes",
+    "which version of Python is this?", "how can I look at the last change?",
+    "show me the project structure", "start a new project", "what should I do first?",
     "add an index to the table in the report",
-]
+]  # fmt: skip
 
 # Held back while most of the rules were set.
 LATER_FOUND = [
@@ -133,19 +119,11 @@ LATER_FOUND = [
     ("write the changelog for 2.0", "changelog-on-request"),
 ]
 LATER_NOTHING = [
-    "how do I write good code?",
-    "drop the last commit",
-    "can you run the tests again?",
-    "what is a monad?",
-    "extract this into a helper function",
-    "use a dict instead of a list here",
-    "the layout is broken on small screens",
-    "how do I undo this?",
-    "remember what I said?",
-    "let's continue",
-    "increase the timeout to 30 seconds",
-    "translate the strings into German",
-]
+    "how do I write good code?", "drop the last commit", "can you run the tests again?",
+    "what is a monad?", "extract this into a helper function", "use a dict instead of a list here",
+    "the layout is broken on small screens", "how do I undo this?", "remember what I said?",
+    "let's continue", "increase the timeout to 30 seconds", "translate the strings into German",
+]  # fmt: skip
 
 
 def asked(

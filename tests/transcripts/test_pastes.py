@@ -74,13 +74,9 @@ def test_a_private_span_may_go_through_a_paste(text: str, typed: str, pasted: li
 
 
 PIECES = [
-    "<private>",
-    "</private>",
-    '<pasted_content id="1">',
-    '</pasted_content id="1">',
-    "x",
+    "<private>", "</private>", '<pasted_content id="1">', '</pasted_content id="1">', "x",
     "</pasted_content>",
-]
+]  # fmt: skip
 
 
 @given(st.lists(st.lists(st.sampled_from(PIECES)).map("".join), max_size=4))

@@ -17,19 +17,9 @@ from gitmem.transcripts.model import Message, Session
 
 TEXTS = ["fix it", "use tabs", "why?"]
 STEPS = [
-    "user",
-    "user",
-    "agent",
-    "agent",
-    "call",
-    "result",
-    "enqueue",
-    "take",
-    "pop",
-    "compact",
-    "again",
+    "user", "user", "agent", "agent", "call", "result", "enqueue", "take", "pop", "compact", "again",
     "block",
-]
+]  # fmt: skip
 DAMAGE = [b"{cut\n", b"\n", b'{"type": "future"}\n', b"[1]\n"]
 
 

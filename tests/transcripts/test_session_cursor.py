@@ -35,16 +35,12 @@ def test_a_missing_cursor_is_the_beginning_and_no_news(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        b"",
-        b"{",
-        b"\xff",
-        b"[1]",
-        b'{"format": 1, "session": "other", "offset": 1, "last": ""}',
+        b"", b"{", b"\xff", b"[1]", b'{"format": 1, "session": "other", "offset": 1, "last": ""}',
         b'{"format": 1, "session": "s1", "offset": -1, "last": ""}',
         b'{"format": 1, "session": "s1", "offset": true, "last": ""}',
         b'{"format": 9, "session": "s1", "offset": 1, "last": ""}',
     ],
-)
+)  # fmt: skip
 def test_a_damaged_cursor_is_reported_and_read_as_missing(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "s1.json").write_bytes(damage)
     reports: list[str] = []
