@@ -6,17 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.core.attributes import (
-    BRANCH,
-    BRANCH_TEXT,
-    CLONE,
-    FILE,
-    FORMER,
-    SNAPSHOTS,
-    SNAPSHOTS_TEXT,
-    completed,
-    upgraded,
-)
+from gitmem.core import attributes
 
 
 def asked(git, repo: Path, *paths: str) -> dict[str, tuple[str, str]]:
@@ -44,9 +34,9 @@ BRANCH_PATHS = {
 def test_a_memory_branch_merges_by_line_without_gitmem_and_by_claim_with_it(
     repo: Path, git, installed: bool
 ) -> None:
-    (repo / FILE).write_text(BRANCH_TEXT)
+    (repo / attributes.FILE).write_text(attributes.BRANCH_TEXT)
     if installed:
-        (repo / ".git/info/attributes").write_text("".join(f"{line}\n" for line in CLONE))
+        (repo / ".git/info/attributes").write_text("".join(f"{line}\n" for line in attributes.CLONE))
     expected = {
         path: ("gitmem" if installed and merge == "union" else merge, diff)
         for path, (merge, diff) in BRANCH_PATHS.items()
@@ -57,7 +47,7 @@ def test_a_memory_branch_merges_by_line_without_gitmem_and_by_claim_with_it(
 def test_snapshots_keep_their_bytes_and_merge_by_line(repo: Path, git) -> None:
     folder = repo / "snapshots"
     folder.mkdir()
-    (folder / FILE).write_text(SNAPSHOTS_TEXT)
+    (folder / attributes.FILE).write_text(attributes.SNAPSHOTS_TEXT)
     paths = {
         "snapshots/main/a.md": ("gitmem", "gitmem"),
         "snapshots/main/MEMORY.md": ("union", "gitmem"),
@@ -69,7 +59,7 @@ def test_snapshots_keep_their_bytes_and_merge_by_line(repo: Path, git) -> None:
 
 
 def test_a_clone_shows_the_memory_of_the_agent_that_all_have(repo: Path, git) -> None:
-    (repo / ".git/info/attributes").write_text("".join(f"{line}\n" for line in CLONE))
+    (repo / ".git/info/attributes").write_text("".join(f"{line}\n" for line in attributes.CLONE))
     assert asked(git, repo, "main/a.md", "main/MEMORY.md", "docs/main/a.md", "a.md") == {
         "main/a.md": ("unspecified", "gitmem"),
         "main/MEMORY.md": ("unspecified", "gitmem"),
@@ -78,27 +68,33 @@ def test_a_clone_shows_the_memory_of_the_agent_that_all_have(repo: Path, git) ->
     }
 
 
-@pytest.mark.parametrize("lines", [BRANCH, SNAPSHOTS])
+@pytest.mark.parametrize("lines", [attributes.BRANCH, attributes.SNAPSHOTS])
 def test_missing_lines_come_in_front_of_a_persons_own(lines: tuple[str, ...]) -> None:
     """Git takes the last line that matches: the person's."""
     text = "".join(f"{line}\n" for line in lines)
     own = "*.md text\r\n*.png binary"
-    assert completed("", lines) == text
-    assert completed(own, lines) == text + own
-    assert completed(f"{lines[1]}\n{own}\n{lines[0]}\r\n", lines) == f"{text}{own}\n"
-    assert completed(own + "\n" + text, lines) == own + "\n" + text
+    assert attributes.completed("", lines) == text
+    assert attributes.completed(own, lines) == text + own
+    assert attributes.completed(f"{lines[1]}\n{own}\n{lines[0]}\r\n", lines) == f"{text}{own}\n"
+    assert attributes.completed(own + "\n" + text, lines) == own + "\n" + text
 
 
-@pytest.mark.parametrize("former", FORMER)
+@pytest.mark.parametrize("former", attributes.FORMER)
 def test_lines_of_earlier_versions_are_replaced_and_only_they_ask_for_it(former: str) -> None:
-    assert upgraded(f"{former}\n*.png binary\n", BRANCH) == f"{BRANCH_TEXT}*.png binary\n"
-    assert completed(f"{BRANCH_TEXT}{former}\n", BRANCH) == BRANCH_TEXT
-    assert upgraded("*.png binary\n", BRANCH) == "*.png binary\n"
-    assert upgraded(BRANCH[0], BRANCH) == BRANCH[0]
+    assert (
+        attributes.upgraded(f"{former}\n*.png binary\n", attributes.BRANCH)
+        == f"{attributes.BRANCH_TEXT}*.png binary\n"
+    )
+    assert (
+        attributes.completed(f"{attributes.BRANCH_TEXT}{former}\n", attributes.BRANCH)
+        == attributes.BRANCH_TEXT
+    )
+    assert attributes.upgraded("*.png binary\n", attributes.BRANCH) == "*.png binary\n"
+    assert attributes.upgraded(attributes.BRANCH[0], attributes.BRANCH) == attributes.BRANCH[0]
 
 
 def test_former_lines_are_those_that_were_written() -> None:
-    assert FORMER == (
+    assert attributes.FORMER == (
         "MEMORY.md merge=union",
         "*/logs/**/*.md merge=union diff=gitmem gitmem-merge",
     )

@@ -10,20 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitmem.core import names
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import NAME_CHARS
-from gitmem.core.names import (
-    agent_folder_name,
-    agent_name,
-    archive_path,
-    file_name,
-    is_agent_folder,
-    is_memory_file,
-    log_path,
-    numbered,
-    slugify,
-    unsafe_segment,
-)
 
 AGENTS = st.text(min_size=1, max_size=50)
 TRICKY = st.text(alphabet="aAbBcCoOnN^0123456789._- é/", min_size=1, max_size=12)
@@ -32,7 +21,7 @@ TRICKY = st.text(alphabet="aAbBcCoOnN^0123456789._- é/", min_size=1, max_size=1
 def possible(raw: str) -> bool:
     """Whether a folder of this name can lie in the folder of agents."""
     try:
-        return bool(agent_name(raw))
+        return bool(names.agent_name(raw))
     except UsageError:
         return False
 
@@ -48,44 +37,44 @@ def possible(raw: str) -> bool:
     ],
 )
 def test_slug_is_ascii_kebab_case(text: str, slug: str) -> None:
-    assert slugify(text) == slug
+    assert names.slugify(text) == slug
 
 
 def test_long_slug_is_cut_at_a_word() -> None:
-    slug = slugify("word " * 40)
+    slug = names.slugify("word " * 40)
     assert slug == "-".join(["word"] * 12)
     assert len(slug) <= NAME_CHARS
 
 
 def test_one_long_word_is_cut_at_the_limit() -> None:
-    assert slugify("x" * 200) == "x" * NAME_CHARS
+    assert names.slugify("x" * 200) == "x" * NAME_CHARS
 
 
 @pytest.mark.parametrize("text", ["", "   ", "!!!", "記憶", "🙂"])
 def test_text_without_ascii_still_has_a_name(text: str) -> None:
-    assert slugify(text).startswith("note-")
+    assert names.slugify(text).startswith("note-")
 
 
 def test_texts_without_ascii_have_different_names() -> None:
-    assert slugify("記憶") != slugify("忘却")
+    assert names.slugify("記憶") != names.slugify("忘却")
 
 
 @pytest.mark.parametrize("text", ["memory", "MEMORY", "con", "NUL", "com1"])
 def test_names_with_another_meaning_get_a_second_word(text: str) -> None:
     """Where case is ignored `memory.md` is the index; on Windows `con.md` is the console."""
-    assert slugify(text) == f"{text.lower()}-note"
+    assert names.slugify(text) == f"{text.lower()}-note"
 
 
 @given(st.text(max_size=200))
 @example("memory")
 @example("ſ" * 80)
 def test_slug_is_stable_safe_and_never_empty(text: str) -> None:
-    slug = slugify(text)
+    slug = names.slugify(text)
     assert slug
-    assert slugify(slug) == slug
+    assert names.slugify(slug) == slug
     assert len(slug) <= NAME_CHARS
     assert set(slug) <= set(string.ascii_lowercase + string.digits + "-")
-    assert is_memory_file(file_name(text))
+    assert names.is_memory_file(names.file_name(text))
 
 
 @given(st.text(max_size=200))
@@ -93,11 +82,11 @@ def test_slug_is_stable_safe_and_never_empty(text: str) -> None:
 @example("x" * 59)
 def test_a_number_makes_a_name_of_its_own_however_long_it_is(text: str) -> None:
     """A number that is cut off again would be counted up for ever."""
-    first, *others = islice(numbered(text), 1_100)
+    first, *others = islice(names.numbered(text), 1_100)
     assert first == text
     assert len(set(others)) == len(others)
     for number, name in enumerate(others, 2):
-        assert slugify(name) == name
+        assert names.slugify(name) == name
         assert name.endswith(f"-{number}")
 
 
@@ -106,7 +95,7 @@ def test_a_number_makes_a_name_of_its_own_however_long_it_is(text: str) -> None:
     ["a.md", "No mocks in tests.md", "feedback_x.md", "what?.md", "mémoire.md", "sub/a.md", "a b/c/d.md"],
 )
 def test_memory_files(name: str) -> None:
-    assert is_memory_file(name)
+    assert names.is_memory_file(name)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +109,7 @@ def test_memory_files(name: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_memory_file(name: str) -> None:
-    assert not is_memory_file(name)
+    assert not names.is_memory_file(name)
 
 
 @pytest.mark.parametrize(
@@ -131,14 +120,14 @@ def test_what_is_no_memory_file(name: str) -> None:
     ],
 )  # fmt: skip
 def test_look_alikes_of_git_are_unsafe(segment: str) -> None:
-    assert unsafe_segment(segment) is not None
+    assert names.unsafe_segment(segment) is not None
 
 
 @pytest.mark.parametrize(
     "segment", [".gitattributes", ".gitmem", ".github", "git", "git~2", "console", "aux-port"]
 )
 def test_names_that_only_resemble_are_safe(segment: str) -> None:
-    assert unsafe_segment(segment) is None
+    assert names.unsafe_segment(segment) is None
 
 
 @pytest.mark.parametrize(
@@ -156,8 +145,8 @@ def test_names_that_only_resemble_are_safe(segment: str) -> None:
     ],
 )
 def test_agent_folder(raw: str, folder: str) -> None:
-    assert agent_name(raw) == folder
-    assert agent_folder_name(folder) == raw
+    assert names.agent_name(raw) == folder
+    assert names.agent_folder_name(folder) == raw
 
 
 @given(AGENTS | TRICKY)
@@ -165,15 +154,15 @@ def test_agent_folder(raw: str, folder: str) -> None:
 @example(".git")
 def test_agent_folder_can_be_reversed_and_is_safe(raw: str) -> None:
     try:
-        folder = agent_name(raw)
+        folder = names.agent_name(raw)
     except UsageError as refused:
         assert "too long" in refused.message or "cannot be a folder's name" in refused.message
         return
     assert "/" not in raw and not raw.startswith(".")
-    assert agent_folder_name(folder) == raw
-    assert is_agent_folder(folder)
+    assert names.agent_folder_name(folder) == raw
+    assert names.is_agent_folder(folder)
     assert folder == folder.lower()
-    assert unsafe_segment(folder) is None
+    assert names.unsafe_segment(folder) is None
     assert not folder.startswith(".")
 
 
@@ -183,7 +172,7 @@ def test_agent_folder_can_be_reversed_and_is_safe(raw: str) -> None:
 @example("^A", "A")
 def test_two_agents_never_share_a_folder_even_where_case_is_ignored(one: str, other: str) -> None:
     if one != other and possible(one) and possible(other):
-        assert agent_name(one).casefold() != agent_name(other).casefold()
+        assert names.agent_name(one).casefold() != names.agent_name(other).casefold()
 
 
 @pytest.mark.parametrize(
@@ -191,7 +180,7 @@ def test_two_agents_never_share_a_folder_even_where_case_is_ignored(one: str, ot
 )
 def test_impossible_agents_are_usage_errors(name: str) -> None:
     with pytest.raises(UsageError):
-        agent_name(name)
+        names.agent_name(name)
 
 
 @pytest.mark.parametrize(
@@ -199,18 +188,18 @@ def test_impossible_agents_are_usage_errors(name: str) -> None:
 )
 def test_folders_that_no_agent_has(folder: str) -> None:
     """Only the one spelling counts, so that a hostile tree cannot hold an agent twice."""
-    assert not is_agent_folder(folder)
+    assert not names.is_agent_folder(folder)
     with pytest.raises(UsageError):
-        agent_folder_name(folder)
+        names.agent_folder_name(folder)
 
 
 def test_archive_fans_out_by_the_hash_of_the_file_name() -> None:
     # printf a.md | sha256sum
-    assert archive_path("a.md") == "archive/fe/a.md"
+    assert names.archive_path("a.md") == "archive/fe/a.md"
 
 
 def test_log_path() -> None:
-    assert log_path(date(2026, 3, 5)) == "logs/2026/03/2026-03-05.md"
+    assert names.log_path(date(2026, 3, 5)) == "logs/2026/03/2026-03-05.md"
 
 
 @pytest.mark.parametrize(
@@ -218,4 +207,4 @@ def test_log_path() -> None:
 )
 def test_a_folder_that_spells_a_path_is_no_agents(folder: str) -> None:
     """A hostile tree may hold `^046.^047..`, which unescapes to `../..`."""
-    assert not is_agent_folder(folder)
+    assert not names.is_agent_folder(folder)

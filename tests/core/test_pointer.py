@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gitmem.core import pointer
 from gitmem.core.memory import parse
-from gitmem.core.pointer import (
-    BEGINNING,
-    claim_for,
-    is_promoted,
-    pointers,
-    rule_file,
-    with_pointer,
-    without_pointer,
-)
 
 HEAD = "---\nname: a\ndescription: A.\ntype: project\n---\n"
 RULE = "**Rule in:** [docs/rules.md](docs/rules.md)"
@@ -35,9 +27,9 @@ def memory(body: str):
     ],
 )
 def test_a_claim_names_the_file_as_a_link(path: str, claim: str) -> None:
-    assert claim_for(path) == claim
-    assert claim.encode().startswith(BEGINNING)
-    assert rule_file(memory(f"\n{claim}\n")) == ("" if "\udcff" in path else path)
+    assert pointer.claim_for(path) == claim
+    assert claim.encode().startswith(pointer.BEGINNING)
+    assert pointer.rule_file(memory(f"\n{claim}\n")) == ("" if "\udcff" in path else path)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +50,7 @@ def test_a_claim_names_the_file_as_a_link(path: str, claim: str) -> None:
 )
 def test_a_link_out_of_the_tree_is_no_pointer(target: str) -> None:
     """What others wrote must not lead a reader to another file."""
-    assert pointers(memory(f"\n**Rule in:** [a]({target})\n")) == ()
+    assert pointer.pointers(memory(f"\n**Rule in:** [a]({target})\n")) == ()
 
 
 @pytest.mark.parametrize(
@@ -70,17 +62,17 @@ def test_a_link_out_of_the_tree_is_no_pointer(target: str) -> None:
     ],
 )  # fmt: skip
 def test_only_a_claim_of_just_this_form_points(text: str) -> None:
-    assert rule_file(memory(f"\n{text}\n")) == ""
+    assert pointer.rule_file(memory(f"\n{text}\n")) == ""
 
 
 def test_a_path_may_be_as_long_as_a_memory_trees() -> None:
     path = "x" * 1024
-    assert rule_file(memory(f"\n{claim_for(path)}\n")) == path
+    assert pointer.rule_file(memory(f"\n{pointer.claim_for(path)}\n")) == path
 
 
 def test_the_first_of_several_counts() -> None:
-    both = memory(f"\nFact.\n\n{claim_for('a.md')}\n\n{claim_for('b.md')}\n")
-    assert rule_file(both) == "a.md" and len(pointers(both)) == 2
+    both = memory(f"\nFact.\n\n{pointer.claim_for('a.md')}\n\n{pointer.claim_for('b.md')}\n")
+    assert pointer.rule_file(both) == "a.md" and len(pointer.pointers(both)) == 2
 
 
 @pytest.mark.parametrize(
@@ -96,9 +88,9 @@ def test_the_first_of_several_counts() -> None:
     ],
 )
 def test_a_memory_points_to_one_file_and_keeps_its_bytes(body: str, pointed: str) -> None:
-    given = with_pointer(memory(body), "docs/rules.md")
+    given = pointer.with_pointer(memory(body), "docs/rules.md")
     assert given.body == pointed
-    assert rule_file(parse("a.md", given.render())) == "docs/rules.md"
+    assert pointer.rule_file(parse("a.md", given.render())) == "docs/rules.md"
 
 
 @pytest.mark.parametrize(
@@ -115,15 +107,17 @@ def test_a_memory_points_to_one_file_and_keeps_its_bytes(body: str, pointed: str
 )
 def test_without_its_pointer_a_memory_keeps_every_other_claim(body: str, bare: str | None) -> None:
     before = memory(body)
-    after = without_pointer(before)
+    after = pointer.without_pointer(before)
     assert bare is None or after.body == bare
-    gone = {claim.key for claim in pointers(before)}
+    gone = {claim.key for claim in pointer.pointers(before)}
     said = [claim.key for claim in before.parsed.claims if claim.key not in gone]
     assert [claim.key for claim in parse("a.md", after.render()).parsed.claims] == said
 
 
 def test_what_runs_into_one_without_the_pointer_keeps_its_lines() -> None:
-    assert without_pointer(memory(f"\n    one\n\n{RULE}\n\n    two\n")).body == "    one\n\n    two\n"
+    assert (
+        pointer.without_pointer(memory(f"\n    one\n\n{RULE}\n\n    two\n")).body == "    one\n\n    two\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,6 +132,6 @@ def test_what_runs_into_one_without_the_pointer_keeps_its_lines() -> None:
 )
 def test_a_memory_is_promoted_wherever_a_memory_stands(path: str, promoted: bool) -> None:
     data = f"{HEAD}\nFact.\n\n{RULE}\n".encode()
-    assert is_promoted(path, data) is promoted
-    assert not is_promoted(path, f"{HEAD}\nFact.\n".encode())
-    assert not is_promoted(path, f"{HEAD}\nSee {RULE}\n".encode())
+    assert pointer.is_promoted(path, data) is promoted
+    assert not pointer.is_promoted(path, f"{HEAD}\nFact.\n".encode())
+    assert not pointer.is_promoted(path, f"{HEAD}\nSee {RULE}\n".encode())

@@ -8,22 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.core.references import (
-    LONGEST,
-    MOST_PATHS,
-    MOST_READ,
-    MOST_SAID,
-    MOST_WORDS,
-    Named,
-    NameFate,
-    day,
-    named,
-    names,
-    plain_path,
-    statement,
-    warnings,
-    without_fences,
-)
+from gitmem.core import references
 
 FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
 
@@ -47,8 +32,8 @@ FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
         ("`/src/a.py` `../a.py` `a/../b.py` `.git/config.toml` `a//b.py` `/etc/a.conf`", []),
         ("`src/*.py` `src/<name>.py` `git add a.py` `v1.2`", []),
         ("`https://host/a.py` `a.com/a.py` `www.x.y/a.py` `a.io/x/y` `-x/a.py`", []),
-        (f"`{'x' * (LONGEST - 3)}.py`", [(FILE, f"{'x' * (LONGEST - 3)}.py", ())]),
-        (f"`{'x' * (LONGEST - 2)}.py`", []),
+        (f"`{'x' * (references.LONGEST - 3)}.py`", [(FILE, f"{'x' * (references.LONGEST - 3)}.py", ())]),
+        (f"`{'x' * (references.LONGEST - 2)}.py`", []),
         # Flags, and whose they are.
         ("`make --all-targets=3 -v`", [(FLAG, "make", ("--all-targets",))]),
         ("`git mem docs check --strict`", [(FLAG, "git-mem", ("--strict",))]),
@@ -102,14 +87,14 @@ FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
 def test_a_name_is_what_can_be_nothing_else(
     text: str, found: list[tuple[str, str, tuple[str, ...]]]
 ) -> None:
-    assert [(one.kind, one.target, one.parts) for one in names(text)] == found
+    assert [(one.kind, one.target, one.parts) for one in references.names(text)] == found
 
 
 def test_who_holds_names_against_what_is_at_hand_is_given_all_of_them() -> None:
     """A rule on `my_app/x.py` is told when that file is edited, whatever its name looks like."""
     text = "Never edit `my_app/x.py`; it was moved to `src/y.py`."
-    assert [one.target for one in names(text, loose=True)] == ["my_app/x.py", "src/y.py"]
-    assert list(names(text)) == []
+    assert [one.target for one in references.names(text, loose=True)] == ["my_app/x.py", "src/y.py"]
+    assert list(references.names(text)) == []
 
 
 @pytest.mark.parametrize(
@@ -121,17 +106,17 @@ def test_who_holds_names_against_what_is_at_hand_is_given_all_of_them() -> None:
     ],
 )  # fmt: skip
 def test_a_name_is_found_where_it_stands(text: str) -> None:
-    found = list(names(text))
+    found = list(references.names(text))
     assert found and all(text[one.start : one.end] == one.name for one in found)
 
 
 @given(st.text(alphabet=st.sampled_from("ab/.`-_: \n\r\0()AZé*[]!^$~@+#"), max_size=300))
 def test_what_is_asked_of_git_is_no_option_no_pattern_and_on_one_line(text: str) -> None:
-    found = named(text)
+    found = references.named(text)
     for path in found.paths:
         assert re.fullmatch(r"[\w./@+-]+", path) and not path.startswith(("-", "/"))
         assert not {"", ".", "..", ".git"} & set(path.split("/"))
-        assert len(path) <= LONGEST
+        assert len(path) <= references.LONGEST
     for _, parts in found.words:
         assert all(re.fullmatch(r"\w+|--[\w-]+", part) for part in parts)
 
@@ -151,70 +136,72 @@ def test_what_is_asked_of_git_is_no_option_no_pattern_and_on_one_line(text: str)
     ],
 )
 def test_what_stands_in_a_fence_is_an_example(text: str, kept: str) -> None:
-    assert without_fences(text) == kept
+    assert references.without_fences(text) == kept
 
 
 def test_each_name_is_looked_up_once_and_a_bare_markdown_file_never() -> None:
-    found = named("`a.md` `docs/a.md` `src/a.py` `src/a.py` `src/app` `A_b.run()` `A_b.run` `--all`", 7)
-    assert found == Named(
+    found = references.named(
+        "`a.md` `docs/a.md` `src/a.py` `src/a.py` `src/app` `A_b.run()` `A_b.run` `--all`", 7
+    )
+    assert found == references.Named(
         ("docs/a.md", "src/a.py", "src/app"),
         frozenset({"docs/a.md", "src/a.py"}),
         (("A_b.run()", ("A_b", "run")), ("--all", ("--all",))),
         7,
     )
-    assert named("nothing") == Named((), frozenset(), (), 0)
-    assert named("`src/app/` and `bin/deploy`, `and/or`").sure == frozenset()
-    assert named("Orders.place() is slow, `Orders.place` too").words == (
+    assert references.named("nothing") == references.Named((), frozenset(), (), 0)
+    assert references.named("`src/app/` and `bin/deploy`, `and/or`").sure == frozenset()
+    assert references.named("Orders.place() is slow, `Orders.place` too").words == (
         ("Orders.place", ("Orders", "place")),
     )
 
 
 def test_a_memory_names_only_so_much() -> None:
-    many = named(" ".join(f"`src/a{n}.py` `call_{n}()`" for n in range(50)))
-    assert len(many.paths) == MOST_PATHS == 20 and len(many.words) == MOST_WORDS == 20
+    many = references.named(" ".join(f"`src/a{n}.py` `call_{n}()`" for n in range(50)))
+    assert len(many.paths) == references.MOST_PATHS == 20 and len(many.words) == references.MOST_WORDS == 20
     assert many.paths[0] == "src/a0.py" and many.words[0][0] == "call_0()"
-    assert MOST_READ == 20_000
-    assert named("x" * (MOST_READ - 8) + " `a_b_c`").words == (("a_b_c", ("a_b_c",)),)
-    assert named("x" * (MOST_READ - 7) + " `a_b_c`").words == ()
+    assert references.MOST_READ == 20_000
+    assert references.named("x" * (references.MOST_READ - 8) + " `a_b_c`").words == (("a_b_c", ("a_b_c",)),)
+    assert references.named("x" * (references.MOST_READ - 7) + " `a_b_c`").words == ()
 
 
 @pytest.mark.parametrize("part", ["a+", "a/", "a.", "`", "```\n", "--a-", "a. ", ".\n", "e.g. "])
 def test_a_hostile_memory_is_read_in_no_time(part: str) -> None:
-    assert named(part * 50_000).taught == 0
+    assert references.named(part * 50_000).taught == 0
 
 
 @pytest.mark.parametrize(
     ("finding", "said"),
     [
-        (NameFate("a", "there"), "`a` is still there"),
-        (NameFate("a", "moved", "b c"), "`a` moved to `b_c`"),
-        (NameFate("a()", "renamed", "b()"), "`a()` became `b()`"),
-        (NameFate("a", "missing"), "`a` is not in HEAD"),
-        (NameFate("a", "gone"), "`a` is no longer in the code"),
+        (references.NameFate("a", "there"), "`a` is still there"),
+        (references.NameFate("a", "moved", "b c"), "`a` moved to `b_c`"),
+        (references.NameFate("a()", "renamed", "b()"), "`a()` became `b()`"),
+        (references.NameFate("a", "missing"), "`a` is not in HEAD"),
+        (references.NameFate("a", "gone"), "`a` is no longer in the code"),
         (
-            NameFate("a", "gone", commit="0123456789ab", time=86_400),
+            references.NameFate("a", "gone", commit="0123456789ab", time=86_400),
             "`a` is gone since 012345678, 1970-01-02",
         ),
-        (NameFate("a", "gone", "b`c"), "`a` became `b_c`, gone"),
+        (references.NameFate("a", "gone", "b`c"), "`a` became `b_c`, gone"),
         (
-            NameFate("a", "gone", "b", "0123456789ab", 86_400),
+            references.NameFate("a", "gone", "b", "0123456789ab", 86_400),
             "`a` became `b`, gone since 012345678, 1970-01-02",
         ),
     ],
 )
-def test_what_became_of_a_name_is_one_short_fact(finding: NameFate, said: str) -> None:
-    assert statement(finding) == said
+def test_what_became_of_a_name_is_one_short_fact(finding: references.NameFate, said: str) -> None:
+    assert references.statement(finding) == said
 
 
 def test_only_what_is_to_be_known_is_told_and_the_rest_counted() -> None:
-    gone = [NameFate(f"n{number}", "missing") for number in range(MOST_SAID + 2)]
-    assert MOST_SAID == 6
-    assert warnings([NameFate("a", "there"), gone[0]]) == ("`n0` is not in HEAD",)
-    assert warnings(gone[:6]) == tuple(statement(one) for one in gone[:6])
-    assert warnings(gone)[6:] == ("2 more that it names are not in HEAD",)
+    gone = [references.NameFate(f"n{number}", "missing") for number in range(references.MOST_SAID + 2)]
+    assert references.MOST_SAID == 6
+    assert references.warnings([references.NameFate("a", "there"), gone[0]]) == ("`n0` is not in HEAD",)
+    assert references.warnings(gone[:6]) == tuple(references.statement(one) for one in gone[:6])
+    assert references.warnings(gone)[6:] == ("2 more that it names are not in HEAD",)
 
 
 def test_a_path_from_a_tree_makes_no_sentence() -> None:
-    assert plain_path("a b`c\n\nd/e@f+g-h.py") == "a_b_c_d/e@f+g-h.py"
-    assert len(plain_path("x" * 300)) == LONGEST == 200
-    assert day(0) == "1970-01-01"
+    assert references.plain_path("a b`c\n\nd/e@f+g-h.py") == "a_b_c_d/e@f+g-h.py"
+    assert len(references.plain_path("x" * 300)) == references.LONGEST == 200
+    assert references.day(0) == "1970-01-01"

@@ -13,14 +13,7 @@ from gitmem.core.memory import create
 from gitmem.core.tombstone import FILE, bury
 from gitmem.core.trailers import Fate
 from gitmem.dream.proof import prove_plan
-from gitmem.engines.engine import (
-    MOST,
-    ConsolidateInput,
-    Consolidation,
-    DreamChange,
-    DreamProgress,
-    Observation,
-)
+from gitmem.engines import engine
 from gitmem.engines.offline import OfflineEngine
 
 
@@ -34,7 +27,7 @@ def memories(**bodies: str) -> dict[str, bytes]:
     }
 
 
-def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[Consolidation, dict[str, str]]:
+def consolidated(files: Mapping[str, bytes], **more: object) -> tuple[engine.Consolidation, dict[str, str]]:
     """What the engine makes of a tree, and the bodies afterwards, by file stem."""
     made, left = made_of(files, **more)
     assert not any(path.endswith("MEMORY.md") for change in made.changes for path in change.edits)
@@ -170,9 +163,9 @@ def test_what_would_give_up_more_than_is_allowed_waits_and_is_told_once() -> Non
 
 
 def test_a_dream_proposes_no_more_than_a_person_reviews() -> None:
-    files = memories(**{f"hint_{number}": "See [[gone]] once." for number in range(MOST + 5)})
-    made, _ = consolidated(files, renamed={"gone": ""}, most=MOST)
-    assert len(made.changes) == MOST
+    files = memories(**{f"hint_{number}": "See [[gone]] once." for number in range(engine.MOST + 5)})
+    made, _ = consolidated(files, renamed={"gone": ""}, most=engine.MOST)
+    assert len(made.changes) == engine.MOST
     assert len([note for note in made.notes if "waits for another" in note]) == 1
 
 
@@ -180,7 +173,7 @@ def test_what_the_flow_would_refuse_is_left_out_and_told() -> None:
     """One memory that a search would no longer find must not stop every dream of a scope."""
     files = memories(tests=TWICE, mocks=TWICE, hint="See [[gone]] for it.")
 
-    def judge(changes: Sequence[DreamChange]) -> list[str]:
+    def judge(changes: Sequence[engine.DreamChange]) -> list[str]:
         return [
             f"{path}: is not found" for change in changes for path in change.edits if path != "main/hint.md"
         ]
@@ -200,7 +193,7 @@ def test_what_was_observed_is_passed_on() -> None:
     files = memories(aa="Ann owns the mirror in Oslo.")
     claim = next(iter(references(files)))
     made, _ = consolidated(
-        files, observed=(Observation("code", "src/gone.py is not in the code", (claim,)),)
+        files, observed=(engine.Observation("code", "src/gone.py is not in the code", (claim,)),)
     )
     assert f"code: src/gone.py is not in the code ({claim})" in made.notes
 
@@ -210,7 +203,9 @@ def test_a_claim_whose_code_a_commit_took_is_asked_about() -> None:
     claim = next(iter(references(files)))
     fact = "`src/gone.py` is gone since 1234567ab, 2026-11-02"
     made = OfflineEngine().consolidate(
-        ConsolidateInput(files, observed=(Observation("code", f"main/aa.md: {fact}", (claim,)),))
+        engine.ConsolidateInput(
+            files, observed=(engine.Observation("code", f"main/aa.md: {fact}", (claim,)),)
+        )
     )
     (question,) = made.changes
     assert not any(note.startswith("code:") for note in made.notes), "what is asked is not told again"
@@ -238,9 +233,9 @@ def test_names_that_the_code_has_otherwise_now_are_put_in_their_place_at_once() 
         ("`load_rows()` became `read_rows()` since 2345678ab, 2026-11-03", "load_rows()", "read_rows()"),
     )
     observed = tuple(
-        Observation("code", f"main/aa.md: {fact}", refs, ((old, now),)) for fact, old, now in facts
+        engine.Observation("code", f"main/aa.md: {fact}", refs, ((old, now),)) for fact, old, now in facts
     )
-    given = ConsolidateInput(files, observed=observed, allowance=0)
+    given = engine.ConsolidateInput(files, observed=observed, allowance=0)
     (change,) = OfflineEngine().consolidate(given).changes
     after = (change.edits["main/aa.md"] or b"").decode()
     assert "Ship with `tools/ship.sh` on Fridays." in after
@@ -260,7 +255,7 @@ def test_no_reason_that_a_model_gives_makes_a_name_of_another() -> None:
     (old,) = set(references(files)) - set(references(changed))
     (new,) = set(references(changed)) - set(references(files))
     fates = (Fate("superseded", old, new, "`80` became `90`"),)
-    change = DreamChange("code", changed, fates, fates[0].reason, "Say 90")
+    change = engine.DreamChange("code", changed, fates, fates[0].reason, "Say 90")
     assert [one.rule for one in prove_plan(files, [change], names=lambda *_: {}, allowance=0)] == [
         "invented"
     ]
@@ -270,9 +265,9 @@ def test_no_reason_that_a_model_gives_makes_a_name_of_another() -> None:
 
 
 def test_each_phase_is_told_with_the_files_changed_so_far() -> None:
-    steps: list[DreamProgress] = []
+    steps: list[engine.DreamProgress] = []
     files = memories(tests=TWICE, mocks=TWICE, hint="See [[gone]] for it.")
-    OfflineEngine().consolidate(ConsolidateInput(files, renamed={"gone": ""}), steps.append)
+    OfflineEngine().consolidate(engine.ConsolidateInput(files, renamed={"gone": ""}), steps.append)
     assert [step.phase for step in steps] == ["consolidate", "consolidate", "prune", "prune"]
     assert steps[0].files == () and steps[1].files == ("main/hint.md",)
     assert len(steps[-1].files) == 2

@@ -10,15 +10,7 @@ from talk import person
 
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.budget import (
-    Ceilings,
-    Ledger,
-    LedgerMeter,
-    Spending,
-    Today,
-    counted_tokens,
-    ends,
-)
+from gitmem.engines import budget
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.task import ModelEngine, Task, TaskOutcome
 
@@ -27,21 +19,21 @@ DAY = 86_400
 ONE = Usage(1, 100, 1000, 50, 10, 0.01)
 
 
-def meter(folder: Path, runs: int = 2, tokens: int = 1000, now: float = NOON) -> LedgerMeter:
-    return LedgerMeter(Ledger(folder), Ceilings(runs, tokens), lambda: now, "project")
+def meter(folder: Path, runs: int = 2, tokens: int = 1000, now: float = NOON) -> budget.LedgerMeter:
+    return budget.LedgerMeter(budget.Ledger(folder), budget.Ceilings(runs, tokens), lambda: now, "project")
 
 
 def test_a_request_is_one_line_that_is_read_again(tmp_path: Path) -> None:
     meter(tmp_path / "new").spent("extract", "haiku", ONE)
-    ledger = Ledger(tmp_path / "new")
+    ledger = budget.Ledger(tmp_path / "new")
     (one,) = ledger.spendings(NOON - DAY, NOON + DAY)
-    assert one == Spending(NOON, "extract", "haiku", ONE, False, "project")
+    assert one == budget.Spending(NOON, "extract", "haiku", ONE, False, "project")
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
     assert list(ledger.spendings(NOON + 1, NOON + DAY)) == []
 
 
 def test_cache_reads_count_a_tenth() -> None:
-    assert counted_tokens(ONE) == 100 + 100 + 50 + 10
+    assert budget.counted_tokens(ONE) == 100 + 100 + 50 + 10
 
 
 def test_no_request_is_made_over_the_days_tokens_and_the_next_day_is_new(tmp_path: Path) -> None:
@@ -51,14 +43,14 @@ def test_no_request_is_made_over_the_days_tokens_and_the_next_day_is_new(tmp_pat
         one.spent("extract", "haiku", ONE)
     with pytest.raises(EngineError, match="1,040 of 1,000 tokens") as caught:
         meter(tmp_path).allow()
-    assert "gitmem.maxTokens" in caught.value.hint and ends(NOON) in caught.value.message
+    assert "gitmem.maxTokens" in caught.value.hint and budget.ends(NOON) in caught.value.message
     meter(tmp_path, now=NOON + DAY).allow()
 
 
 class Asking(ModelEngine):
     """Makes some requests in each extraction."""
 
-    def __init__(self, meter: LedgerMeter, requests: int) -> None:
+    def __init__(self, meter: budget.LedgerMeter, requests: int) -> None:
         self.meter, self.requests = meter, requests
 
     def begin(self) -> None:
@@ -78,7 +70,7 @@ def test_runs_are_counted_by_extractions_and_not_by_requests(tmp_path: Path) -> 
     engine.extract(given)
     Asking(held, 0).extract(given)
     engine.extract(given)
-    assert Ledger(tmp_path).today(NOON).runs == 2
+    assert budget.Ledger(tmp_path).today(NOON).runs == 2
     with pytest.raises(EngineError, match="2 of 2 runs") as caught:
         engine.extract(given)
     assert "gitmem.maxRuns" in caught.value.hint
@@ -95,8 +87,8 @@ def test_damaged_lines_are_passed_over_and_never_swallow_the_next(tmp_path: Path
     ]  # fmt: skip
     path.write_bytes(b"\n".join([good.strip(), *bad]))
     meter(tmp_path).spent("select", "haiku", ONE)
-    assert [one.job for one in Ledger(tmp_path).spendings(NOON, NOON)] == ["extract", "select"]
-    assert Ledger(tmp_path).today(NOON) == Today(0, 520, ONE + ONE)
+    assert [one.job for one in budget.Ledger(tmp_path).spendings(NOON, NOON)] == ["extract", "select"]
+    assert budget.Ledger(tmp_path).today(NOON) == budget.Today(0, 520, ONE + ONE)
 
 
 def _append(folder: str) -> None:
@@ -111,7 +103,7 @@ def test_several_processes_lose_no_line(tmp_path: Path) -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    assert Ledger(tmp_path).today(NOON).usage.requests == 200
+    assert budget.Ledger(tmp_path).today(NOON).usage.requests == 200
 
 
 def test_days_long_past_go(tmp_path: Path) -> None:

@@ -13,14 +13,7 @@ from talk import NOW, agent, memory, person
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.core.trailers import Usage
-from gitmem.engines.engine import (
-    ConsolidateInput,
-    DocumentInput,
-    DreamProgress,
-    ExtractInput,
-    NotesInput,
-    Stale,
-)
+from gitmem.engines import engine
 from gitmem.engines.prompts import text
 from gitmem.engines.task import ModelEngine, Task, TaskOutcome, TaskView, Unfit
 
@@ -28,20 +21,20 @@ Edit = Callable[[dict[str, bytes]], str]
 GUIDE = "_What is in hand at this moment, what is still open, and the very next step._"
 MOCKS = memory("mocks", "Integration tests never mock Postgres.")
 SAID = (person(1, "Remember: port 4000 is for the docs."), agent(2, "I will."))
-SESSION = ExtractInput(SAID, memory={"local/main/mocks.md": MOCKS}, session="s1", now=NOW)
-NOTES = NotesInput("s1", SAID, 0, TEMPLATE, now=NOW)
-SCOPE = ConsolidateInput(
+SESSION = engine.ExtractInput(SAID, memory={"local/main/mocks.md": MOCKS}, session="s1", now=NOW)
+NOTES = engine.NotesInput("s1", SAID, 0, TEMPLATE, now=NOW)
+SCOPE = engine.ConsolidateInput(
     {"main/mocks.md": MOCKS + b"\nThey take three minutes.\n", "main/.tombstones": b""},
     scope="local",
     now=NOW,
 )
-DOCUMENT = DocumentInput(
+DOCUMENT = engine.DocumentInput(
     "docs/layers.md",
     "# MAGIC DOC: Layers\n\nThe store (`src/store.py`) holds it.\nPorts begin at 4000.\n",
     "Layers",
     "",
     "",
-    (Stale(3, "src/store.py", "file", "src/base.py", "git saw it renamed"),),
+    (engine.Stale(3, "src/store.py", "file", "src/base.py", "git saw it renamed"),),
     now=NOW,
 )
 
@@ -124,7 +117,7 @@ def test_a_document_changes_where_it_was_stale_alone() -> None:
 
 
 def test_a_dream_accounts_for_what_it_takes_out() -> None:
-    steps: list[DreamProgress] = []
+    steps: list[engine.DreamProgress] = []
     path = "local/main/mocks.md"
     old = "They take three minutes."
     cut = put(path, old, "They take an hour.", "[]")
@@ -165,4 +158,4 @@ def test_what_a_model_must_not_see_is_done_offline_and_said() -> None:
 
 def test_notes_that_hold_all_that_was_said_are_no_task() -> None:
     idle = Scripted([])
-    assert idle.sum_up(NotesInput("s1", SAID, 2, TEMPLATE)).text == TEMPLATE and idle.tasks == []
+    assert idle.sum_up(engine.NotesInput("s1", SAID, 2, TEMPLATE)).text == TEMPLATE and idle.tasks == []

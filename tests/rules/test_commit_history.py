@@ -6,13 +6,7 @@ import pytest
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import ASKING, Provenance, Writer, format_message
-from gitmem.rules.history import (
-    judge_between,
-    judge_commits,
-    judge_merges,
-    judge_questions,
-    judge_signatures,
-)
+from gitmem.rules import history
 from gitmem.rules.rule import PLAIN, File, Finding, Revision, RuleContext, Side
 
 OID = "0123456789abcdef0123"
@@ -35,18 +29,18 @@ def revision(
 
 
 def commits(one: Revision) -> list[Finding]:
-    return list(judge_commits(None, Side({}, {}), RuleContext(revisions=(one,))))
+    return list(history.judge_commits(None, Side({}, {}), RuleContext(revisions=(one,))))
 
 
 def between(one: Revision, end: dict[str, File] | None = None) -> list[tuple[str, int, str, str]]:
     after = Side({}, end or {})
-    found = list(judge_between(None, after, RuleContext(revisions=(one,))))
+    found = list(history.judge_between(None, after, RuleContext(revisions=(one,))))
     assert all(this.commit == OID and this.message.endswith(SHORT) for this in found)
     return [(this.path, this.line, this.rule, this.level) for this in found]
 
 
 def merges(one: Revision) -> list[Finding]:
-    return list(judge_merges(None, Side({}, {}), RuleContext(revisions=(one,))))
+    return list(history.judge_merges(None, Side({}, {}), RuleContext(revisions=(one,))))
 
 
 def test_a_plain_commit_is_no_finding() -> None:
@@ -180,14 +174,14 @@ def test_only_an_accepted_question_of_a_dream_is_answered(
         f"Accept it. {subject}", Provenance(op="dream", writer=writer, reviewed=reviewed)
     )
     both = tuple(revision(message=message) for message in (asked, answer))
-    found = list(judge_questions(None, Side({}, {}), RuleContext(revisions=both)))
+    found = list(history.judge_questions(None, Side({}, {}), RuleContext(revisions=both)))
     assert [(one.rule, one.commit) for one in found] == ([("account", OID)] if told else [])
 
 
 @pytest.mark.parametrize("more", ["  {}", "* {}", "{}\n* another"])
 def test_a_question_is_one_wherever_a_squash_has_it(more: str) -> None:
     asked = format_message(f"{ASKING}ports is out of date", Provenance(op="dream", writer="dream"))
-    (found,) = judge_questions(
+    (found,) = history.judge_questions(
         None, Side({}, {}), RuleContext(revisions=(revision(message=f"Squash\n\n{more.format(asked)}"),))
     )
     what = (
@@ -197,7 +191,7 @@ def test_a_question_is_one_wherever_a_squash_has_it(more: str) -> None:
         "", 1, "account", f"{what}answer it where the dream is, and open the request again", commit=OID
     )
     other = revision(message=asked.replace("Gitmem-Op: dream", "Gitmem-Op: add"))
-    assert list(judge_questions(None, Side({}, {}), RuleContext(revisions=(other,)))) == []
+    assert list(history.judge_questions(None, Side({}, {}), RuleContext(revisions=(other,)))) == []
 
 
 def test_a_commit_that_nobody_trusted_signed_is_told_and_no_merge() -> None:
@@ -205,7 +199,7 @@ def test_a_commit_that_nobody_trusted_signed_is_told_and_no_merge() -> None:
     merge, signed = (Revision(oid, ("Eve <e@x>",), "Merge\n", ({}, {}), {}) for oid in ("f" * 20, "e" * 20))
     unsigned = {OID: "is not signed", merge.oid: "is not signed", "": "no key is known"}
     known = RuleContext(revisions=(one, merge, signed), unsigned=unsigned)
-    assert list(judge_signatures(None, Side({}, {}), known)) == [
+    assert list(history.judge_signatures(None, Side({}, {}), known)) == [
         Finding("", 1, "unsigned", "whether commits are signed cannot be told: no key is known"),
         Finding(
             "",
@@ -215,4 +209,4 @@ def test_a_commit_that_nobody_trusted_signed_is_told_and_no_merge() -> None:
             commit=OID,
         ),
     ]
-    assert list(judge_signatures(None, Side({}, {}), RuleContext(revisions=(one,)))) == []
+    assert list(history.judge_signatures(None, Side({}, {}), RuleContext(revisions=(one,)))) == []
