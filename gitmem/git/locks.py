@@ -362,8 +362,7 @@ def _is_of(note: _Note, path: Path) -> bool:
     if note.new == "*" or path.name == "packed-refs.new" or state[1] == 0:
         return True
     with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
+        with path.open("rb") as file:
             # Git writes the name and the end of its line by two calls.
             return file.read(len(note.new) + 2) in (note.new.encode(), f"{note.new}\n".encode())
     return False

@@ -148,7 +148,7 @@ def _lost(
             query = memory.description.strip()
             failures |= set(_judged(search, query, path, {path}, "its own description"))
     for one in dict.fromkeys(asked):
-        if homes.get(one.path) and one.query.strip():
+        if homes.get(one.path):
             failures |= set(_shown(search, one, homes[one.path]))
     return tuple(sorted(failures))
 

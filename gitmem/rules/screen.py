@@ -228,7 +228,7 @@ def refuse_secrets(
         CheckFailed: it names the file and how to allow a false alarm.
         DetectorUnavailable: nothing can be said about any claim.
     """
-    files = {path: data for path, data in edits.items() if data is not None and kind(path) != "tombstones"}
+    files = {path: data for path, data in edits.items() if data is not None}
     screened = screen(base, files, allow, hold=hold)
     if not screened.refusals:
         return screened.warnings

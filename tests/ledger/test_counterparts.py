@@ -58,8 +58,8 @@ def commit(
             None,
         ),
         (
-            {"main/a.md": f"{SECRET}\nand [purged]\n"},
-            {"main/a.md": f"[purged]\nand {OTHER}\n"},
+            {"main/a.md": f"name: [purged] b\n{SECRET}\nand [purged]\n"},
+            {"main/a.md": f'name: "[purged] b"\n[purged]\nand {OTHER}\n'},
             Purge(frozenset({SECRET})),
             Purge(frozenset({OTHER})),
         ),

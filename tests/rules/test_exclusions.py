@@ -121,6 +121,7 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
         ("project", "It was unmerged with #12"),
         ("project", "Its addedness by #12 is known"),
         ("project", "The digit log shows that"),
+        ("project", "The git history showstopper is a page"),
         ("project", "The buggy one was fixed for good"),
         ("project", "The bug is a known one"),
         ("project", "Tags outlast commits removed by a rebase"),

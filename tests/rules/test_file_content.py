@@ -35,7 +35,8 @@ def fronted(lines: int) -> bytes:
         (in_texts(judge_hidden), {}, {"main/a.md": "\ufeffA".encode()}, 0),
         (in_texts(judge_hidden), {}, {"main/a.md": "A\n\ufeff".encode()}, 2),
         (in_texts(judge_hidden), {}, {"main/a.md": "A\0\nB\u200b".encode()}, 1),
-        (in_texts(judge_hidden), {}, {"main/a.png": "A\0\nB\u200b".encode()}, 0),
+        (in_texts(judge_hidden), {}, {"a.png": "A\0\nB\u200b".encode()}, 0),
+        (in_texts(judge_hidden), {}, {"a.txt": "A\nB\u200b".encode()}, 2),
     ],
 )
 def test_a_file_is_judged_by_what_it_holds_and_held(
@@ -44,7 +45,7 @@ def test_a_file_is_judged_by_what_it_holds_and_held(
     """Line 0 is none."""
     was, now = side_of(before), side_of(after)
     found = {(one.path, one.line) for one in rule(was, now, compare(was, now, RuleContext()))}
-    assert found & {("main/a.md", line)} if line else not found, found
+    assert found & {(path, line) for path in after} if line else not found, found
 
 
 def test_memories_of_one_name_name_each_other() -> None:

@@ -109,8 +109,8 @@ def without(*names: str) -> dict[str, None]:
     return {f"main/{name}.md": None for name in names}
 
 
-def over(name: str, new: str) -> str:
-    fate = Fate("superseded", refs(name)[0], refs(name, new)[0], "it says it better")
+def over(name: str, new: str, why: str = "it says it better") -> str:
+    fate = Fate("superseded", refs(name)[0], refs(name, new)[0], why)
     return format_message("Tidy up", Provenance(op="update", writer="human", claims=(fate,)))
 
 
@@ -139,8 +139,10 @@ def test_a_few_are_listed_and_pass() -> None:
 def test_each_that_is_listed_counts() -> None:
     """One of which only a word goes is listed as replaced, and is gone like the others."""
     fewer = "Ben reviews it."
-    found = Request().commit({**without("ports"), **says("review", fewer)}, over("review", fewer)).found()
-    assert len(found["replaced"]) == 1
+    asked = Request().commit({**without("ports"), **says("review", fewer)}, over("review", fewer, ""))
+    found = asked.found()
+    (said,) = found["replaced"]
+    assert said.endswith(f", with Ben reviews it. ({asked.commits[0].oid[:12]})"), "and gives no reason"
     assert found["loss"] == ["this request takes out 3 of 14 claims"]
 
 
