@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Literal
 
@@ -80,11 +81,13 @@ class TrailerRequest:
     Attributes:
         scope: the scope in brackets; None where none is named.
         text: the fact, or what to forget; one line.
+        mistyped: the word in brackets where it is nearly a scope: the line is told of, and not done.
     """
 
     op: Literal["remember", "forget"]
     scope: ScopeName | None
     text: str
+    mistyped: str = ""
 
     def key(self, email: str, time: int | None) -> str:
         """16 hex digits that stay the same when the commit is amended, rebased or picked.
@@ -94,7 +97,7 @@ class TrailerRequest:
                 without a time the key stays when the commit is made anew, too.
         """
         text = "\0".join(
-            [email.casefold(), "" if time is None else str(time), self.op, self.scope or "", self.text]
+            [email.casefold(), "" if time is None else str(time), self.op, self.scope or self.mistyped, self.text]
         )
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
@@ -148,7 +151,7 @@ def requests(message: str) -> tuple[TrailerRequest, ...]:
     the one before it. Quoted or indented messages of other commits are no trailers.
 
     Returns:
-        in order, each once; a word in brackets that is no scope makes a line mean nothing.
+        in order, each once; a word in brackets that is not even nearly a scope makes a line mean nothing.
     """
     found: dict[TrailerRequest, None] = {}
     for lines in _trailer_paragraphs(message):
@@ -156,14 +159,14 @@ def requests(message: str) -> tuple[TrailerRequest, ...]:
             match = _REQUEST.fullmatch(line)
             if match is None:
                 continue
-            named = match[2]
-            scope = next((one for one in SCOPES if named and one == named.strip().lower()), None)
+            word = (match[2] or "").strip().lower()
+            scope = next((one for one in SCOPES if one == word), None)
             text = one_line(match[3])
-            if not text or len(text) > TEXT_CHARS or (named is not None and scope is None):
+            unknown = match[2] is not None and scope is None
+            if not text or len(text) > TEXT_CHARS or (unknown and not get_close_matches(word, SCOPES, 1)):
                 continue
-            found[
-                TrailerRequest("remember" if match[1].lower() == "remember" else "forget", scope, text)
-            ] = None
+            op: Literal["remember", "forget"] = "remember" if match[1].lower() == "remember" else "forget"
+            found[TrailerRequest(op, scope, text, word if unknown else "")] = None
     return tuple(found)[:MOST_REQUESTS]
 
 
@@ -344,7 +347,12 @@ class _Work:
         """Does what a request asks for."""
         said = _moment(commit.author)
         own = self.mine.has(commit, request)
-        if not own and len(self.done.suggested) >= MOST_SUGGESTED:
+        if request.mistyped:
+            if own:
+                asked = f"{request.op.capitalize()}({request.mistyped}): {request.text[:80]}"
+                scopes = ", ".join(SCOPES)
+                self.done.notes.append(f"{commit.oid[:12]}: not done, scopes are {scopes}: {asked}")
+        elif not own and len(self.done.suggested) >= MOST_SUGGESTED:
             self.done.notes.append(f"{commit.oid[:12]} asks for more than waits in review at a time")
         elif request.op == "remember":
             self._remember(commit, request, number, said, own)

@@ -284,6 +284,17 @@ def test_a_secret_and_a_private_span_are_not_stored(ann: Person) -> None:
     assert "ghp_0123" not in done.refused[0].text
 
 
+def test_a_mistyped_scope_is_told_of_once_and_done_where_it_is_amended(ann: Person) -> None:
+    said = "Deploy\n\nRemember(projct): we deploy on Tuesdays only\n"
+    ann.say(said)
+    told = "not done, scopes are project, local, user: Remember(projct): we deploy on Tuesdays only"
+    assert [note.partition(": ")[2] for note in ann.learn().notes] == [told]
+    ann.amend(said + "Fixes: 1\n")
+    assert ann.learn() == CommitsLearned()
+    ann.amend(said.replace("projct", "project"))
+    assert [scope for scope, _, _ in ann.learn().stored] == ["project"]
+
+
 def test_with_extraction_off_commits_are_passed_over_for_good(ann: Person) -> None:
     ann.git("config", "gitmem.extract", "off")
     ann.say(DEPLOY)
@@ -315,6 +326,9 @@ def test_an_interrupted_run_stores_nothing_twice(ann: Person) -> None:
             [("remember", None, "a b"), ("forget", "local", "c")],
         ),
         ("T\n\nRemember(everyone): x\n", []),
+        ("T\n\nremember(x): returns\n", []),
+        ("T\n\nremember(local) returns\n", []),
+        ("T\n\nRemember(projct): x\n", [("remember", None, "x", "projct")]),
         ("T\n\nRemember:\n", []),
         ("T\n\nRemember: x\nso that it works\n", []),
         ("T\n\n    Remember: quoted\n", []),
@@ -327,7 +341,7 @@ def test_an_interrupted_run_stores_nothing_twice(ann: Person) -> None:
         ("\n\n\n", []),
     ],
 )
-def test_what_a_message_asks_for(message: str, found: list[tuple[str, str | None, str]]) -> None:
+def test_what_a_message_asks_for(message: str, found: list[tuple[str | None, ...]]) -> None:
     assert requests(message) == tuple(TrailerRequest(*one) for one in found)  # type: ignore[arg-type]
 
 
