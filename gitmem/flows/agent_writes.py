@@ -162,7 +162,8 @@ def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> tuple[Secret,
         return doubts
     from gitmem.flows.extraction import rule_texts  # all of the offline engine
 
-    reason = excluded(change.body, kind=change.type, rules=rule_texts(workspace, edges))
+    rules = rule_texts(workspace, edges)
+    reason = excluded(change.body, kind=change.type, rules=rules, tracks=workspace.tracks)
     if reason:
         raise CheckFailed(f"Not stored: {reason}", "A person can store it all the same: git mem remember")
     return doubts

@@ -97,7 +97,13 @@ class TrailerRequest:
                 without a time the key stays when the commit is made anew, too.
         """
         text = "\0".join(
-            [email.casefold(), "" if time is None else str(time), self.op, self.scope or self.mistyped, self.text]
+            [
+                email.casefold(),
+                "" if time is None else str(time),
+                self.op,
+                self.scope or self.mistyped,
+                self.text,
+            ]
         )
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 

@@ -350,6 +350,12 @@ class Workspace:
             known = self._listed[top, folders] = stamp, frozenset(filter(None, listed.split("\0")))
         return known[1]
 
+    def tracks(self, path: str) -> bool:
+        """Whether the code has a file or folder of that path, or of one that ends so."""
+        words = ["ls-files", "-z", "--", f":(top,glob)**/{path}", f":(top,glob)**/{path}/**"]
+        top = self.layout.worktree
+        return top is not None and bool(self.git.run(words, cwd=top, check=False).text)
+
 
 def home(type: str, sharing: str) -> ScopeName:
     """Scope of a new memory, by its type and whether memory is shared (design.md section 2).

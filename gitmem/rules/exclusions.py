@@ -55,7 +55,7 @@ _FOLDER = (
 )
 # A path inside a repository: a source file, or a folder that begins as those of code do. A page of a wiki
 # or a host's address is none.
-_PATH = rf"`?(?:\./)?(?:(?:[\w\-]+/)*[\w\-.]+\.{_EXTENSION}\b(?!/)|{_FOLDER}/[\w\-./]*)`?"
+_PATH = rf"`?(?:\./)?(?P<path>(?:[\w\-]+/)*[\w\-.]+\.{_EXTENSION}\b(?!/)|{_FOLDER}/[\w\-./]*)`?"
 _LAYOUT = re.compile(
     r"\b(?:lives?|is|are|located|defined|implemented|found|stored|declared|kept|sits?|resides?)\s+"
     rf"(?:(?:located|defined|implemented|found|stored|declared|kept)\s+)?(?:in|at|under|inside)\s+(?:the\s+)?{_PATH}",
@@ -77,7 +77,6 @@ _FIX = re.compile(
     re.IGNORECASE,
 )
 _FACTS = (
-    (_LAYOUT, "the repository shows where its files are"),
     (_HISTORY, "git's history tells it"),
     (_FIX, "the fix is in the code and its commit"),
 )
@@ -95,7 +94,13 @@ _STOP = re.compile(
 _SAME = 0.8
 
 
-def excluded(text: str, *, kind: MemoryType, rules: tuple[str, ...] = ()) -> str | None:
+def excluded(
+    text: str,
+    *,
+    kind: MemoryType,
+    rules: tuple[str, ...] = (),
+    tracks: Callable[[str], bool] = lambda _: True,
+) -> str | None:
     """Returns why a statement is never stored, or None where nothing speaks against it.
 
     Args:
@@ -103,6 +108,7 @@ def excluded(text: str, *, kind: MemoryType, rules: tuple[str, ...] = ()) -> str
         kind: the type it would have. What a person wants (`user`, `feedback`) may well name paths and
             commits, so facts of the repository are looked for in `project` and `reference` only.
         rules: whole texts of CLAUDE.md, AGENTS.md and their like.
+        tracks: says of a path, or of the end of one, whether the repository has it; any, unless it says so.
 
     Raises:
         DetectorUnavailable: the secret detector cannot be used.
@@ -115,7 +121,7 @@ def excluded(text: str, *, kind: MemoryType, rules: tuple[str, ...] = ()) -> str
     if for_this_task_only(text):
         return "it matters to this task alone"
     if kind in ("project", "reference"):
-        return _told_by_repository(text)
+        return _told_by_repository(text, tracks)
     return None
 
 
@@ -141,7 +147,7 @@ def in_rules(text: str, rules: tuple[str, ...]) -> bool:
     return all(any(_same(meaning, other) for other in known) for meaning in said)
 
 
-def _told_by_repository(text: str) -> str | None:
+def _told_by_repository(text: str, tracks: Callable[[str], bool]) -> str | None:
     if len(_TREE.findall(text)) >= 2:
         return "the repository shows its own layout"
     code = sum(len(match[0]) for match in _FENCE.finditer(text))
@@ -149,6 +155,13 @@ def _told_by_repository(text: str) -> str | None:
         return "it is code, which the repository holds"
     if _STANDING.search(text):
         return None
+
+    def laid_out(said: str) -> bool:
+        found = _LAYOUT.search(said)
+        return found is not None and tracks(found["path"].rstrip("/."))
+
+    if _every(text, laid_out):
+        return "the repository shows where its files are"
     for pattern, reason in _FACTS:
         if _every(text, pattern.search):
             return reason

@@ -295,6 +295,17 @@ def test_a_mistyped_scope_is_told_of_once_and_done_where_it_is_amended(ann: Pers
     assert [scope for scope, _, _ in ann.learn().stored] == ["project"]
 
 
+def test_where_files_are_is_refused_only_where_the_code_shows_it(ann: Person) -> None:
+    said = "Flags\n\nRemember(project): Feature flags live in flags.toml\n"
+    (ann.repo / "conf").mkdir()
+    (ann.repo / "conf/flags.toml").touch()
+    ann.git("add", "conf")
+    ann.say(said)
+    assert [one.reason for one in ann.learn().refused] == ["the repository shows where its files are"]
+    ann.say(said.replace("flags.toml", "knobs.toml"))
+    assert [scope for scope, _, _ in ann.learn().stored] == ["project"]
+
+
 def test_with_extraction_off_commits_are_passed_over_for_good(ann: Person) -> None:
     ann.git("config", "gitmem.extract", "off")
     ann.say(DEPLOY)

@@ -61,6 +61,8 @@ def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reas
     found = excluded(text, kind=kind)
     assert found is not None
     assert reason in found
+    elsewhere = excluded(text, kind=kind, tracks=lambda _: False)
+    assert (elsewhere is None) == (reason == "where its files are" and "PR 4" not in text)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -77,6 +77,7 @@ class Rules:
         scope: the scope of a subagent's memory, as its definition says; None for `main`.
         left_out: uuids of messages that no engine may see.
         log: whether what is learned goes to daily logs (`gitmem.mode`), and nothing else is touched.
+        tracks: says of a path, or of the end of one, whether the code has it.
     """
 
     mode: Mode = "suggest"
@@ -88,6 +89,7 @@ class Rules:
     scope: ScopeName | None = None
     left_out: frozenset[str] = frozenset()
     log: bool = False
+    tracks: Callable[[str], bool] = lambda _: True
 
 
 def folders_of(paths: Collection[Path]) -> tuple[Path, ...]:
@@ -113,6 +115,7 @@ def rules_of(
         folders=folders_of(_live_folders(workspace)),
         allow=allow,
         log=workspace.logs,
+        tracks=workspace.tracks,
     )
 
 
@@ -424,7 +427,7 @@ class _Sorter:
         if sides(change) is not None and not any(self._edited_there(change)):
             return RefusedChange(text, "it edits what does not stand there", "form", message)
         said = "\n\n".join(claim.text for claim in said_anew(change)) if change.edited else change.body
-        reason = excluded(said, kind=change.type, rules=self.rules.texts)
+        reason = excluded(said, kind=change.type, rules=self.rules.texts, tracks=self.rules.tracks)
         if reason:
             return RefusedChange(text, reason, "excluded", message)
         return None
