@@ -10,6 +10,7 @@ import typer
 from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context
 from gitmem.cli.save import warn_of
 from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.pointer import rule_file
 from gitmem.flows.edit import Wanted
 from gitmem.flows.edit import remember as carry_out
 
@@ -66,7 +67,8 @@ def remember(
         return
     where = f"{done.scope.name}/{done.agent}/{done.memory.path}"
     if commit is None:
-        run.out.data(f"{where} says so already")
+        rule = rule_file(done.memory)
+        run.out.data(f"{where} says so already{f', as a rule of {rule}' if rule else ''}")
         return
     run.out.data(f"{commit[:8]} {'updated ' * done.updated}{where}: {done.memory.description}")
     warn_of(run, done.warnings)

@@ -38,6 +38,7 @@ from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip, toge
 from gitmem.ledger.layout import Unwritable
 from gitmem.ledger.live_directories import live_directory
 from gitmem.ledger.paging import archived, standing
+from gitmem.ledger.rule_record import ruled_files
 from gitmem.ledger.save_plan import agent_files
 from gitmem.ledger.workspace import MAIN, Scope, Workspace, home
 from gitmem.rules.rule import Finding
@@ -160,7 +161,8 @@ def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, st
 def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
     """Stores one memory; the same name again updates it, where it was given.
 
-    What the agent's memory says already is not stored again: in any scope, or in the one that was named.
+    What the agent's memory says already, as a rule of the code too, is not stored again: in any scope, or
+    in the one that was named.
 
     Raises:
         UsageError: no text, an unknown type or scope, or a `user` memory in the project scope.
@@ -179,7 +181,8 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
             for one in (scope,) if wanted.scope else workspace.scopes:
                 with suppress(RepositoryError):  # what is damaged elsewhere stops nothing here
                     there = tip if one.name == scope.name else read_tip(one.repo, one.ref)
-                    if (same := _saying(agent_files(one.repo, agent, there), claims)) is not None:
+                    rules = _in_archive(one, agent, there, ruled_files(workspace.state, one.name, agent))
+                    if (same := _saying(agent_files(one.repo, agent, there) | rules, claims)) is not None:
                         made[:] = [EditOutcome(one, agent, same, None)]
                         return None
         for name in numbered(first):
@@ -411,7 +414,7 @@ def _paged_out(scope: Scope, agent: str, tip: Tip, name: str) -> dict[str, bytes
     return _in_archive(scope, agent, tip, [f"{name}.md", file_name(name)])
 
 
-def _in_archive(scope: Scope, agent: str, tip: Tip, files: list[str]) -> dict[str, bytes]:
+def _in_archive(scope: Scope, agent: str, tip: Tip, files: Iterable[str]) -> dict[str, bytes]:
     found = archived(scope.repo, tip.tree, [f"{agent}/{file}" for file in files])
     return {path.partition("/")[2]: data for path, data in found.items()}
 

@@ -129,6 +129,12 @@ def test_that_is_what_was_said_just_before_by_the_person_or_else_by_the_agent() 
     assert stored(person("remember that")) == []
 
 
+def test_no_word_of_the_fact_is_taken_for_the_asking() -> None:
+    assert [one.body for one in stored(person("Remember that fact 1 is on page 3."))] == [
+        "Fact 1 is on page 3."
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

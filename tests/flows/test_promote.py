@@ -8,7 +8,7 @@ import os
 import pytest
 from machines import MEMORY, Machine
 from once import home_folder, place, tmp_path
-from promotion_ground import HOT, POINTER, alone, archived, commit_proposed, machine, ruled, work
+from promotion_ground import FACT, HOT, POINTER, alone, archived, commit_proposed, machine, ruled, work
 
 from gitmem.app import steps
 from gitmem.app.session_context import user_prompt
@@ -67,6 +67,11 @@ def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(ruled
     assert item["name"] == "no-mocks" and RULED not in item["facts"]
     assert "no-mocks" in user_prompt({"cwd": str(ruled.code), "prompt": question})
     assert HOT not in ruled.memories(), "a branch that never had the rule changes nothing"
+
+
+def test_what_a_rule_says_is_not_remembered_again(ruled: Machine) -> None:
+    said = ruled.run("remember", FACT.split("\n")[0]).out
+    assert said == "local/main/no-mocks.md says so already, as a rule of CLAUDE.md\n"
 
 
 def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(machine: Machine) -> None:

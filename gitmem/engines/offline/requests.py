@@ -77,7 +77,7 @@ _HERE = tuple(
     re.compile(_OPEN + _POLITE + pattern, re.S)
     for pattern in (
         rf"{_REMEMBER}{_LATER} (?P<to>(?:not |never )?to) (?P<rest>.+)",
-        rf"{_REMEMBER}{_LATER} ?(?:that (?:fact )?|: ?|, (?!(?:it|this|that)(?:'s| is) |don't |do not )"
+        rf"{_REMEMBER}{_LATER} ?(?:that |: ?|, (?!(?:it|this|that)(?:'s| is) |don't |do not )"
         rf"| ?[–—-] |(?:this|it|the following)(?: one| fact| too| also)*"
         rf"{_LATER} ?(?::|[–—-]|,) ?)(?P<rest>{_NOT_A_FACT}.+)",
         rf"{_REMEMBER}{_LATER} (?P<rest>{_NOT_A_FACT}{_CLAUSE})",
