@@ -171,6 +171,10 @@ def _plan(scope: Scope, tip: Tip, target: Commit, after: str, before: str) -> Un
     edits, merged = landing(repo, tip.tree, paths, sides[1], merged)
     edits = {path: _undisputed(path, data, sides[1].get(path, b"")) for path, data in edits.items()}
     edits = _refilled(scope, tip, target, _with_fit_names(repo, tip.tree, edits))
+    # A write gives lines to memories that had none, too, and those stay.
+    bare = {path: b"" for path in ended & edits.keys()}
+    edits = with_indexes(repo, tip.tree, edits | bare)
+    edits |= {path: None for path in bare if not edits[path]}
     return Undoing(scope, target, edits, merged.buried)
 
 
@@ -212,7 +216,7 @@ def _with_fit_names(
             if stands in (None, data):
                 placed |= {} if stands else {file: data}
                 break
-    return placed if placed == edits else with_indexes(repo, tree, placed)
+    return placed
 
 
 def _refilled(
@@ -250,7 +254,7 @@ def _refilled(
         order = sorted(found, key=lambda hot: (ages.get(found[hot].removeprefix(own), 0), hot))
         for hot in order[-room:]:
             filled |= {found[hot]: None, hot: given[found[hot]]}
-    return with_indexes(repo, tip.tree, filled) if len(filled) > len(edits) else filled
+    return filled
 
 
 def _paged_since(repo: Repository, tip: Tip, target: Commit) -> set[str]:

@@ -52,6 +52,22 @@ def test_undo_right_after_a_purge_says_what_it_leaves_alone(gitmem: Gitmem, repo
     assert "left alone: " in said.err and "Purge a text from history" in said.err
 
 
+def test_undo_leaves_the_line_that_an_adopted_memory_got_with_the_change(
+    gitmem: Gitmem, repo: Path
+) -> None:
+    """Adopted without an index, it is named by the first one that is made; without it no agent sees it."""
+    folder = repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True)
+    said = (
+        "---\nname: ports\ndescription: Ports start at 4000\ntype: project\n---\n\nPorts start at 4000.\n"
+    )
+    (folder / "ports.md").write_text(said)
+    gitmem("init", "-y")
+    gitmem("remember", "A word on lint.", "--scope", "project", "--agent", "reviewer")
+    gitmem("undo")
+    assert (folder / "MEMORY.md").read_text() == "- [ports](ports.md) — Ports start at 4000\n"
+
+
 def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo: Path, git) -> None:
     """A memory that no line of the index names gets one with the next write: taken back, it would again."""
     gitmem("init", "-y")
