@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitmem.core.account import BranchChange, is_memory, log_references, path_of, proposals, references
-from gitmem.core.claim import DISPUTED
+from gitmem.core.claim import DISPUTED, repeated
 from gitmem.core.errors import MissingObject
 from gitmem.core.facts import lacking, undated
 from gitmem.core.index import INDEX
@@ -347,11 +347,14 @@ def _unwrapped(text: str) -> list[str]:
 def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | None) -> Card:
     by = f" (by hand: {one_line(change.by, WIDE)})" if change.by else ""
     decided = f" [{change.decided}]" if change.decided else ""
-    sides = [
-        side for story in change.claims if story.line is None for side in _story(change, story, origins)
-    ]
-    sides += _from_logs(change, origins)
-    sides += [side for one in untold(change) for side in proposal_sides(one, by=change.by)]
+    told = [tuple(_story(change, story, origins)) for story in change.claims if story.line is None]
+    told += [(side,) for side in _from_logs(change, origins)]
+    told += [tuple(proposal_sides(one, by=change.by)) for one in untold(change)]
+    # A description often says what the body does, but for a full stop.
+    once: dict[object, tuple[CardSide, ...]] = {}
+    for some in told:
+        once.setdefault(tuple((one.mark, repeated(_flat(one.text)), one.notes) for one in some), some)
+    sides = [side for some in once.values() for side in some]
     sides += _headers(change)
     proof: tuple[str, ...] = ()
     if failures is not None and not change.decided:

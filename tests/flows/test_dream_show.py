@@ -105,6 +105,16 @@ def test_each_claim_tells_what_becomes_of_it_and_who_taught_it(ground: Ground, g
     assert value["proof"] == {"proved": True, "failures": [], "unchecked": []} and value["rejected"] is None
 
 
+def test_a_description_that_says_what_the_body_does_is_shown_once(ground: Ground, gitmem) -> None:
+    again = OLD.replace(".", "!")
+    twice = "main/no-mocks.md", notes(no_mocks=(again, OLD))["main/no-mocks.md"]
+    ground.put(FACTS | dict([twice]))
+    into = "main/real-database.md", f"{FACTS['main/real-database.md']}\n{again}\n"
+    fates = [Fate("merged", ref_of(*twice, text), ref_of(*into, text)) for text in (OLD, again)]
+    park(ground, [Made(dict([into]) | {twice[0]: None}, fates, "Merge no-mocks", "They do.")])
+    assert gitmem("review", "show", DREAM_ID).out.count("Never mock the database") == 1
+
+
 def test_what_the_proof_fails_on_is_named_and_cannot_be_accepted(ground: Ground, gitmem) -> None:
     """The sound change of the two can still be taken by its number."""
     claimed = superseded()
