@@ -172,7 +172,7 @@ def _plan(scope: Scope, tip: Tip, target: Commit, after: str, before: str) -> Un
     edits = {path: _undisputed(path, data, sides[1].get(path, b"")) for path, data in edits.items()}
     edits = _refilled(scope, tip, target, _with_fit_names(repo, tip.tree, edits))
     # A write gives lines to memories that had none, too, and those stay.
-    bare = {path: b"" for path in ended & edits.keys()}
+    bare = dict.fromkeys(ended & edits.keys(), b"")
     edits = with_indexes(repo, tip.tree, edits | bare)
     edits |= {path: None for path in bare if not edits[path]}
     return Undoing(scope, target, edits, merged.buried)
