@@ -130,9 +130,8 @@ def suggestion_item(one: Suggestion) -> ReviewItem:
         "session": change.origin.session,
         "takes_out": [claim.text for claim in gone],
     }
-    title = f"{change.type}: {change.description}"
-    if change.op == "delete":
-        title = f"forget {change.name}: {change.description}"
+    forgets = f"forget {change.name}: " if change.op == "delete" else ""
+    title = f"{one.scope}: {forgets}{change.description}"
     by = tuple(word for word in (one.engine, change.origin.session) if word)
     return ReviewItem(one.id, "suggestion", one_line(title, TITLE), tuple(lines), value, one, by)
 

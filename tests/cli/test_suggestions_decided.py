@@ -92,7 +92,7 @@ def test_review_tells_programs_of_it_as_before(ground: Ground) -> None:
         "id": one.id,
         "kind": "suggestion",
         "from": "offline",
-        "title": "project: About ports",
+        "title": "local: About ports",
         "scope": "local",
         "agent": "reviewer",
         "op": "update",
