@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 
@@ -79,7 +78,8 @@ def checkout(
         commit = commits[live.scope.ref]
         files: tuple[str, ...] = ()
         if not dry_run:
-            files = check_out(live, commit, f"{revision} ({commit[:12]})", run.edges.now)
+            known = revision if commit.startswith(revision) else f"{revision} ({commit[:12]})"
+            files = check_out(live, commit, known, run.edges.now)
         done.append(_value(live, commit, files))
     if run.out.as_json:
         run.out.json(done)
@@ -131,7 +131,10 @@ def _pinned(live: LiveDirectory) -> str:
 
 def _back(run: CommandContext, workspace: Workspace, lives: list[LiveDirectory], dry_run: bool) -> None:
     pinned = [live for live in lives if _pinned(live)]
-    words = {_pinned(live).rpartition(" (")[0] for live in pinned}
+    # By its commit, since a word such as `~1` means another state by and by.
+    again = {
+        f"{_pinned(live).rpartition(' (')[2].rstrip(')')} --scope {live.scope.name}" for live in pinned
+    }
     if not pinned:
         raise UsageError("No past state is laid out here", "Lay one out: git mem checkout REV|DATE|TAG")
     if not dry_run:
@@ -146,7 +149,7 @@ def _back(run: CommandContext, workspace: Workspace, lives: list[LiveDirectory],
         verb = "would lay out" if dry_run else "laid out"
         run.out.data(f"{verb} the present state in {live.path}")
     if not dry_run:
-        run.out.say(f"undo: git mem checkout {shlex.quote(min(words))}")
+        run.out.say(f"undo: {' && '.join(f'git mem checkout {words}' for words in sorted(again))}")
 
 
 def _value(live: LiveDirectory, commit: str, files: tuple[str, ...]) -> dict[str, object]:
