@@ -46,7 +46,7 @@ def _show(out: Output, found: Stats, days: int) -> None:
     stored = found.stored
     out.data(f"in the last {counted(days, 'day')}:")
     sessions = counted(len(found.sessions), "session")
-    out.data(f"  stored     {stored.total}{_parts(stored.by_op)}, from {sessions}")
+    out.data(f"  stored     {stored.total} by extraction{_parts(stored.by_op)}, from {sessions}")
     for title, counts in (
         ("type", stored.by_type),
         ("scope", stored.by_scope),

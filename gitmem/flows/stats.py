@@ -38,7 +38,7 @@ UNASKED = "commit trailers"
 
 @dataclass
 class Stored:
-    """Memories that extraction wrote, by what they are.
+    """Memories that extraction wrote and nobody undid, by what they are.
 
     Attributes:
         by_type, by_scope, by_engine, by_op: word to number.
@@ -121,8 +121,13 @@ def count(workspace: Workspace, edges: Edges, days: int) -> Stats:
 
 
 def _count_scope(found: Stats, scope: Scope) -> None:
+    undone: set[str] = set()
     for entry in _since(scope.repo, scope.ref, found.since):
         told = entry.provenance
+        if entry.commit in undone:
+            _count_source(found, told)
+            continue
+        undone.add(told.undoes)
         if told.reviewed.startswith("s-") and told.writer == "human":
             found.rejected += len(told.reviewed.split())
         if told.writer != "extract" or told.op not in ("add", "update", "delete"):
