@@ -43,14 +43,15 @@ def filled(ground: Ground) -> Ground:
 
 
 def test_blame_shows_a_line_a_claim_with_its_session_below(filled: Ground) -> None:
-    first = filled.run("log", "ports", "--json").json[1]["commit"][:12]
-    second = filled.run("log", "ports", "--json").json[0]["commit"][:12]
+    second, first = [entry["commit"][:12] for entry in filled.run("log", "ports", "--json").json]
     assert filled.run("blame", "ports").out.splitlines() == [
         f"{first} 2027-01-15 09:00  Ann, agent              About ports",
         f"{first} 2027-01-15 09:00  Ann, agent              Port 8080 is taken.",
         f"{second} 2027-01-15 10:00  Ben, extract (offline)  Port 9090 is free.",
         "    session s-1, messages m-1..m-2",
     ]
+    then = filled.run("blame", "ports", "--at", "~1").out
+    assert "8080" in then and "9090" not in then
 
 
 def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
@@ -95,11 +96,6 @@ def test_blame_json_has_a_stable_shape(filled: Ground) -> None:
         "gone": None,
         "replaced": [],
     }
-
-
-def test_blame_as_of_then_knows_nothing_newer(filled: Ground) -> None:
-    out = filled.run("blame", "ports", "--at", "~1").out
-    assert "8080" in out and "9090" not in out
 
 
 def test_blame_of_text_shows_the_way_to_session_and_code(filled: Ground) -> None:
@@ -185,6 +181,9 @@ def test_nothing_in_a_blame_steers_a_terminal(filled: Ground) -> None:
 
 
 def test_log_follows_a_rename_and_knows_a_deleted_memory_by_agent(filled: Ground) -> None:
+    log = filled.run("log", "--agent", "reviewer", "--json").json
+    assert [entry["subject"] for entry in log] == ["Learn of 9090", "Add ports"]
+    assert all(path.startswith("reviewer/") for entry in log for path in entry["paths"])
     text = memory("ports", "Port 8080 is taken.\n\nPort 9090 is free.")
     filled.learn({"reviewer/ports.md": None, "reviewer/net.md": text}, subject="Rename it")
     subjects = [entry["subject"] for entry in filled.run("log", "reviewer/net", "--json").json]
@@ -196,10 +195,34 @@ def test_log_follows_a_rename_and_knows_a_deleted_memory_by_agent(filled: Ground
     filled.run("log", "user/main/net", code=2)
 
 
-def test_log_of_an_agent_shows_its_folder_alone(filled: Ground) -> None:
-    log = filled.run("log", "--agent", "reviewer", "--json").json
-    assert [entry["subject"] for entry in log] == ["Learn of 9090", "Add ports"]
-    assert all(path.startswith("reviewer/") for entry in log for path in entry["paths"])
+def test_a_move_into_another_scope_is_taught_by_nobody(ground: Ground) -> None:
+    """Blame names who had taught each claim, there and back, and who teaches one after it."""
+
+    def tellers() -> dict[str, list[tuple[str, str, int]]]:
+        return {
+            claim["text"]: [
+                (told["author"], told["writer"], told["time"])
+                for origin in claim["origins"]
+                for told in origin["told"]
+            ]
+            for claim in ground.run("blame", "ship", "--json").json
+        }
+
+    ground.learn({"reviewer/ship.md": memory("ship", "Ship on Mondays.")})
+    both = "Ship on Mondays.\n\nAsk Cy before a release."
+    by_hand = Provenance(op="update", writer="human")
+    ground.learn({"reviewer/ship.md": memory("ship", both)}, who="Cy", told=by_hand)
+    before = tellers()
+    ann, cy = ("Ann <ann@example.com>", "agent"), ("Cy <cy@example.com>", "human")
+    assert [told[0][:2] for told in before.values()] == [ann, ann, cy]
+    for scope in ("local", "project"):
+        ground.run("move", "ship", "--to", scope)
+        assert tellers() == before
+    ground.run("move", "ship", "--to", "local")
+    three = f"{both}\n\nTag every release."
+    ground.learn({"reviewer/ship.md": memory("ship", three)}, scope="local", who="Dee")
+    [told] = tellers()["Tag every release."]
+    assert told[0] == "Dee <dee@example.com>"
 
 
 def test_blame_names_who_wrote_each_line_of_an_index(filled: Ground) -> None:

@@ -88,19 +88,13 @@ def test_a_name_that_one_scope_has_means_that_memory_whatever_its_type_would_be(
     assert gitmem("remember", "Python is fun.", "--name", "python", "--agent", "reviewer").code == 0
 
 
-def test_what_memory_says_already_is_not_stored_under_another_name(gitmem) -> None:
+def test_what_memory_says_already_is_stored_again_only_where_it_is_asked_for(gitmem) -> None:
     gitmem("remember", "Run the linter before every push.", "--name", "lint-first", "--why", "CI is slow.")
     for words in ((), ("--name", "gate"), ("--scope", "local"), ("--type", "reference")):
         ran = gitmem("remember", "Run the linter  before every push", *words)
         assert ran.out == "local/main/lint-first.md says so already\n", words
-    more = gitmem("remember", "Run the linter before every push.", "--how", "By hand.", "--json").json
-    assert more["commit"]
-    assert gitmem("remember", "Run the linter before every push.", "--scope", "user", "--json").json[
-        "commit"
-    ]
-
-
-def test_what_another_scope_says_is_not_stored_again_unless_it_is_asked_for(gitmem) -> None:
+    for words in (("--how", "By hand."), ("--scope", "user")):
+        assert gitmem("remember", "Run the linter before every push.", *words, "--json").json["commit"]
     gitmem("remember", "Ann owns the parser.", "--scope", "project", "--name", "parser")
     ran = gitmem("remember", "Ann owns the parser.", "--json").json
     assert (ran["scope"], ran["name"], ran["commit"]) == ("project", "parser", None)
@@ -118,38 +112,29 @@ def test_a_sentence_that_begins_like_another_takes_no_memorys_place(gitmem) -> N
     assert len(firsts) == 3, "a number fits into the longest name"
 
 
-def test_remember_reads_standard_input(gitmem, monkeypatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("The port is 80.\n"))
-    assert gitmem("remember", "-").out.endswith("local/main/the-port-is-80.md: The port is 80\n")
-
-
-def test_relative_dates_are_annotated(gitmem, git, home: Path) -> None:
-    ran = gitmem("remember", "The freeze began yesterday.", "--type", "project", "--json").json
+def test_remember_reads_standard_input_and_annotates_relative_dates(gitmem, git, home, monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("The freeze began yesterday.\n"))
+    ran = gitmem("remember", "-", "--type", "project").out
+    assert ran.endswith("local/main/the-freeze-began-yesterday.md: The freeze began yesterday\n")
     where, ref = tip(git, home, gitmem)
-    assert "yesterday (2026-11-" in git(where, "show", f"{ref}:main/{ran['file']}")
-
-
-def test_remember_refuses_a_secret_and_writes_no_object(gitmem, git, home: Path) -> None:
-    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    ran = gitmem("remember", f"The deploy token is {key}", ok=False)
-    assert ran.code == 1 and key not in ran.err + ran.out
-    assert "Leave the secret out" in ran.err
-    assert not list((home / ".claude/projects").glob("*/memory/*"))
+    assert "yesterday (2026-11-" in git(where, "show", f"{ref}:main/the-freeze-began-yesterday.md")
 
 
 def test_wrong_words_exit_2_and_say_what_is_right(gitmem) -> None:
+    gitmem("remember", "Ann is a data engineer.", "--name", "ann", "--type", "user")
     for words, said in (
         (("remember", ""), "nothing to remember"),
         (("remember", "x", "--type", "odd"), "no type 'odd'"),
         (("remember", "x", "--scope", "odd"), "no scope 'odd'"),
         (("remember", "x", "--scope", "project", "--type", "user"), "never goes to the project"),
+        (("move", "ann", "--to", "project"), "project"),
         (("forget", "nothing"), "no memory named 'nothing'"),
     ):
         ran = gitmem(*words, ok=False)
         assert ran.code == 2 and said in ran.err and "Traceback" not in ran.err, words
 
 
-def test_forget_takes_file_and_index_line_and_leaves_a_tombstone(gitmem, git, home: Path) -> None:
+def test_forget_leaves_a_tombstone_that_a_person_lifts_who_says_it_again(gitmem, git, home: Path) -> None:
     gitmem("remember", "Never mock the database here.", "--name", "mocks")
     gitmem("forget", "mocks")
     where, ref = tip(git, home, gitmem)
@@ -157,13 +142,7 @@ def test_forget_takes_file_and_index_line_and_leaves_a_tombstone(gitmem, git, ho
     stones = git(where, "show", f"{ref}:main/.tombstones")
     assert "forgot" in stones and "mock" not in stones
     assert not list((home / ".claude/projects").glob("*/memory/mocks.md"))
-
-
-def test_a_person_who_says_it_again_lifts_the_tombstone(gitmem, git, home: Path) -> None:
     gitmem("remember", "Never mock the database here.", "--name", "mocks")
-    gitmem("forget", "mocks")
-    gitmem("remember", "Never mock the database here.", "--name", "mocks")
-    where, ref = tip(git, home, gitmem)
     assert "mocks.md" in git(where, "ls-tree", "--name-only", f"{ref}:main").split()
     assert "mocks" in gitmem("list").out
 
@@ -194,19 +173,14 @@ def test_what_was_forgotten_does_not_come_back_from_a_live_directory(gitmem, hom
     assert "holds what was forgotten" in ran.err
 
 
-def test_move_takes_a_memory_to_another_scope(gitmem, git, repo: Path) -> None:
+def test_move_takes_a_memory_to_another_scope_and_is_undone_whole(gitmem, git, repo: Path) -> None:
     gitmem("remember", "Deploy from the release branch.", "--name", "deploy", "--type", "project")
     gitmem("move", "deploy", "--to", "project")
-    assert "Deploy from the release branch." in git(
-        "-C", repo, "show", "refs/gitmem/project:main/deploy.md"
-    )
-    listed = [entry["scope"] for entry in gitmem("list", "--json").json]
-    assert listed == ["project"]
-
-
-def test_a_user_memory_never_moves_to_the_project(gitmem) -> None:
-    gitmem("remember", "Ann is a data engineer.", "--name", "ann", "--type", "user")
-    assert gitmem("move", "ann", "--to", "project", ok=False).code == 2
+    moved = git("-C", repo, "show", "refs/gitmem/project:main/deploy.md")
+    assert "Deploy from the release branch." in moved
+    assert [entry["scope"] for entry in gitmem("list", "--json").json] == ["project"]
+    gitmem("undo")
+    assert [entry["scope"] for entry in gitmem("list", "--json").json] == ["local"]
 
 
 def test_save_commits_what_an_agent_wrote_and_says_how_to_undo(gitmem, repo: Path) -> None:
@@ -238,13 +212,6 @@ def test_a_dry_run_names_what_a_save_would_lay_out_again(gitmem, home: Path) -> 
     assert ran.err.count("MEMORY.md") == 0 and (live / "two.md").exists()
 
 
-def test_a_move_is_undone_whole(gitmem) -> None:
-    gitmem("remember", "Deploy from the release branch.", "--name", "deploy", "--type", "project")
-    gitmem("move", "deploy", "--to", "project")
-    gitmem("undo")
-    assert [entry["scope"] for entry in gitmem("list", "--json").json] == ["local"]
-
-
 def test_an_agent_cannot_lead_out_of_the_folder_of_agents(gitmem, repo: Path) -> None:
     before = sorted(path for path in repo.parent.rglob("*") if "gitmem" not in path.parts)
     for agent in ("..", "../..", "../../.git/hooks", "/abs", "a/b", "a\\b", ".hidden", "a\nb"):
@@ -263,11 +230,16 @@ def test_a_commit_of_one_scope_is_no_revision_of_another(gitmem) -> None:
     assert listed == {("user", "mine"), ("local", "plan")}
 
 
-def test_only_the_persons_own_configuration_lets_a_secret_pass(gitmem, git, repo: Path) -> None:
+def test_a_secret_is_refused_and_only_the_persons_own_configuration_lets_it_pass(
+    gitmem, git, repo: Path, home: Path
+) -> None:
     """A repository that could vouch for a secret could have it published."""
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     words = ("remember", f"The deploy token is {key}", "--name", "token", "--description", "A token")
     refused = gitmem(*words, ok=False)
+    assert refused.code == 1 and key not in refused.err + refused.out
+    assert "Leave the secret out" in refused.err
+    assert not list((home / ".claude/projects").glob("*/memory/*"))
     fingerprint = refused.err.split("gitmem.allow ")[1].split()[0]
     git("-C", repo, "config", "gitmem.allow", fingerprint)
     assert gitmem(*words, ok=False).code == 1

@@ -65,6 +65,16 @@ def recalled(ground: Ground, *words: str) -> list[dict[str, Any]]:
     return items
 
 
+def aged_out(ground: Ground) -> Path:
+    """A live directory's log of twenty days ago that went to the archive; gives its file, still there."""
+    body = "Run the linter before every push.\n\n**Why:** CI takes ten minutes."
+    ground.learn({path(20, "reviewer"): line(LINTER), "reviewer/linter.md": memory("linter", body)})
+    file = ground.folder() / path(20, "reviewer").partition("/")[2]
+    ground.run("save")
+    assert file.is_file() and age_out_logs(ground.workspace.scope("project"), ground.now) is not None
+    return file
+
+
 def test_lines_of_the_last_days_are_recalled_as_items(ground: Ground) -> None:
     log(ground, LINTER, ago=2)
     log(ground, "Run the linter twice before a release.", ago=9)
@@ -225,20 +235,20 @@ def test_an_append_can_be_undone_after_its_log_was_aged_out(ground: Ground) -> N
 
 
 def test_a_live_folder_loses_a_log_that_was_aged_out_and_that_is_no_deletion(ground: Ground) -> None:
-    body = "Run the linter before every push.\n\n**Why:** CI takes ten minutes."
-    at = path(20, "reviewer")
-    ground.learn({at: line(LINTER), "reviewer/linter.md": memory("linter", body)})
-    folder = ground.folder()
+    file = aged_out(ground)
     ground.run("save")
-    assert (folder / at.partition("/")[2]).is_file()
-    assert age_out_logs(ground.workspace.scope("project"), ground.now) is not None
-    ground.run("save")
-    assert not (folder / at.partition("/")[2]).exists()
-    assert at.replace("reviewer/", "reviewer/archive/", 1) in ground.tree()
+    assert not file.exists()
+    assert path(20, "reviewer").replace("reviewer/", "reviewer/archive/", 1) in ground.tree()
+    ground.run("uninstall", "-y")
+    assert file.read_text() == line(LINTER)
 
 
-def test_a_log_that_is_gone_comes_back_by_its_date(ground: Ground) -> None:
+def test_a_log_that_is_gone_comes_back_by_its_date_which_completion_offers(ground: Ground) -> None:
     at = log(ground, LINTER)
+    ground.learn({"main/tone.md": memory("tone", "Answers are short.")}, "local")
+    app = click.Context(click.Command("gitmem"))
+    assert names(app, "") == [day(), "tone"]  # type: ignore[arg-type]
+    assert memory_names(app, "") == ["tone"]  # type: ignore[arg-type]
     before = ground.tree("local")[at]
     ground.learn({at: None}, "local")
     assert ground.run("restore", day()).out.endswith(": 1 file changed\n")
@@ -246,18 +256,11 @@ def test_a_log_that_is_gone_comes_back_by_its_date(ground: Ground) -> None:
 
 
 def test_what_an_agent_appends_to_a_log_that_was_aged_out_meanwhile_is_kept(ground: Ground) -> None:
-    at = path(20, "reviewer")
-    body = "Run the linter before every push.\n\n**Why:** CI takes ten minutes."
-    ground.learn({at: line(LINTER), "reviewer/linter.md": memory("linter", body)})
-    ground.folder()
-    ground.run("save")
-    assert age_out_logs(ground.workspace.scope("project"), ground.now) is not None
-    file = ground.folder() / at.partition("/")[2]
+    file, at = aged_out(ground), path(20, "reviewer")
     file.write_text(file.read_text() + line("Deploys are on Mondays.", "09:00:00"))
     ground.run("save")
-    assert (
-        ground.tree()[at] == line(LINTER) + line("Deploys are on Mondays.", "09:00:00") == file.read_text()
-    )
+    both = line(LINTER) + line("Deploys are on Mondays.", "09:00:00")
+    assert ground.tree()[at] == both == file.read_text()
     assert at.replace("reviewer/", "reviewer/archive/", 1) not in ground.tree()
 
 
@@ -270,22 +273,3 @@ def test_a_teammates_line_is_named_and_its_secret_hidden(ground: Ground) -> None
     (item,) = recalled(ground, "when does the linter run in CI")
     assert item["text"] == LINTER and 'taught by "Ben"' in item["note"]
     assert token not in ground.run("recall", "linter token CI").out + ground.run("show", day()).out
-
-
-def test_completion_offers_the_days_of_logs(ground: Ground) -> None:
-    log(ground, LINTER)
-    ground.learn({"main/tone.md": memory("tone", "Answers are short.")}, "local")
-    app = click.Context(click.Command("gitmem"))
-    assert names(app, "") == [day(), "tone"]  # type: ignore[arg-type]
-    assert memory_names(app, "") == ["tone"]  # type: ignore[arg-type]
-
-
-def test_an_uninstall_writes_logs_out_that_were_aged_out(ground: Ground) -> None:
-    at = path(20, "reviewer")
-    body = "Run the linter before every push.\n\n**Why:** CI takes ten minutes."
-    ground.learn({at: line(LINTER), "reviewer/linter.md": memory("linter", body)})
-    folder = ground.folder()
-    assert age_out_logs(ground.workspace.scope("project"), ground.now) is not None
-    ground.run("save")
-    ground.run("uninstall", "-y")
-    assert (folder / at.partition("/")[2]).read_text() == line(LINTER)

@@ -132,14 +132,20 @@ def test_an_engine_that_cannot_run_says_so_everywhere(gitmem: Gitmem, git: Git, 
         engine_for(workspace_at(edges), edges).extract(ExtractInput(()))
 
 
-def test_a_ceiling_that_is_no_number_stops_requests_and_is_shown(
+def test_over_the_ceiling_or_where_it_is_no_number_nothing_is_asked(
     gitmem: Gitmem, git: Git, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
+    monkeypatch.setenv("GITMEM_NOW", "1795000000")
     git("config", "--global", "gitmem.engine", "anthropic")
     git("config", "--global", "gitmem.maxTokens", "lots")
     assert "gitmem.maxTokens is 'lots'" in gitmem("engine").out
     assert gitmem("engine", "test", ok=False).code == 4
+    git("config", "--global", "gitmem.maxTokens", "1k")
+    edges = real_edges(repo)
+    meter_for(workspace_at(edges), edges).spent("extract", "haiku", Usage(1, 1024))
+    tested = gitmem("engine", "test", ok=False)
+    assert tested.code == 4 and "1,024 of 1,024 tokens" in tested.err
 
 
 def test_the_persons_own_claude_is_asked_with_hooks_off_and_counted(
@@ -162,36 +168,14 @@ def test_the_persons_own_claude_is_asked_with_hooks_off_and_counted(
 def test_a_home_directory_that_is_a_work_tree_may_hold_the_program(
     home: Path, git: Git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also behind an entry of PATH that cannot be looked into; `status` spoke of disk space then."""
     git("init", "-q", home)
     mine = program(home / "bin", TOLD)
-    monkeypatch.setenv("PATH", f"{mine.parent}:{os.environ['PATH']}")
-    edges = real_edges(home)
-    assert claude_program(workspace_at(edges), edges) == str(mine)
-
-
-def test_an_entry_of_path_that_cannot_be_looked_into_is_passed_over(
-    home: Path, git: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`status` ended with 3 and spoke of disk space."""
-    git("init", "-q", home)
-    mine = program(home / "bin", TOLD)
-    monkeypatch.setenv("PATH", f"/{'x' * 5000}:{mine.parent}:{os.environ['PATH']}")
-    edges = real_edges(home)
-    assert claude_program(workspace_at(edges), edges) == str(mine)
-
-
-def test_over_the_ceiling_nothing_is_asked(
-    gitmem: Gitmem, git: Git, repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
-    monkeypatch.setenv("GITMEM_NOW", "1795000000")
-    git("config", "--global", "gitmem.engine", "anthropic")
-    git("config", "--global", "gitmem.maxTokens", "1k")
-    edges = real_edges(repo)
-    workspace = workspace_at(edges)
-    meter_for(workspace, edges).spent("extract", "haiku", Usage(1, 1024))
-    tested = gitmem("engine", "test", ok=False)
-    assert tested.code == 4 and "1,024 of 1,024 tokens" in tested.err
+    for before in ("", f"/{'x' * 5000}:"):
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", f"{before}{mine.parent}:{os.environ['PATH']}")
+            edges = real_edges(home)
+            assert claude_program(workspace_at(edges), edges) == str(mine)
 
 
 def test_stats_count_what_commits_and_the_ledger_tell(gitmem: Gitmem, repo: Path) -> None:

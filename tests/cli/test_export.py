@@ -130,21 +130,13 @@ def test_memory_as_of_then_is_exported_as_it_was(ground: Ground) -> None:
 
 
 def test_a_secret_that_came_from_others_is_not_carried_off(ground: Ground, tmp_path: Path) -> None:
-    """It is hidden everywhere, so also here; the person is told which memory is missing."""
-    ground.learn({"main/a.md": memory("a", f"The token is {GITHUB}"), "main/b.md": memory("b")})
+    """In a text, a file's name or a memory's own; the person is told which memory is missing."""
+    secret = {"main/a.md": memory("a", f"The token is {GITHUB}"), "main/b.md": memory(GITHUB)}
+    ground.learn({**secret, f"main/{GITHUB}.md": memory("c"), "main/d.md": memory("d", "Kept.")})
     done = ground.run("export", "-o", tmp_path / "out")
     assert "left out: main/a.md: holds a secret" in done.err
-    assert not (tmp_path / "out/main/a.md").exists() and (tmp_path / "out/main/b.md").exists()
-
-
-def test_a_memory_whose_name_is_a_secret_is_not_carried_off(ground: Ground, tmp_path: Path) -> None:
-    """Neither one whose file is called so, nor one that calls itself so."""
-    ground.learn(
-        {f"main/{GITHUB}.md": memory("a"), "main/b.md": memory(GITHUB), "main/c.md": memory("c", "Kept.")}
-    )
-    done = ground.run("export", "-o", tmp_path / "out")
-    assert done.err.count("holds a secret") == 2 and GITHUB not in done.err
-    assert {path.name for path in (tmp_path / "out/main").iterdir()} == {"c.md"}
+    assert done.err.count("holds a secret") == 3 and GITHUB not in done.err
+    assert {path.name for path in (tmp_path / "out/main").iterdir()} == {"d.md"}
     assert GITHUB not in (tmp_path / "out/gitmem.json").read_text()
 
 

@@ -46,12 +46,17 @@ def stones(here: Machine, scope: str = "local", agent: str = "main") -> str:
 
 
 def test_one_claim_goes_and_the_rest_of_the_memory_stays(here: Machine) -> None:
+    before = here.memories()
+    assert "would forget a claim of" in here.run("forget", "--claim", "Never use port 22.", "-n").out
+    assert here.memories() == before and stones(here) == ""
     ran = here.run("forget", "--claim", "Never use port 22.")
-    assert "forgot a claim of local/main/ports.md" in ran.out and "undo: git mem undo" in ran.err
+    assert "forgot a claim of local/main/ports.md" in ran.out
     text = here.memories()["main/ports.md"]
     assert "port 22" not in text and "Ports start at 4000." in text and "- Ask Ben about port 80." in text
     assert "port 22" not in (here.auto / "ports.md").read_text()
     assert "forgot" in stones(here)
+    here.run(*ran.err.partition("undo: git mem ")[2].split())
+    assert here.memories() == before
 
 
 @pytest.mark.parametrize(
@@ -72,18 +77,19 @@ def test_a_part_of_a_claim_that_no_other_has_is_enough(here: Machine) -> None:
     assert "4000" not in here.memories()["main/ports.md"]
 
 
-def test_several_matches_are_listed_and_nothing_is_forgotten(here: Machine) -> None:
+def test_what_may_mean_several_claims_or_none_forgets_nothing(here: Machine) -> None:
     before = here.memories()
-    ran = here.run("forget", "--claim", "port", code=2)
-    assert "Never use port 22." in ran.err and "Ask Ben about port 80." in ran.err
-    assert here.memories() == before
-
-
-def test_a_claim_that_stands_in_two_memories_is_asked_about(here: Machine) -> None:
-    ran = here.run("forget", "--claim", "Lunch is at noon.", code=2)
-    assert (
-        "local/main/alone.md" in ran.err and "user/helper/twin.md" in ran.err and "--everywhere" in ran.err
-    )
+    for words, *said in (
+        (("--claim", "port"), "Never use port 22.", "Ask Ben about port 80."),
+        (("--claim", "Lunch is at noon."), "local/main/alone.md", "user/helper/twin.md", "--everywhere"),
+        (("--claim", "The moon is made of cheese."), "No memory says that"),
+        ((), "Say what to forget"),
+        (("ports", "--claim", "x"),),
+        (("--claim", " "),),
+    ):
+        told = here.run("forget", *words, code=2).err
+        assert all(one in told for one in said), (words, told)
+        assert here.memories() == before
 
 
 def test_everywhere_takes_it_from_all_scopes_and_agents(here: Machine) -> None:
@@ -122,19 +128,6 @@ def test_everywhere_of_one_agent_takes_what_has_the_name_under_another_file(here
     assert not {"main/alone.md", "main/other.md"} & here.memories().keys()
 
 
-def test_a_dry_run_forgets_nothing(here: Machine) -> None:
-    before = here.memories()
-    assert "would forget a claim of" in here.run("forget", "--claim", "Never use port 22.", "-n").out
-    assert here.memories() == before and stones(here) == ""
-
-
-def test_what_was_forgotten_can_be_undone(here: Machine) -> None:
-    before = here.memories()
-    commit = here.run("forget", "--claim", "Never use port 22.", "--json").json["forgotten"][0]["commit"]
-    here.run("undo", commit)
-    assert here.memories() == before
-
-
 def test_a_forgotten_claim_that_an_agent_writes_again_does_not_come_back(here: Machine) -> None:
     """Its file was read before the claim was forgotten."""
     stale = (here.auto / "ports.md").read_text()
@@ -142,15 +135,6 @@ def test_a_forgotten_claim_that_an_agent_writes_again_does_not_come_back(here: M
     (here.auto / "ports.md").write_text(stale.replace("4000", "5000"))
     here.run("save")
     assert "port 22" not in here.memories()["main/ports.md"]
-
-
-def test_just_one_of_name_and_claim_is_wanted(here: Machine) -> None:
-    for words in ((), ("ports", "--claim", "x"), ("--claim", " ")):
-        here.run("forget", *words, code=2)
-
-
-def test_what_nothing_says_is_told(here: Machine) -> None:
-    assert "No memory says that" in here.run("forget", "--claim", "The moon is made of cheese.", code=2).err
 
 
 def test_a_described_claim_leaves_another_description(here: Machine) -> None:

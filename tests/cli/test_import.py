@@ -75,40 +75,24 @@ def graph() -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+SAID: dict[str, Any] = {
+    "id": "m",
+    "recipient": "bio",
+    "create_time": 1_750_000_000,
+    "content": {"parts": ["Ann likes short answers."]},
+}
+ISSUE = {
+    "id": "bd-1",
+    "title": "Retry the upload",
+    "issue_type": "bug",
+    "status": "closed",
+    "close_reason": "The host resets after 60 s.",
+}
 SAMPLES: dict[str, dict[str, str]] = {
     "mem0": {"export.json": json.dumps(MEM0)},
     "claude-export": {"memories.json": json.dumps([{"conversations_memory": "Ann works on gitmem."}])},
-    "chatgpt": {
-        "conversations.json": json.dumps(
-            [
-                {
-                    "id": "c",
-                    "mapping": {
-                        "n": {
-                            "message": {
-                                "id": "m",
-                                "recipient": "bio",
-                                "create_time": 1_750_000_000,
-                                "content": {"parts": ["Ann likes short answers."]},
-                            }
-                        }
-                    },
-                }
-            ]
-        )
-    },
-    "beads": {
-        "issues.jsonl": json.dumps(
-            {
-                "id": "bd-1",
-                "title": "Retry the upload",
-                "issue_type": "bug",
-                "status": "closed",
-                "close_reason": "The host resets after 60 s.",
-            }
-        )
-        + "\n"
-    },
+    "chatgpt": {"conversations.json": json.dumps([{"id": "c", "mapping": {"n": {"message": SAID}}}])},
+    "beads": {"issues.jsonl": json.dumps(ISSUE) + "\n"},
     "mcp-memory": {"memory.jsonl": graph()},
     "claude-code": {
         "MEMORY.md": "- [Ports](ports.md) — which ports\n- The staging host is slow.\n",
@@ -164,16 +148,16 @@ def test_each_format_is_recognised_and_waits_and_lands_once(
 ) -> None:
     """Nothing lands before a person accepts it, and the same import again brings nothing."""
     source = sample(tmp_path / "in", SAMPLES[name])
-    told = json.loads(ground.run("import", source, "--json").out)
+    told = ground.run("import", source, "--json").json
     assert told["format"] == name
     assert told["new"] and not told["refused"]
     assert ground.tip("local") == ""
-    again = json.loads(ground.run("import", source, "--json").out)
+    again = ground.run("import", source, "--json").json
     assert again["id"] is None and again["known"] == told["found"]
     ground.run("review", "accept", told["id"])
     text = "\n".join(ground.tree("local").values())
     assert CLAIMS[name] in text
-    after = json.loads(ground.run("import", source, "--json").out)
+    after = ground.run("import", source, "--json").json
     assert after["id"] is None and after["known"] == told["found"]
     assert all(one["field"] and one["becomes"] and one["count"] for one in told["fields"])
 
@@ -186,12 +170,12 @@ def test_the_queue_names_an_import_and_reads_none_of_its_memories(
     source.write_text(
         json.dumps([{"id": f"a{n}", "memory": f"Queue q{n} is drained at {n}."} for n in range(3)])
     )
-    id = json.loads(ground.run("import", source, "--json").out)["id"]
+    id = ground.run("import", source, "--json").json["id"]
     with monkeypatch.context() as patch:
         patch.setattr("gitmem.ledger.imports._rows", None)
         assert "Import 3 memories from mem0" in ground.run("status").out
-        assert json.loads(ground.run("review", "--json").out)[0]["id"] == id
-    told = json.loads(ground.run("review", "show", id, "--json").out)
+        assert ground.run("review", "--json").json[0]["id"] == id
+    told = ground.run("review", "show", id, "--json").json
     assert [one["n"] for one in told["memories"]] == [1, 2, 3] and told["scope"] == "local"
 
 
@@ -199,7 +183,7 @@ def test_a_database_of_claude_mem_tells_who_learned_what_when(ground: Ground, tm
     """Source, session and the original time stand in the commit; the database is not written to."""
     path = store(tmp_path / "claude-mem.db", ground.repo.name)
     before = path.read_bytes()
-    id = json.loads(ground.run("import", path, "--json").out)["id"]
+    id = ground.run("import", path, "--json").json["id"]
     ground.run("review", "accept", id)
     where = ground.workspace.scope("local")
     commits = {
@@ -219,20 +203,19 @@ def test_a_database_of_claude_mem_tells_who_learned_what_when(ground: Ground, tm
 def test_records_of_other_projects_are_left_out_unless_asked_for(ground: Ground, tmp_path: Path) -> None:
     """One store holds all projects of a person; what another one taught is no memory of this one."""
     path = store(tmp_path / "claude-mem.db", "elsewhere")
-    told = json.loads(ground.run("import", path, "-n", "--json").out)
+    told = ground.run("import", path, "-n", "--json").json
     assert told["new"] == [] and {one["reason"] for one in told["left_out"]} == {"is of project elsewhere"}
-    assert len(json.loads(ground.run("import", path, "--project", "*", "-n", "--json").out)["new"]) == 2
+    assert len(ground.run("import", path, "--project", "*", "-n", "--json").json["new"]) == 2
 
 
 def test_what_changed_in_the_source_changes_the_memory_that_it_made(ground: Ground, tmp_path: Path) -> None:
     """An edit there and an edit here meet as any two do."""
-    source = tmp_path / "export.json"
-    source.write_text(json.dumps(MEM0))
-    ground.run("review", "accept", json.loads(ground.run("import", source, "--json").out)["id"])
+    source = sample(tmp_path, SAMPLES["mem0"])
+    ground.run("review", "accept", ground.run("import", source, "--json").json["id"])
     MEM0["results"][1]["memory"], kept = "The release is cut on Fridays.", MEM0["results"][1]["memory"]
     source.write_text(json.dumps(MEM0))
     MEM0["results"][1]["memory"] = kept
-    told = json.loads(ground.run("import", source, "--json").out)
+    told = ground.run("import", source, "--json").json
     assert [(one["source"].split()[0], one["changed"]) for one in told["new"]] == [("mem0:a2", True)]
     ground.run("review", "accept", told["id"])
     text = "\n".join(ground.tree("local").values())
@@ -243,7 +226,7 @@ def test_what_was_squashed_says_not_which_memory_a_source_made(ground: Ground, t
     """A host that squashes puts many memories and sources into one commit: none replaces another."""
     path = tmp_path / "in.json"
     path.write_text(json.dumps(MEM0))
-    done = json.loads(ground.run("import", path, "--json", "--scope", "project").out)
+    done = ground.run("import", path, "--json", "--scope", "project").json
     ground.run("review", "accept", done["id"], "-y")
     git, ref = ground.workspace.code.git, "refs/gitmem/project"
     said = git.run(["log", "--format=%B", ref], cwd=ground.repo).text
@@ -252,7 +235,7 @@ def test_what_was_squashed_says_not_which_memory_a_source_made(ground: Ground, t
     git.run(["update-ref", ref, squashed], cwd=ground.repo)
     later = [{**one, "memory": f"{one['memory']} Now otherwise."} for one in MEM0["results"]]
     path.write_text(json.dumps(later))
-    told = json.loads(ground.run("import", path, "--json", "--scope", "project").out)
+    told = ground.run("import", path, "--json", "--scope", "project").json
     assert [row["changed"] for row in told["new"]] == [False, False]
 
 
@@ -275,14 +258,13 @@ def test_a_secret_stays_out_and_all_else_of_its_memory_comes(ground: Ground, tmp
 
 def test_what_was_forgotten_or_rejected_stays_away(ground: Ground, tmp_path: Path) -> None:
     """A person's decision outlasts any number of imports."""
-    source = tmp_path / "export.json"
-    source.write_text(json.dumps(MEM0))
-    id = json.loads(ground.run("import", source, "--json").out)["id"]
+    source = sample(tmp_path, SAMPLES["mem0"])
+    id = ground.run("import", source, "--json").json["id"]
     ground.run("review", "reject", id, "1")
     ground.run("review", "accept", id)
     assert "pnpm" not in "\n".join(ground.tree("local").values())
     ground.run("forget", "the-release-is-cut-on-tuesdays")
-    told = json.loads(ground.run("import", source, "--json").out)
+    told = ground.run("import", source, "--json").json
     assert told["new"] == [] and len(told["forgotten"]) == 2
 
 
@@ -290,12 +272,11 @@ def test_part_of_an_import_is_accepted_by_number_and_an_undo_lets_it_wait_again(
     ground: Ground, tmp_path: Path
 ) -> None:
     """The rest goes on waiting under the same id."""
-    source = tmp_path / "export.json"
-    source.write_text(json.dumps(MEM0))
-    id = json.loads(ground.run("import", source, "--json").out)["id"]
+    source = sample(tmp_path, SAMPLES["mem0"])
+    id = ground.run("import", source, "--json").json["id"]
     ground.run("review", "accept", id, "2")
     assert "Tuesdays" in "\n".join(ground.tree("local").values())
-    shown = json.loads(ground.run("review", "show", id, "--json").out)
+    shown = ground.run("review", "show", id, "--json").json
     assert [one["source"].split()[0] for one in shown["memories"]] == ["mem0:a1"]
     ground.run("review", "accept", id)
     ground.run("undo")
@@ -306,10 +287,10 @@ def test_a_part_that_holds_what_may_be_a_secret_lands_not_at_all(ground: Ground,
     """Numbers are counted anew once some are decided: one that is named afterwards would be another's."""
     files = {f"{name}.md": f"# Note {name}\n\nThe host {name} is up.\n" for name in "abc"}
     source = sample(tmp_path / "in", files | {"d.md": "# Note d\n\nThe password is hunter2Secret9x\n"})
-    id = json.loads(ground.run("import", source, "--scope", "project", "--json").out)["id"]
+    id = ground.run("import", source, "--scope", "project", "--json").json["id"]
     before = ground.tip("project")
     assert "may hold a secret" in ground.run("review", "accept", id, "1", "2", "4", code=1).err
-    shown = json.loads(ground.run("review", "show", id, "--json").out)
+    shown = ground.run("review", "show", id, "--json").json
     assert len(shown["memories"]) == 4 and ground.tip("project") == before
 
 
@@ -317,9 +298,8 @@ def test_an_import_into_the_project_leaves_nothing_in_the_code_before_it_is_acce
     ground: Ground, tmp_path: Path
 ) -> None:
     """A push of the code carries no memory that nobody looked at."""
-    source = tmp_path / "export.json"
-    source.write_text(json.dumps(MEM0))
-    id = json.loads(ground.run("import", source, "--scope", "project", "--json").out)["id"]
+    source = sample(tmp_path, SAMPLES["mem0"])
+    id = ground.run("import", source, "--scope", "project", "--json").json["id"]
     assert ground.workspace.code.refs("refs/gitmem/") == {}
     ground.run("review", "accept", id)
     assert "Tuesdays" in "\n".join(ground.tree("project").values())
@@ -335,7 +315,7 @@ def test_what_is_about_a_person_never_comes_into_the_project(ground: Ground, tmp
     ]
     source = tmp_path / "export.json"
     source.write_text(json.dumps(rows))
-    told = json.loads(ground.run("import", source, "--scope", "project", "--json").out)
+    told = ground.run("import", source, "--scope", "project", "--json").json
     assert [one["source"] for one in told["new"]] == ["mem0:2"]
     assert told["left_out"] == [{"name": "1", "reason": "is about a person, so never the project's"}]
 
@@ -350,7 +330,7 @@ def test_more_than_an_agent_keeps_in_sight_goes_to_the_archive_oldest_first(
     ]
     source = tmp_path / "export.json"
     source.write_text(json.dumps(rows))
-    ground.run("review", "accept", json.loads(ground.run("import", source, "--json").out)["id"])
+    ground.run("review", "accept", ground.run("import", source, "--json").json["id"])
     tree = ground.tree("local")
     assert sum("/archive/" in path for path in tree) == 30
     assert "main/fact-number-229-of-many.md" in tree and "main/fact-number-0-of-many.md" not in tree
@@ -359,7 +339,7 @@ def test_more_than_an_agent_keeps_in_sight_goes_to_the_archive_oldest_first(
 def test_a_file_of_rules_is_told_as_that_file_whoever_wrote_it(ground: Ground, tmp_path: Path) -> None:
     """That a person took it in does not make it something that they said."""
     (tmp_path / "AGENTS.md").write_text("# Rules\n\n## Tests\n\n- Run them with tox.\n")
-    id = json.loads(ground.run("import", tmp_path / "AGENTS.md", "--json").out)["id"]
+    id = ground.run("import", tmp_path / "AGENTS.md", "--json").json["id"]
     ground.run("review", "accept", id)
     (path,) = (path for path in ground.tree("local") if path.startswith("main/agents-"))
     assert "Ann, from rules:AGENTS.md#agents-" in ground.run("blame", path.removeprefix("main/")).out
@@ -384,18 +364,19 @@ def test_an_exported_memory_without_a_description_is_named_by_what_it_says(
 
 
 def test_a_damaged_archive_or_one_of_too_large_files_is_an_error_that_says_so(
-    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ground: Ground, tmp_path: Path
 ) -> None:
     """Whatever it was packed with, and no traceback."""
     packed = tmp_path / "a.zip"
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("good.md", "# Good\n\nIn it.\n" * 50)
-    data = bytearray(packed.read_bytes())
-    at = data.index(b"good.md") + 20
-    data[at : at + 12] = b"\xff" * 12
-    packed.write_bytes(data)
-    assert "good.md in the archive cannot be read" in ground.run("import", packed, code=2).err
-    monkeypatch.setattr("gitmem.flows.imports.source.FILE_BYTES", 100)
+    for method in (zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(packed, "w", method) as archive:
+            archive.writestr("good.md", "".join(f"Fact {number}.\n" for number in range(500)))
+        data = bytearray(packed.read_bytes())
+        at = data.index(b"good.md") + 20
+        data[at : at + 12] = b"\xff" * 12
+        packed.write_bytes(data)
+        assert "good.md in the archive cannot be read" in ground.run("import", packed, code=2).err
+    ground.patch.setattr("gitmem.flows.imports.source.FILE_BYTES", 100)
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("good.md", "# Good\n\nIn it.\n" * 50)
     told = ground.run("import", packed, code=2).err
@@ -410,14 +391,14 @@ def test_hostile_sources_lead_nowhere(ground: Ground, tmp_path: Path) -> None:
     (folder / "link.md").symlink_to(tmp_path / "outside.md")
     (folder / "up").symlink_to(tmp_path)
     (folder / "tag.md").write_text("---\nname: !!python/object/apply:os.system [true]\n---\n\nA fact.\n")
-    told = json.loads(ground.run("import", folder, "--json").out)
+    told = ground.run("import", folder, "--json").json
     assert {one["name"] for one in told["left_out"]} == {"link.md", "tag.md", "up"}
     assert told["new"] == []
     packed = tmp_path / "a.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("../../evil.md", "# Evil\n\nOut of it.\n")
         archive.writestr("good.md", "# Good\n\nIn it.\n")
-    told = json.loads(ground.run("import", packed, "--json").out)
+    told = ground.run("import", packed, "--json").json
     assert [one["path"] for one in told["new"]] == ["main/good.md"]
     for text, code in (
         ("[" * 100_000, 2),
@@ -436,36 +417,25 @@ def test_a_time_that_none_can_be_is_no_time(ground: Ground, tmp_path: Path) -> N
     path = tmp_path / "in.json"
     for when in ("²", 10**400, "1950-01-01", "9999-12-31T23:59:59-10:00"):
         path.write_text(json.dumps([{"id": "a", "memory": "The queue has a lock.", "created_at": when}]))
-        (row,) = json.loads(ground.run("import", path, "-n", "--json").out)["new"]
+        (row,) = ground.run("import", path, "-n", "--json").json["new"]
         assert row["time"] is None, when
 
 
-def test_broken_letters_lists_and_archives_of_a_source_are_no_faults_of_ours(
-    ground: Ground, tmp_path: Path
-) -> None:
-    """Half of a surrogate pair, a number for a list, a name of odd bytes, a packed file that was cut up."""
-    path = tmp_path / "in.json"
-    path.write_text(json.dumps([{"id": "\ud800", "memory": "The queue \ud800 has a lock."}]))
-    assert len(json.loads(ground.run("import", path, "--json").out)["new"]) == 1
-    (tmp_path / "g.jsonl").write_text(
-        '{"type": "entity", "name": "E", "entityType": "x", "observations": 5}'
-    )
-    ground.run("import", tmp_path / "g.jsonl")
+def test_broken_letters_and_lists_of_a_source_are_no_faults_of_ours(ground: Ground, tmp_path: Path) -> None:
+    """Half of a surrogate pair, a number for a list, a name of odd bytes."""
     node = {"message": {"id": "m", "recipient": "bio", "content": {"parts": 5}}}
-    (tmp_path / "conversations.json").write_text(json.dumps([{"mapping": {"n": node}}]))
-    ground.run("import", tmp_path / "conversations.json")
+    broken = {
+        "in.json": json.dumps([{"id": "\ud800", "memory": "The queue \ud800 has a lock."}]),
+        "g.jsonl": '{"type": "entity", "name": "E", "entityType": "x", "observations": 5}',
+        "conversations.json": json.dumps([{"mapping": {"n": node}}]),
+    }
+    found = [ground.run("import", sample(tmp_path, {name: broken[name]}), "--json").json for name in broken]
+    assert len(found[0]["new"]) == 1
     folder = tmp_path / "notes"
     folder.mkdir()
     with suppress(OSError):  # some file systems have no such names
         (folder / os.fsdecode(b"n\xff.md")).write_text("A note.\n")
         ground.run("import", folder)
-    packed = tmp_path / "a.zip"
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.md", "A fact of an archive.\n" * 500)
-    data = bytearray(packed.read_bytes())
-    data[40:60] = bytes(byte ^ 255 for byte in data[40:60])
-    packed.write_bytes(data)
-    assert "cannot be read" in ground.run("import", packed, code=2).err
 
 
 def test_two_memories_for_one_path_are_told_apart_or_named(ground: Ground, tmp_path: Path) -> None:
@@ -474,15 +444,14 @@ def test_two_memories_for_one_path_are_told_apart_or_named(ground: Ground, tmp_p
     file = "logs/2025/01/2025-01-02.md"
     memories = [{"agent": "main", "file": file, "content": f"- Fact {n} of a log.\n"} for n in (1, 2)]
     path.write_text(json.dumps({"format": "gitmem-json", "memories": memories}))
-    told = json.loads(ground.run("import", path, "--json").out)
+    told = ground.run("import", path, "--json").json
     assert [one["path"] for one in told["new"]] == [f"main/{file}"]
     assert [one["name"] for one in told["left_out"]] == [f"main/{file}"]
 
 
 def test_a_purge_takes_its_text_out_of_an_import_that_waits(ground: Ground, tmp_path: Path) -> None:
     """What waits is in the private repository, where a purge looks at everything."""
-    source = tmp_path / "export.json"
-    source.write_text(json.dumps(MEM0))
+    source = sample(tmp_path, SAMPLES["mem0"])
     ground.run("import", source)
     ground.run("remember", "A fact that stays.")
     said = ground.run("purge", "pnpm to npm", "-y").err

@@ -116,19 +116,14 @@ def test_the_best_five_are_shown_and_taken_by_number(
     assert "recorded session" not in typed(monkeypatch, gitmem, more=("--since", "2020-01-01")).err
 
 
-@pytest.mark.parametrize("answer", often(["", "none", "8 0 x"], "8 0 x"))
-def test_nothing_is_stored_that_was_not_named(
-    gitmem: Gitmem, repo: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch, answer: str
+@pytest.mark.parametrize(
+    ("answer", "left"), often([("", 6), ("none", 6), ("8 0 x", 6), ("all", 1)], "8 0 x", "all")
+)
+def test_what_was_named_is_stored_and_nothing_else(
+    gitmem: Gitmem, repo: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch, answer: str, left: int
 ) -> None:
     typed(monkeypatch, gitmem, "y", "y", answer)
-    assert len(waits(repo)) == 6 and len(gitmem("list", "--json").json) == 1
-
-
-def test_all_takes_what_was_shown(
-    gitmem: Gitmem, repo: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    typed(monkeypatch, gitmem, "y", "y", "all")
-    assert len(waits(repo)) == 1
+    assert len(waits(repo)) == left and len(gitmem("list", "--json").json) == 7 - left
 
 
 def test_after_a_no_nobody_looks_at_them(

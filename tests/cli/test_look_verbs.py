@@ -62,18 +62,29 @@ def test_list_leaves_the_archive_out_unless_asked(filled: Ground) -> None:
     assert "old" in filled.run("list", "-a").out
 
 
-def test_list_as_of_then_shows_what_was_there(filled: Ground) -> None:
-    filled.learn({"reviewer/later.md": memory("later")})
-    assert "later" not in filled.run("list", "--at", "~1", "--scope", "project").out
-    assert "later" in filled.run("list").out
+def test_list_show_and_recall_answer_as_of_then(filled: Ground) -> None:
+    cache = "Port 9090 is taken by the cache."
+    filled.learn({"reviewer/ports.md": memory("ports", cache), "reviewer/later.md": memory("later")})
+    then = ("--at", "~1", "--scope", "project")
+    assert "later" not in filled.run("list", *then).out and "later" in filled.run("list").out
+    shown = filled.run("show", "ports", *then)
+    assert "8080" in shown.out and "as of" in shown.err
+    (recalled,) = filled.run("recall", "port taken", *then, "--json").json["items"]
+    assert "8080" in recalled["text"] and recalled["commit"]
+    assert "9090" in filled.run("recall", "port taken").out
 
 
 def test_nothing_in_a_memory_steers_a_terminal(filled: Ground) -> None:
+    """To a pipe, too: at its other end is an agent, or a terminal after all."""
     evil = "escape\x1b[2J\u202e"
     filled.learn({"reviewer/evil.md": memory("evil", evil, evil)}, subject=f"Learn {evil}")
-    for line in ("list", "log", "recall escape", "diff ~1 --scope project"):
+    for line in ("list", "log", "recall escape", "diff ~1 --scope project", "show evil"):
         out = filled.run(*line.split()).out
         assert out and "\x1b" not in out and "\u202e" not in out, line
+    assert "escape\\x1b[2J" in filled.run("show", "evil").out
+    filled.patch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    filled.patch.setenv("NO_COLOR", "1")
+    assert "escape\\x1b[2J" in filled.run("show", "evil").out
 
 
 def test_show_gives_the_files_bytes_and_the_talk_apart(filled: Ground) -> None:
@@ -83,38 +94,17 @@ def test_show_gives_the_files_bytes_and_the_talk_apart(filled: Ground) -> None:
     assert filled.run("-q", "show", "ports").err == ""
 
 
-def test_show_writes_control_characters_out(filled: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To a pipe, too: at its other end is an agent, or a terminal after all."""
-    filled.learn({"reviewer/evil.md": memory("evil", "a\x1b[2Jb")})
-    assert "a\\x1b[2Jb" in filled.run("show", "evil").out
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "a\\x1b[2Jb" in filled.run("show", "evil").out
-
-
 def test_a_memory_is_found_by_name_file_prefix_and_address(filled: Ground) -> None:
+    """A name that none has names close ones, one that two have both of them."""
     for name in ("ports", "PORTS", "ports.md", "por", "reviewer/ports", "project/reviewer/ports"):
         assert filled.run("show", name, "--json").json["name"] == "ports", name
-
-
-def test_a_name_that_none_has_names_close_ones(filled: Ground) -> None:
     err = filled.run("show", "prots", code=2).err
     assert "no memory named 'prots'" in err and "Did you mean: ports?" in err
-
-
-def test_an_ambiguous_name_lists_the_matches_and_exits_2(filled: Ground) -> None:
     filled.learn({"main/ports.md": memory("ports", "Other.")}, "local")
-    err = filled.run("show", "ports", code=2).err
-    assert "project/reviewer/ports, local/main/ports" in err
-    assert "Other." in filled.run("show", "ports", "--scope", "local").out
-    assert "Other." in filled.run("show", "ports", "--agent", "main").out
+    assert "project/reviewer/ports, local/main/ports" in filled.run("show", "ports", code=2).err
+    for words in (("--scope", "local"), ("--agent", "main")):
+        assert "Other." in filled.run("show", "ports", *words).out
     assert "8080" in filled.run("show", "project/reviewer/ports").out
-
-
-def test_show_at_gives_the_text_then(filled: Ground) -> None:
-    filled.learn({"reviewer/ports.md": memory("ports", "Port 9090.")})
-    ran = filled.run("show", "ports", "--at", "~1")
-    assert "8080" in ran.out and "as of" in ran.err
 
 
 def test_log_tells_commit_time_scope_writer_and_subject_newest_first(filled: Ground) -> None:
@@ -185,7 +175,10 @@ def test_diff_alone_shows_what_a_save_would_commit(filled: Ground) -> None:
 
 
 def test_diff_shows_claims_between_two_moments(filled: Ground) -> None:
+    """Not what was only wrapped otherwise."""
     first = filled.tip()
+    filled.learn({"reviewer/ports.md": memory("ports", "Port 8080 is\ntaken by the proxy.")})
+    assert filled.run("diff", first, "--scope", "project").out == ""
     filled.learn({"reviewer/ports.md": memory("ports", "Port 9090 is taken.", type="reference")})
     second = filled.tip()
     filled.learn({"reviewer/new.md": memory("new", "Fresh.")})
@@ -197,12 +190,6 @@ def test_diff_shows_claims_between_two_moments(filled: Ground) -> None:
     since = filled.run("diff", first, "--scope", "project").out
     assert since == "project/reviewer/new.md (added)\n+ Fresh.\n+ description: About new\n" + expected
     assert filled.run("diff", "ports", "--at", first).out == expected
-
-
-def test_diff_passes_over_what_was_only_wrapped_or_moved(filled: Ground) -> None:
-    first = filled.tip()
-    filled.learn({"reviewer/ports.md": memory("ports", "Port 8080 is\ntaken by the proxy.")})
-    assert filled.run("diff", first, "--scope", "project").out == ""
 
 
 def test_diff_json_has_a_stable_shape(filled: Ground) -> None:
@@ -239,13 +226,6 @@ def test_recall_with_nothing_that_fits_says_so_and_is_no_error(filled: Ground) -
     assert (ran.out, ran.err) == ("", "no memory fits\n")
     near = filled.run("recall", "kubernetes cluster upgrade behind the proxy")
     assert (near.out, near.err) == ("", "no memory fits; nearest: ports\n")
-
-
-def test_recall_as_of_then_answers_from_then(filled: Ground) -> None:
-    filled.learn({"reviewer/ports.md": memory("ports", "Port 9090 is taken by the cache.")})
-    then = filled.run("recall", "port taken", "--at", "~1", "--scope", "project", "--json").json
-    assert "8080" in then["items"][0]["text"] and then["items"][0]["commit"]
-    assert "9090" in filled.run("recall", "port taken").out
 
 
 def test_recall_says_which_named_files_head_no_longer_has(filled: Ground) -> None:

@@ -115,4 +115,5 @@ def test_a_mistake_is_answered_with_what_to_do(ground: Ground) -> None:
 def test_outside_a_repository_every_verb_says_so(ground: Ground, tmp_path_factory) -> None:
     ground.patch.chdir(tmp_path_factory.mktemp("elsewhere"))
     for verb in ("status", "log", "list", "review", "init"):
-        assert "not a git repository" in ground.run(verb, code=3).err
+        told = ground.run(verb, code=3).err
+        assert "not a git repository" in told and "hint:" in told

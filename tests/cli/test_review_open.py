@@ -119,22 +119,16 @@ def test_without_gh_the_link_is_printed(team: Team, ann: Machine, monkeypatch: p
     assert INBOX in team.reviewer.branches()
 
 
-def test_where_gh_fails_the_reason_and_the_link_are_printed(ann: Machine, gh: FakeGh) -> None:
+def test_where_gh_fails_or_is_the_repositorys_own_the_link_is_printed(ann: Machine, gh: FakeGh) -> None:
     Path(f"{gh.log}.fail").touch()
     learn_all(ann, ("ports",))
     done = ann.run("review", "--open", "-y")
     assert done.out == f"{COMPARE}\n" and "HTTP 403" in done.err
-
-
-def test_a_gh_that_the_repository_brings_along_is_not_run(
-    ann: Machine, gh: FakeGh, monkeypatch: pytest.MonkeyPatch
-) -> None:
     tools = ann.code / "bin"
     tools.mkdir()
     (tools / "gh").write_text(f"#!/bin/sh\ntouch {gh.log}.hostile\n")
     (tools / "gh").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:bin:/usr/bin:/bin")
-    learn_all(ann, ("ports",))
+    ann.patch.setenv("PATH", f"{tools}:bin:/usr/bin:/bin")
     assert ann.run("review", "--open", "-y").out == f"{COMPARE}\n"
     assert not Path(f"{gh.log}.hostile").exists()
 
@@ -172,8 +166,9 @@ def test_memory_that_nobody_agreed_to_share_is_held_back(team: Team, ann: Machin
     assert ann.run("review", "--open").out == f"created {PULL}\n"
 
 
-def test_nothing_to_ask_for_is_said(ann: Machine, gh: FakeGh) -> None:
+def test_nothing_to_ask_for_and_an_unknown_id_are_said(ann: Machine, gh: FakeGh) -> None:
     assert "Nothing of yours waits" in ann.run("review", "--open", "-y", code=1).err
+    assert "It can for: inbox" in ann.run("review", "--open", "d-ffffff", code=2).err
     assert gh.calls == []
 
 
@@ -181,11 +176,6 @@ def test_without_sharing_nothing_is_opened(team: Team) -> None:
     ann = team.found()
     ann.run("share", "--off")
     assert "Sharing is off" in ann.run("review", "--open", code=1).err
-
-
-def test_an_unknown_id_lists_what_can_be_opened(ann: Machine) -> None:
-    done = ann.run("review", "--open", "d-ffffff", code=2)
-    assert "It can for: inbox" in done.err
 
 
 def test_a_dream_is_opened_with_its_account(team: Team, gh: FakeGh) -> None:

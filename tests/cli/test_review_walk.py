@@ -85,6 +85,8 @@ def test_nineteen_take_nineteen_keys(ground: Ground) -> None:
 
 def test_a_key_takes_the_last_one_back(ground: Ground) -> None:
     let_wait(ground, "ports", "lint")
+    foretold = press(ground, "ar", dry_run=True)
+    assert "would accept s-" in foretold.out and "would reject s-" in foretold.out
     said = press(ground, "auruuq")
     assert "there is nothing to undo" in said.err and "nothing was decided" in said.err
     assert waiting(ground) == {"ports", "lint"}
@@ -115,40 +117,23 @@ def test_only_what_stands_against_each_other_is_settled(ground: Ground) -> None:
     assert "This needs a terminal" in ground.run("review", "settle", code=2).err
 
 
-def test_a_dry_run_tells_what_the_keys_would_do(ground: Ground) -> None:
-    let_wait(ground, "ports", "lint")
-    said = press(ground, "ar", dry_run=True)
-    assert "would accept s-" in said.out and "would reject s-" in said.out
-    assert waiting(ground) == {"ports", "lint"}
+def test_a_claim_of_a_dispute_stands_by_its_number_or_every_one(ground: Ground) -> None:
+    for keys, both_stand in (("r1", False), ("a", True)):
+        ground.learn({"reviewer/deploy.md": memory("deploy", DISPUTED)})
+        press(ground, keys)
+        text = ground.tree()["reviewer/deploy.md"]
+        assert "On Mondays." in text and ("Fridays" in text) == both_stand and "disputed" not in text
 
 
-def test_a_claim_of_a_dispute_stands_by_its_number(ground: Ground) -> None:
-    ground.learn({"reviewer/deploy.md": memory("deploy", DISPUTED)})
-    press(ground, "r1")
-    text = ground.tree()["reviewer/deploy.md"]
-    assert "On Mondays." in text and "Fridays" not in text and "disputed" not in text
-
-
-def test_every_claim_of_a_dispute_may_stand(ground: Ground) -> None:
-    ground.learn({"reviewer/deploy.md": memory("deploy", DISPUTED)})
-    press(ground, "a")
-    text = ground.tree()["reviewer/deploy.md"]
-    assert "On Mondays." in text and "On Fridays." in text and "disputed" not in text
-
-
-def test_an_edit_is_what_is_stored(ground: Ground) -> None:
-    let_wait(ground, "ports")
-    ground.patch.setenv("GIT_EDITOR", "sed -i s/fact/rule/")
-    said = press(ground, "ea")
-    assert "   + The ports rule." in said.out
-    assert "The ports rule." in ground.tree()["reviewer/ports.md"] and not waiting(ground)
-
-
-def test_an_editor_that_fails_leaves_the_suggestion(ground: Ground) -> None:
+def test_an_edit_is_what_is_stored_and_an_editor_that_fails_leaves_the_suggestion(ground: Ground) -> None:
     let_wait(ground, "ports")
     ground.patch.setenv("GIT_EDITOR", "false")
     said = press(ground, "eq")
     assert "ended with 1" in said.err and waiting(ground) == {"ports"}
+    ground.patch.setenv("GIT_EDITOR", "sed -i s/fact/rule/")
+    said = press(ground, "ea")
+    assert "   + The ports rule." in said.out
+    assert "The ports rule." in ground.tree()["reviewer/ports.md"] and not waiting(ground)
 
 
 def test_what_cannot_be_stored_is_named_at_the_end(ground: Ground) -> None:

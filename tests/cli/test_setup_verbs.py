@@ -117,15 +117,12 @@ def test_a_folder_that_vanished_is_one_line_with_both_ways_out(gitmem, repo: Pat
     gitmem("init", "-y")
     folder = repo / ".claude/agent-memory/main"
     folder.mkdir(parents=True)
+    project = ("--scope", "project", "--type", "project")
     for name in ("lint", "ports", "tone"):
-        gitmem(
-            "remember", f"A rule about {name}.", "--name", name, "--scope", "project", "--type", "project"
-        )
+        gitmem("remember", f"A rule about {name}.", "--name", name, *project)
     shutil.rmtree(folder)
     told = gitmem("status").out
-    assert (
-        told.count("held: project/main: 4 files: the whole folder vanished\n") == told.count("held:") == 1
-    )
+    assert "held: project/main: 4 files: the whole folder vanished\n" in told and told.count("held:") == 1
     assert "git mem save writes again" in told
     assert "git mem save --delete" in told
     assert gitmem("save").err.count("held:") == 1
@@ -168,28 +165,6 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> No
     assert everything(repo) == after and gitmem("uninstall", "-y", "--json").json["steps"] == []
 
 
-def test_uninstall_writes_archived_memories_out(gitmem, repo: Path, home: Path) -> None:
-    from gitmem.app.context import real_edges
-    from gitmem.core.names import archive_path
-    from gitmem.core.trailers import Provenance
-    from gitmem.flows.context import workspace_at
-    from gitmem.git.repository import Signature
-    from gitmem.ledger.land import Write, land
-
-    gitmem("init", "-y")
-    workspace = workspace_at(real_edges(repo))
-    scope = workspace.scope("project")
-    path = f"ops/{archive_path('old.md')}"
-    edits = {path: MEMORY.format("old").encode()}
-    land(
-        scope,
-        lambda tip: Write(edits, "Page out", Provenance(op="page", writer="human")),
-        Signature("Ann", "ann@example.com", 0),
-    )
-    gitmem("uninstall", "-y")
-    assert (repo / ".claude/agent-memory/ops/old.md").read_text() == MEMORY.format("old")
-
-
 def test_a_foreign_hooks_path_is_left_alone_and_the_last_line_says_what_chains_it(
     gitmem, git, repo: Path
 ) -> None:
@@ -223,12 +198,6 @@ def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, git,
     gitmem("init", "-y", "--engine", "anthropic")
     assert "anthropic" in (home / ".gitconfig").read_text()
     assert gitmem("status", "--json").json["engine"] == "anthropic"
-
-
-def test_a_repositorys_own_configuration_cannot_choose_the_engine(gitmem, git, repo: Path) -> None:
-    gitmem("init", "-y")
-    git("-C", repo, "config", "gitmem.engine", "anthropic")
-    assert gitmem("status", "--json").json["engine"] == "agent"
 
 
 @pytest.mark.parametrize("data", ["memory/recommendarr", "memory/compose-envkit-architect"])
@@ -297,8 +266,6 @@ def test_the_folder_of_agents_stays_in_the_work_tree(gitmem, git, repo: Path) ->
 
 
 def test_a_broken_gitmem_does_not_open_the_gate_for_a_push(gitmem, git, repo: Path, tmp_path: Path) -> None:
-    import shutil
-
     git("init", "-q", "--bare", tmp_path / "remote.git")
     git("-C", repo, "remote", "add", "origin", tmp_path / "remote.git")
     gitmem("init", "-y")

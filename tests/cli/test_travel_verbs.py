@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -132,20 +131,14 @@ def test_restore_into_a_folder_overwrites_nothing(taught: Ground, tmp_path: Path
     assert (tmp_path / "full/x").read_text() == "mine" and not (tmp_path / "elsewhere").exists()
 
 
-def test_restore_into_a_folder_refuses_a_path_that_leads_out(taught: Ground, tmp_path: Path) -> None:
+def test_restore_into_a_folder_refuses_a_path_that_leads_out(taught: Ground, tmp_path: Path, git) -> None:
     """A tree may come from anyone."""
-    git = ["git", "-C", str(taught.repo)]
-    blob = subprocess.run(
-        [*git, "hash-object", "-w", "--stdin"], input=b"x", capture_output=True, check=True
-    )
-    entry = b"100644 blob " + blob.stdout.strip() + b"\tcon.md\n"
-    folder = subprocess.run([*git, "mktree"], input=entry, capture_output=True, check=True).stdout.strip()
-    root = subprocess.run(
-        [*git, "mktree"], input=b"040000 tree " + folder + b"\tmain\n", capture_output=True, check=True
-    ).stdout.strip()
+    blob = git("-C", taught.repo, "hash-object", "-w", "--stdin", input="x")
+    folder = git("-C", taught.repo, "mktree", input=f"100644 blob {blob}\tcon.md\n")
+    root = git("-C", taught.repo, "mktree", input=f"040000 tree {folder}\tmain\n")
     repo = taught.workspace.code
     tip = repo.commit(taught.tip())
-    bad = repo.add_commit(root.decode(), (tip.oid,), tip.author, tip.author, "Sync\n")
+    bad = repo.add_commit(root, (tip.oid,), tip.author, tip.author, "Sync\n")
     move_ref(repo, "refs/gitmem/project", bad, tip.oid, "test")
     ran = taught.run(
         "restore", "--all", "--at", "@", "--to", tmp_path / "out", "--scope", "project", code=2
@@ -153,14 +146,11 @@ def test_restore_into_a_folder_refuses_a_path_that_leads_out(taught: Ground, tmp
     assert "device name" in ran.err and not list((tmp_path / "out").rglob("con.md"))
 
 
-def test_restore_that_does_not_say_what_and_when_exits_2(taught: Ground) -> None:
-    for line in ("nope", "--all", "--at ~1", "ports --all --at ~1", "nope --at ~1"):
-        taught.run("restore", *line.split(), code=2)
-
-
-def test_restore_to_before_anything_was_stored_deletes_nothing(taught: Ground) -> None:
+def test_restore_that_does_not_say_what_and_when_exits_2_and_deletes_nothing(taught: Ground) -> None:
     before = taught.tip()
-    taught.run("restore", "--all", "--at", "2001-01-01", code=2)
+    lines = ("nope", "--all", "--at ~1", "ports --all --at ~1", "nope --at ~1", "--all --at 2001-01-01")
+    for line in lines:
+        taught.run("restore", *line.split(), code=2)
     assert taught.tip() == before
 
 
@@ -203,8 +193,11 @@ def test_undo_keeps_what_was_learned_since(taught: Ground) -> None:
     assert "reviewer/other.md" in taught.tree()
 
 
-def test_undo_of_what_made_an_index_leaves_the_lines_of_others(ground: Ground) -> None:
+def test_undo_of_what_made_an_index_leaves_the_lines_of_others_alone(ground: Ground) -> None:
     words = ("--agent", "rev", "--scope", "local")
+    ground.run("remember", "Two is 2.", "--name", "two", *words)
+    ground.run("undo")
+    assert "rev/MEMORY.md" not in ground.tree("local")
     ground.run("remember", "API key rotates on Mondays.", "--name", "one", *words)
     first = ground.tip("local")
     ground.run("remember", "Two is 2.", "--name", "two", *words)
@@ -231,12 +224,6 @@ def test_undo_says_what_stays_of_a_change_and_why(ground: Ground, saved: bool) -
     assert told in ran.err and "dd" not in ran.err
     assert "reviewer/cc.md" in ground.tree() and "reviewer/dd.md" not in ground.tree()
     assert "stays: " not in ground.run("undo", ground.tip()).err
-
-
-def test_undo_of_what_alone_made_an_index_leaves_none(ground: Ground) -> None:
-    ground.run("remember", "Two is 2.", "--name", "two", "--agent", "rev", "--scope", "local")
-    ground.run("undo")
-    assert "rev/MEMORY.md" not in ground.tree("local")
 
 
 def test_undo_leaves_unsaved_edits_saved_and_alone(taught: Ground) -> None:
@@ -289,23 +276,20 @@ def test_an_undo_that_only_takes_away_looks_for_no_secret(
     assert "Ships" not in taught.run("list").out
 
 
-def test_undo_of_the_root_is_refused(taught: Ground) -> None:
+def test_undo_of_the_root_and_of_what_later_changes_replaced_say_so(taught: Ground) -> None:
     assert "begins" in taught.run("undo", "~2", code=2).err
+    target = taught.tip()
+    taught.run("restore", "ports", "--at", "~1")
+    assert "is left to undo" in taught.run("undo", target, code=1).err
 
 
-def test_undo_leaves_a_teammates_change_alone_unless_named(taught: Ground) -> None:
-    subprocess.run(["git", "-C", str(taught.repo), "config", "gitmem.share", "direct"], check=True)
+def test_undo_leaves_a_teammates_change_alone_unless_named(taught: Ground, git) -> None:
+    git("-C", taught.repo, "config", "gitmem.share", "direct")
     taught.learn({"reviewer/mine.md": memory("mine")}, subject="Add mine")
     oid = taught.learn({"reviewer/bens.md": memory("bens")}, subject="Add bens", who="Ben")
     assert "Add mine" in taught.run("undo").out
     assert "Add bens" in taught.run("undo", oid[:12]).out
     assert "reviewer/bens.md" not in taught.tree()
-
-
-def test_undo_of_what_later_changes_replaced_says_so(taught: Ground) -> None:
-    target = taught.tip()
-    taught.run("restore", "ports", "--at", "~1")
-    assert "is left to undo" in taught.run("undo", target, code=1).err
 
 
 def test_checkout_lays_the_past_out_and_comes_back(taught: Ground) -> None:
@@ -384,10 +368,9 @@ def test_checkout_of_a_date_before_all_memory_says_when_it_began(taught: Ground)
     assert body(taught) == "Port 9090." and not pinned(taught)
 
 
-def test_checkout_leaves_a_folder_alone_that_the_code_branch_tracks(taught: Ground) -> None:
-    git = ["git", "-C", str(taught.repo)]
-    subprocess.run([*git, "add", "-f", ".claude/agent-memory/reviewer"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "track"], check=True)
+def test_checkout_leaves_a_folder_alone_that_the_code_branch_tracks(taught: Ground, git) -> None:
+    git("-C", taught.repo, "add", "-f", ".claude/agent-memory/reviewer")
+    git("-C", taught.repo, "commit", "-q", "-m", "track")
     ran = taught.run("checkout", "~1", code=1)
     assert "No agent has a memory folder here" in ran.err and body(taught) == "Port 9090."
 

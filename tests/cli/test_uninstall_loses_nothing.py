@@ -35,12 +35,24 @@ def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside
     assert not (repo / ".git" / "gitmem").exists()
 
 
-def test_uninstall_keeps_what_the_doctor_put_aside(gitmem, repo: Path) -> None:
+def test_uninstall_keeps_what_is_not_its_own(gitmem, repo: Path) -> None:
+    """What the doctor put aside, what is kept for all repositories, and a person's own lines of what git
+    does not track: what they hide may be private, and once they are gone, `git add -A` takes it."""
+    exclude = repo / ".git/info/exclude"
+    mine, own = b"# mine\r\n/.claude/agent-memory-local/\r\n*.swp\r\n", b"/notes/\n"
+    exclude.write_bytes(mine)
     gitmem("init", "-y")
-    rescued = repo / ".git" / "gitmem" / "rescued" / "a-damaged-ref"
+    assert exclude.read_bytes().startswith(mine) and exclude.read_bytes() != mine
+    exclude.write_bytes(exclude.read_bytes().replace(END, own + END))
+    gitmem("remember", "I like tea.", "--type", "user", "--scope", "user")
+    gitmem("remember", "The port is 8080.", "--type", "project", "--scope", "local")
+    rescued = repo / ".git/gitmem/rescued/a-damaged-ref"
     rescued.parent.mkdir()
     rescued.write_text("all that is left of it")
-    gitmem("uninstall", "-y")
+    told = gitmem("uninstall", "-y")
+    said = told.out + told.err
+    assert "your memory of this repository: refs/heads/local/" in said and "refs/heads/user" not in said
+    assert exclude.read_bytes() == mine + own
     assert rescued.read_text() == "all that is left of it"
     assert [path.name for path in rescued.parents[1].iterdir()] == ["rescued"]
 
@@ -53,28 +65,6 @@ def test_the_plan_counts_many_archived_files_and_names_few(repo: Path) -> None:
     lines = UninstallPlan((), (), tuple(archived), (), repo).lines()
     assert [line for line in lines if str(many.path) in line] == [f"write 6 archived files to {many.path}"]
     assert len([line for line in lines if str(few.path) in line]) == 5
-
-
-def test_no_line_deletes_what_is_kept_for_all_repositories(gitmem, repo: Path) -> None:
-    gitmem("init", "-y")
-    gitmem("remember", "I like tea.", "--type", "user", "--scope", "user")
-    gitmem("remember", "The port is 8080.", "--type", "project", "--scope", "local")
-    told = gitmem("uninstall", "-y")
-    said = told.out + told.err
-    assert "your memory of this repository: refs/heads/local/" in said and "refs/heads/user" not in said
-
-
-def test_lines_of_a_persons_own_stay_hidden_byte_for_byte(gitmem, repo: Path) -> None:
-    """What the line hides may be private: once it is gone, `git add -A` takes it."""
-    exclude = repo / ".git/info/exclude"
-    mine = b"# mine\r\n/.claude/agent-memory-local/\r\n*.swp\r\n"
-    exclude.write_bytes(mine)
-    gitmem("init", "-y")
-    assert exclude.read_bytes().startswith(mine) and exclude.read_bytes() != mine
-    own = b"/notes/\n"
-    exclude.write_bytes(exclude.read_bytes().replace(END, own + END))
-    gitmem("uninstall", "-y")
-    assert exclude.read_bytes() == mine + own
 
 
 def test_a_worker_that_is_at_it_is_waited_for_and_leaves_nothing_behind(
