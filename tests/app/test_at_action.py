@@ -81,11 +81,9 @@ def test_a_memory_that_changed_alone_is_read_anew_and_one_that_went_is_gone(rule
     assert touch(ruled, session="s-2", tool="Bash", command="make deploy")
 
 
-def test_a_rule_of_a_branch_that_is_not_merged_is_not_told(
-    ruled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rule_of_a_branch_that_is_not_merged_is_not_told(ruled: Ground) -> None:
     # What a busy machine does not find out in time counts as merged.
-    monkeypatch.setattr(at_action, "SECONDS", 60.0)
+    ruled.patch.setattr(at_action, "SECONDS", 60.0)
 
     def git(*words: str) -> str:
         return subprocess.run(

@@ -87,10 +87,8 @@ def test_jobs_wait_for_an_engine_as_long_as_it_takes_and_ask_it_once_a_worker(gr
     assert take(ground.workspace.state / "spool") == [] and ground.memories() == stored
 
 
-def test_what_a_model_did_of_a_long_session_before_a_ceiling_is_not_paid_for_again(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
+def test_what_a_model_did_of_a_long_session_before_a_ceiling_is_not_paid_for_again(ground: Ground) -> None:
+    ground.patch.setattr("gitmem.flows.extract.run.MOST_FOR_MODEL", 2_000)
     said = [f"{number} {'x' * 1_000}" for number in range(4)]
     ground.write(*said)
     engine = ground.use(Engine(add("ship"), passes=1, fails=1))
@@ -240,9 +238,7 @@ def test_what_was_asked_at_the_end_of_a_long_session_is_stored_while_an_engine_f
     assert ground.memories() == {"main/deploy-release-branch-only.md"}
 
 
-def test_no_job_looks_twice_for_what_was_asked_while_an_engine_fails(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_job_looks_twice_for_what_was_asked_while_an_engine_fails(ground: Ground) -> None:
     looked: list[str] = []
     extract = OfflineEngine.extract
 
@@ -250,7 +246,7 @@ def test_no_job_looks_twice_for_what_was_asked_while_an_engine_fails(
         looked.extend(message.text for message in given.messages if message.role == "person")
         return extract(self, given)
 
-    monkeypatch.setattr(OfflineEngine, "extract", counted)
+    ground.patch.setattr(OfflineEngine, "extract", counted)
     ground.use(Engine(fails=9))
     for said in (("The tests are slow.",), ("The tests are slow.", ASKED), ("The tests are slow.", ASKED)):
         ground.write(*said)
@@ -260,9 +256,7 @@ def test_no_job_looks_twice_for_what_was_asked_while_an_engine_fails(
     assert ground.memories() == {"main/deploy-release-branch-only.md"}
 
 
-def test_what_was_asked_is_stored_though_a_crash_came_between(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_asked_is_stored_though_a_crash_came_between(ground: Ground) -> None:
     class Killed(Exception):
         pass
 
@@ -271,7 +265,7 @@ def test_what_was_asked_is_stored_though_a_crash_came_between(
 
     ground.write(ASKED)
     engine = ground.use(Engine(add("ship"), fails=1))
-    with monkeypatch.context() as patch, pytest.raises(Killed):
+    with ground.patch.context() as patch, pytest.raises(Killed):
         patch.setattr("gitmem.flows.extract.run.land_change", crash)
         ground.do()
     assert ground.memories() == set()

@@ -314,11 +314,9 @@ def test_jobs_shows_what_ran_what_waits_and_what_failed(ground: Ground, gitmem) 
     assert "--retry" in done.err
 
 
-def test_failed_jobs_can_be_run_again_or_cleared(
-    ground: Ground, gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_jobs_can_be_run_again_or_cleared(ground: Ground, gitmem) -> None:
     started: list[Path] = []
-    monkeypatch.setattr("gitmem.cli.jobs.start_worker", lambda common, _: started.append(common))
+    ground.patch.setattr("gitmem.cli.jobs.start_worker", lambda common, _: started.append(common))
     failed = ground.workspace.state / "spool/failed"
     failed.mkdir(parents=True)
     for word, left in (("--retry", 1), ("--clear", 1)):

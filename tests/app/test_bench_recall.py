@@ -68,7 +68,7 @@ def run(folder: Path, read: RecallCorpus) -> Measured:
     return measure(read, GitCommand(dict(os.environ)), folder / "ground", NOW, lambda _: None)
 
 
-def test_a_query_sees_its_own_space_as_of_its_own_time(tmp_path: Path, home: Path) -> None:
+def test_a_query_sees_its_own_space_as_of_its_own_time(tmp_path: Path) -> None:
     found = {one["id"]: one for one in each(run(tmp_path, given(tmp_path)))}
     assert set(found["1"]["found"]) == {"queue", "green"}
     assert found["2"]["found"] == ["queue"]
@@ -122,7 +122,7 @@ def test_the_figures_have_a_stable_form(ground: Ground, tmp_path: Path) -> None:
     assert "2 spaces, 4 memories, 4 queries" in shown
 
 
-def test_a_query_that_finds_nothing_counts_as_nothing(tmp_path: Path, home: Path) -> None:
+def test_a_query_that_finds_nothing_counts_as_nothing(tmp_path: Path) -> None:
     asked = [{"id": 1, "query": "elephants", "relevant": ["tabs"], "space": "team"}]
     total = figures(run(tmp_path, given(tmp_path, CORPUS, asked)))
     assert total["recall@10"]["mean"] == total["mrr"] == total["selected"]["answered"] == 0
@@ -241,9 +241,7 @@ def test_files_and_own_do_not_go_together(ground: Ground, tmp_path: Path) -> Non
     ground.run("bench", "recall", "--corpus", tmp_path, code=2)
 
 
-def test_a_line_whose_context_holds_the_one_before_continues_its_session(
-    tmp_path: Path, home: Path
-) -> None:
+def test_a_line_whose_context_holds_the_one_before_continues_its_session(tmp_path: Path) -> None:
     corpus = [
         {"id": "b", "text": "What do herons eat?", "context": "Fish, mostly."},
         {"id": "a", "text": "Fish, mostly.", "context": "What do herons eat?"},

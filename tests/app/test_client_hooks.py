@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -61,65 +62,31 @@ def write(path: Path, text: str | bytes) -> None:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def test_the_file_is_made_with_every_event(repo: Path, settings: Path) -> None:
+def test_the_file_is_made_with_every_event_and_a_command_of_a_word_an_argument(
+    repo: Path, settings: Path
+) -> None:
     install(repo)
     hooks = json.loads(settings.read_text())["hooks"]
     assert set(hooks) == set(EVENTS)
     [group] = hooks["Stop"]
-    assert group["hooks"] == [
-        {
-            "type": "command",
-            "command": client_hooks.command(CLAUDE, ARGV, "Stop"),
-            "timeout": EVENTS["Stop"].seconds,
-        }
-    ]
-    assert client_hooks.command(CLAUDE, ARGV, "Stop").endswith("gitmem hook claude Stop || true")
+    (entry,) = group["hooks"]
+    assert (entry["type"], entry["timeout"]) == ("command", EVENTS["Stop"].seconds)
+    assert shlex.split(entry["command"]) == [*ARGV, "hook", "claude", "Stop", "||", "true"]
     assert (repo / ".git/info/exclude").read_text() == f"# mine\n{EXCLUDE}\n"
     assert client_hooks.installed(place(repo), ARGV)
 
 
-def test_the_command_is_one_word_per_argument_for_a_shell(repo: Path) -> None:
-    import shlex
-
-    assert shlex.split(client_hooks.command(CLAUDE, ARGV, "Stop")) == [
-        *ARGV,
-        "hook",
-        "claude",
-        "Stop",
-        "||",
-        "true",
-    ]
-
-
-def test_leaving_takes_away_what_was_made(repo: Path, settings: Path) -> None:
-    install(repo)
-    remove(repo)
-    assert not settings.parent.exists()
-    assert (repo / ".git/info/exclude").read_text() == "# mine\n"
-    assert not (repo / ".git/gitmem/client-hooks.json").exists()
-
-
-def test_a_folder_with_other_things_stays(repo: Path, settings: Path) -> None:
-    install(repo)
-    (settings.parent / "agents").mkdir()
-    remove(repo)
-    assert list(settings.parent.iterdir()) == [settings.parent / "agents"]
-
-
-def test_a_folder_that_was_there_stays(repo: Path, settings: Path) -> None:
+def test_a_folder_with_other_things_or_that_was_there_stays(repo: Path, settings: Path) -> None:
     settings.parent.mkdir()
     install(repo)
     remove(repo)
     assert settings.parent.is_dir()
     assert not settings.exists()
 
-
-def test_twice_changes_nothing(repo: Path, settings: Path) -> None:
-    write(settings, MINE)
-    assert install(repo).changes
-    before = settings.read_bytes()
-    assert not install(repo).changes
-    assert settings.read_bytes() == before
+    install(repo)
+    (settings.parent / "agents").mkdir()
+    remove(repo)
+    assert list(settings.parent.iterdir()) == [settings.parent / "agents"]
 
 
 def test_what_the_person_has_stays_in_order_and_comes_back_byte_for_byte(
@@ -127,14 +94,13 @@ def test_what_the_person_has_stays_in_order_and_comes_back_byte_for_byte(
 ) -> None:
     write(settings, MINE)
     settings.chmod(0o640)
-    install(repo)
+    assert install(repo).changes
     text = settings.read_text()
+    assert not install(repo).changes and settings.read_text() == text
     merged = json.loads(text)
     assert list(merged) == ["model", "permissions", "hooks"]
-    assert [entry["hooks"][0]["command"] for entry in merged["hooks"]["Stop"]] == [
-        "say done",
-        client_hooks.command(CLAUDE, ARGV, "Stop"),
-    ]
+    commands = [entry["hooks"][0]["command"] for entry in merged["hooks"]["Stop"]]
+    assert commands == ["say done", client_hooks.command(CLAUDE, ARGV, "Stop")]
     assert "bell é" in text
     assert '\n    "model"' in text
     assert not text.endswith("\n")
@@ -143,14 +109,18 @@ def test_what_the_person_has_stays_in_order_and_comes_back_byte_for_byte(
     assert settings.read_text() == MINE
 
 
-def test_what_changed_after_installing_is_kept_on_leaving(repo: Path, settings: Path) -> None:
-    write(settings, MINE)
-    install(repo)
-    merged = json.loads(settings.read_text())
-    merged["later"] = [1]
-    write(settings, json.dumps(merged))
-    remove(repo)
-    assert json.loads(settings.read_text()) == {**json.loads(MINE), "later": [1]}
+def test_on_leaving_all_that_is_not_ours_is_kept(repo: Path, settings: Path) -> None:
+    """What changed since, another tool's hook of the same words; and where the record is gone."""
+    theirs = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "other hook claude Stop"}]}]}}
+    for number, before in enumerate((json.loads(MINE), json.loads(MINE), theirs)):
+        write(settings, json.dumps(before))
+        install(repo)
+        changed = {} if number else {"later": [1]}
+        write(settings, json.dumps({**json.loads(settings.read_text()), **changed}))
+        if number == 1:
+            (repo / ".git/gitmem/client-hooks.json").unlink()
+        remove(repo)
+        assert json.loads(settings.read_text()) == {**before, **changed}
 
 
 def test_a_file_we_made_stays_where_the_person_added_to_it(repo: Path, settings: Path) -> None:
@@ -177,22 +147,6 @@ def test_a_changed_time_limit_is_the_persons(repo: Path, settings: Path) -> None
     install(repo)
     write(settings, settings.read_text().replace('"timeout": 5', '"timeout": 1'))
     assert not install(repo).changes
-
-
-def test_leaving_without_the_record_takes_out_ours_alone(repo: Path, settings: Path) -> None:
-    write(settings, MINE)
-    install(repo)
-    (repo / ".git/gitmem/client-hooks.json").unlink()
-    remove(repo)
-    assert json.loads(settings.read_text()) == json.loads(MINE)
-
-
-def test_another_tools_hook_of_the_same_words_stays(repo: Path, settings: Path) -> None:
-    theirs = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "other hook claude Stop"}]}]}}
-    write(settings, json.dumps(theirs))
-    install(repo)
-    remove(repo)
-    assert json.loads(settings.read_text()) == theirs
 
 
 @pytest.mark.parametrize(

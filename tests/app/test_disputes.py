@@ -118,7 +118,7 @@ def test_a_disputed_description_is_told_as_one_and_no_line_of_the_body(gitmem, f
 
 @pytest.mark.parametrize("stands", often([1, 2, 3], 2))
 def test_three_writers_of_a_description_make_one_dispute_of_three_values(
-    gitmem, git, folder: Path, tmp_path: Path, stands: int
+    gitmem, folder: Path, tmp_path: Path, stands: int
 ) -> None:
     text = (folder / "deploy.md").read_text()
     (mark,) = {line for line in text.splitlines() if line.startswith("description: The day")}

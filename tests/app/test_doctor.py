@@ -293,7 +293,7 @@ class TestObjects:
         assert git("-C", well.repo, "fsck") == ""
         assert found(well) == []
 
-    def test_a_blob_comes_back_from_the_other_repository(self, well: Ground, git: Git) -> None:
+    def test_a_blob_comes_back_from_the_other_repository(self, well: Ground) -> None:
         where = well.workspace.scope("user")
         data = memory("shared text")
         well.learn({"main/x.md": data})
@@ -473,11 +473,9 @@ class TestLocks:
         well.run("doctor", "-y")
         assert not any(path.exists() for path in paths)
 
-    def test_a_lock_that_goes_by_itself_is_none(
-        self, well: Ground, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_lock_that_goes_by_itself_is_none(self, well: Ground) -> None:
         path = aged(well.repo / ".git" / f"{REF}.lock", 0)
-        monkeypatch.setattr("gitmem.app.doctor_state.time.sleep", lambda _: path.unlink())
+        well.patch.setattr("gitmem.app.doctor_state.time.sleep", lambda _: path.unlink())
         assert found(well) == []
 
     def test_a_lock_that_changes_meanwhile_has_an_owner(self, well: Ground) -> None:

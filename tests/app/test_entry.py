@@ -115,18 +115,14 @@ def test_no_context_is_no_output(repo: Path, common: Path, hook: Hook, context, 
     assert (common / "gitmem/log").exists() == (fault in ("raises", "missing"))
 
 
-def test_memory_switched_off_in_the_client_stops_extraction_only(
-    repo: Path, common: Path, hook: Hook, context
-) -> None:
+def test_hooks_that_are_switched_off_do_nothing(repo: Path, common: Path, hook: Hook, context) -> None:
+    off = {"GITMEM_DISABLE": "1"}
+    assert hook("claude", "SessionStart", payload={"cwd": str(repo), "source": "x"}, environ=off) == ""
+    assert jobs(common) == []
+
     off = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
     assert hook("claude", "SessionStart", payload={"cwd": str(repo), "source": "x"}, environ=off) != ""
     hook("claude", "Stop", payload={"cwd": str(repo)}, environ=off)
-    assert jobs(common) == []
-
-
-def test_disabled_hooks_do_nothing(repo: Path, common: Path, hook: Hook, context) -> None:
-    off = {"GITMEM_DISABLE": "1"}
-    assert hook("claude", "SessionStart", payload={"cwd": str(repo), "source": "x"}, environ=off) == ""
     assert jobs(common) == []
 
 
@@ -235,20 +231,20 @@ def replaced(monkeypatch, outcome) -> None:
     monkeypatch.setattr(sys, "argv", ["gitmem", "status"])
 
 
-def test_the_commands_code_is_the_exit_code(monkeypatch) -> None:
-    replaced(monkeypatch, 4)
-    assert entry.main() == 4
-
-
-def test_an_interrupt_exits_130(monkeypatch) -> None:
-    replaced(monkeypatch, KeyboardInterrupt())
-    assert entry.main() == 130
-
-
-def test_an_expected_error_is_two_lines_and_its_code(monkeypatch, capsys) -> None:
-    replaced(monkeypatch, UsageError("no \x1b[31mred", "try this"))
-    assert entry.main() == 2
-    assert capsys.readouterr().err == "gitmem: no \\x1b[31mred\nhint: try this\n"
+@pytest.mark.parametrize(
+    ("outcome", "code", "said"),
+    [
+        (4, 4, ""),
+        (KeyboardInterrupt(), 130, ""),
+        (UsageError("no \x1b[31mred", "try this"), 2, "gitmem: no \\x1b[31mred\nhint: try this\n"),
+    ],
+    ids=["a code", "an interrupt", "an expected error"],
+)
+def test_what_a_command_ends_with_is_the_exit_code(monkeypatch, capsys, outcome, code, said) -> None:
+    replaced(monkeypatch, outcome)
+    assert entry.main() == code
+    if said:
+        assert capsys.readouterr().err == said
 
 
 def test_a_bug_is_one_line_and_a_traceback_in_a_file(monkeypatch, capsys, home: Path) -> None:

@@ -53,11 +53,7 @@ class Held:
         path = transcript(self.client.home, self.session)
         session = read_session(path)
         given = ExtractInput(
-            session.messages,
-            session=session.id,
-            transcript=path,
-            worktree=self.client.cwd,
-            now=time.time(),
+            session.messages, session=session.id, transcript=path, worktree=self.client.cwd, now=time.time()
         )
         try:
             return self.engine.extract(given)

@@ -169,11 +169,9 @@ def test_in_a_pause_an_agent_stores_nothing_through_a_tool(ground: Ground) -> No
     assert workspace.scope("local").repo.ref(workspace.scope("local").ref) is None
 
 
-def test_no_model_is_asked_where_gitmem_is_switched_off(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_model_is_asked_where_gitmem_is_switched_off(ground: Ground) -> None:
     """A fork that an engine runs starts the person's MCP servers, too."""
-    monkeypatch.setenv(pausing.DISABLE, "1")
+    ground.patch.setenv(pausing.DISABLE, "1")
     with pytest.raises(EngineError, match=f"Nothing was sent to anthropic: {pausing.DISABLE} is set"):
         by_model(ground.workspace, ground.edges, "anthropic", "which port?", (), {}, 5)
 

@@ -73,9 +73,7 @@ def test_the_command_line_and_mcp_keep_theirs_and_scopes_are_told_apart(filled: 
     assert before(filled) == (RecallWitness("port proxy", "reviewer/ports.md"),)
 
 
-def test_what_is_private_paused_switched_off_or_of_the_past_is_not_kept(
-    filled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_private_paused_switched_off_or_of_the_past_is_not_kept(filled: Ground) -> None:
     state = filled.workspace.state
     assert prompt(filled, "the proxy port <private>for Ben</private>?", "s-1")
     pause(state, filled.now)
@@ -88,10 +86,10 @@ def test_what_is_private_paused_switched_off_or_of_the_past_is_not_kept(
     filled.workspace.git.run(["config", "--unset", "gitmem.ignore"], git_dir=filled.repo / ".git")
     payload = {"session_id": "s-4", "cwd": str(filled.repo), "prompt": "the proxy port?"}
     assert user_prompt(payload), "no job may be left: extraction is off in this session"
-    monkeypatch.setenv("GITMEM_DISABLE", "1")
+    filled.patch.setenv("GITMEM_DISABLE", "1")
     filled.run("recall", "proxy", "port")
     assert not record(filled).exists()
-    monkeypatch.delenv("GITMEM_DISABLE")
+    filled.patch.delenv("GITMEM_DISABLE")
     filled.run("recall", "nothing", "of", "the", "kind")
     assert not record(filled).exists(), "nothing was shown"
 

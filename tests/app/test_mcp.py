@@ -211,9 +211,7 @@ def test_outside_a_repository_with_memory_it_says_what_to_do(
     assert talk(lambda one: one.list_resources(), folder=tmp_path / "new").resources == []
 
 
-def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
-    filled: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(filled: Ground, tmp_path: Path) -> None:
     from mcp_types import ListRootsResult, Root
     from pydantic import FileUrl
 
@@ -227,7 +225,7 @@ def test_a_root_of_the_client_stands_in_for_a_folder_without_memory(
     async def ask(one: Any) -> str:
         return text(await one.call_tool("recall", {"query": "which port is taken?"}))
 
-    monkeypatch.chdir(tmp_path)
+    filled.patch.chdir(tmp_path)
     assert "8080" in talk(ask, mode="legacy", list_roots_callback=roots)
     assert "repository error" in talk(ask, mode="legacy")
     assert "repository error" in talk(ask, folder=tmp_path, mode="legacy", list_roots_callback=roots)
@@ -333,16 +331,12 @@ def test_forget_tells_where_agents_still_read_what_could_not_be_saved(filled: Gr
     assert f"agents still read {file}: it holds what memory does not" in warning
     assert "Tell the person: agents still read" in text(result) and result.structured_content["commit"]
     by_name, by_claim = calls(
-        filled,
-        ("forget", {"name": "tone"}),
-        ("forget", {"claim": "Port 8080 is taken by the proxy."}),
+        filled, ("forget", {"name": "tone"}), ("forget", {"claim": "Port 8080 is taken by the proxy."})
     )
     assert "tone" in text(by_name) and by_claim.structured_content["waiting"]
 
 
-def test_what_cannot_be_laid_out_is_stored_and_told(
-    filled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_laid_out_is_stored_and_told(filled: Ground) -> None:
     """The tool said that it failed, of what stood in a commit."""
     live = live_directory(filled.workspace, "local", "main", filled.workspace.worktrees[0].path)
     assert live is not None
@@ -351,7 +345,7 @@ def test_what_cannot_be_laid_out_is_stored_and_told(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(layout, "_write_new", refuse)
+    filled.patch.setattr(layout, "_write_new", refuse)
     result = call(filled, "remember", text="The log is big.", name="big")
     (warning,) = result.structured_content["warnings"]
     assert "stored, but not in the agent's folder" in warning and "Permission denied" in warning
@@ -401,11 +395,9 @@ def test_a_text_that_reads_as_json_stays_a_text(filled: Ground) -> None:
         assert said in text(blamed) and text(shown).startswith("usage error")
 
 
-def test_nothing_is_stored_where_gitmem_is_switched_off(
-    filled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_stored_where_gitmem_is_switched_off(filled: Ground) -> None:
     """A fork that an engine runs starts the person's servers, too."""
-    monkeypatch.setenv("GITMEM_DISABLE", "1")
+    filled.patch.setenv("GITMEM_DISABLE", "1")
     for told in calls(filled, ("remember", {"text": "A fact."}), ("forget", {"name": "tone"})):
         assert "GITMEM_DISABLE is set" in text(told)
     assert "main/tone.md" in filled.tree("local")
@@ -435,10 +427,8 @@ def test_a_secret_that_came_with_shared_memory_shows_nowhere(filled: Ground) -> 
         assert KEY not in answer
 
 
-def test_memory_is_listed_in_pages_and_read_by_address(
-    filled: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gitmem.mcp.resources.PAGE", 2)
+def test_memory_is_listed_in_pages_and_read_by_address(filled: Ground) -> None:
+    filled.patch.setattr("gitmem.mcp.resources.PAGE", 2)
     then = filled.tip()
     filled.run("remember", "--scope", "project", "--type", "project", "The build runs on arm.")
     filled.learn({"reviewer/ports.md": memory("ports", "Port 9090 is taken.")})

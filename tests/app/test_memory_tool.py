@@ -133,11 +133,7 @@ ERRORS: list[tuple[str, tuple[object, ...], str]] = [
     # From here on the SDK's backend would do it, or fail without a word for the model.
     ("view", ("/memoriesEVIL/x",), "Path must start with /memories, got: /memoriesEVIL/x"),
     ("create", ("/memories/../x", ""), "Path /memories/../x would escape /memories directory"),
-    (
-        "create",
-        ("/memories/%2e%2e%2fx", ""),
-        "Path /memories/%2e%2e%2fx would escape /memories directory",
-    ),
+    ("create", ("/memories/%2e%2e%2fx", ""), "Path /memories/%2e%2e%2fx would escape /memories directory"),
     ("view", ("/memories/link/x",), "Path /memories/link/x would escape /memories directory"),
     ("create", ("/memories/link/x", ""), "Path /memories/link/x would escape /memories directory"),
     ("delete", ("/memories/link",), "Path /memories/link would escape /memories directory"),
@@ -154,11 +150,7 @@ ERRORS: list[tuple[str, tuple[object, ...], str]] = [
     ("create", ("/memories/b.txt", "x" * 102_401), "102,400 are the most"),
     ("create", ("/memories/b.txt", "a\0b"), "`file_text` holds a null character"),
     ("create", ("/memories/b.txt", "\ud800"), "is not valid Unicode"),
-    (
-        "create",
-        ("/memories/b.txt", f"token {KEY}"),
-        "it holds a secret (github-pat): token [github-pat]",
-    ),
+    ("create", ("/memories/b.txt", f"token {KEY}"), "it holds a secret (github-pat): token [github-pat]"),
     ("create", (f"/memories/{KEY}.txt", ""), "holds a secret"),
     ("str_replace", ("/memories/a.txt", "", "x"), "old_str `` did not appear verbatim"),
 ]

@@ -38,6 +38,7 @@ NOTES = "/memories/no-mocks.md"
 TEXT = "---\nname: no-mocks\ndescription: Use the real database\ntype: feedback\n---\n\nA mock hid a bug.\n"
 
 
+ONE_TREE = "there is no moment between check and use: a command reads one tree, which nothing changes"
 NOT_APPLICABLE = {
     "test_mkdir_parents_not_world_writable_under_permissive_umask": (
         "no folder is made: memories are objects in git, under a private repository of mode 0700"
@@ -45,15 +46,9 @@ NOT_APPLICABLE = {
     "test_view_error_for_files_with_too_many_lines": (
         "a file of 5 MB is refused when it is created: a memory has at most 102,400 bytes"
     ),
-    "test_read_rejects_symlink_created_after_validation": (
-        "there is no moment between check and use: a command reads one tree, which nothing changes"
-    ),
-    "test_read_rejects_file_replaced_with_symlink_before_open": (
-        "there is no moment between check and use: a command reads one tree, which nothing changes"
-    ),
-    "test_view_rejects_directory_symlink_created_after_validation": (
-        "there is no moment between check and use: a command reads one tree, which nothing changes"
-    ),
+    "test_read_rejects_symlink_created_after_validation": ONE_TREE,
+    "test_read_rejects_file_replaced_with_symlink_before_open": ONE_TREE,
+    "test_view_rejects_directory_symlink_created_after_validation": ONE_TREE,
     "test_view_lists_symlinks_only_when_they_stay_inside_memories": (
         "a link in a tree is never followed or listed, wherever it leads"
     ),
@@ -150,10 +145,7 @@ def test_the_asynchronous_twin_answers_the_same(gitmem: Gitmem, repo: Path) -> N
     assert asyncio.run(talk()) == ["File created successfully at: /memories/a.txt"]
     assert [
         (e["op"], "helper/a.txt" in e["paths"]) for e in gitmem("log", "--scope", "user", "--json").json
-    ] == [
-        ("delete", True),
-        ("add", True),
-    ]
+    ] == [("delete", True), ("add", True)]
 
 
 def test_a_tool_needs_a_memory_and_a_scope_that_exists(repo: Path, gitmem: Gitmem) -> None:
@@ -266,38 +258,15 @@ def test_the_sdks_own_tests_of_its_backend_pass(home: Path, tmp_path: Path) -> N
     (tmp_path / "repos").mkdir()
     create_bare(home / ".local/share/gitmem/private.git", GitCommand(dict(os.environ)))
     report = tmp_path / "report.xml"
-    done = subprocess.run(
-        [
-            *(
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "--noconftest",
-                "-c",
-                os.devnull,
-                "-p",
-                "no:cacheprovider",
-            ),
-            *(
-                "-p",
-                "sdk_memory_suite",
-                "--rootdir",
-                SDIST,
-                f"--junitxml={report}",
-                str(Path(SDIST) / SUITE),
-            ),
-        ],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT)]),
-            "SUITE_REPOS": str(tmp_path / "repos"),
-            "SUITE_SKIPS": json.dumps(NOT_APPLICABLE),
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    run = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-c", os.devnull, "-p", "no:cacheprovider"]
+    suite = ["-p", "sdk_memory_suite", "--rootdir", SDIST, f"--junitxml={report}", str(Path(SDIST) / SUITE)]
+    environ = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT)]),
+        "SUITE_REPOS": str(tmp_path / "repos"),
+        "SUITE_SKIPS": json.dumps(NOT_APPLICABLE),
+    }
+    done = subprocess.run([*run, *suite], env=environ, cwd=tmp_path, capture_output=True, text=True)
     cases = list(ElementTree.parse(report).iter("testcase"))
     skipped = {case.get("name", "").partition("[")[0] for case in cases if case.find("skipped") is not None}
     assert done.returncode == 0, done.stdout[-4000:]

@@ -98,7 +98,7 @@ def test_commands_do_it_by_themselves(shared: Ground, tree: Path, git: Git) -> N
     assert changes(git, tree) == ""
 
 
-def test_a_dirty_work_tree_is_left_with_a_word(shared: Ground, tree: Path, git: Git) -> None:
+def test_a_dirty_work_tree_is_left_with_a_word(shared: Ground, tree: Path) -> None:
     """The word comes with what moved the branch, not with every command after it."""
     (tree / ONE).write_text(memory("one", "Edited here."))
     [word] = learn(shared, {THREE: memory("three")})
@@ -293,17 +293,15 @@ def test_a_commit_in_a_fresh_work_tree_is_taken_as_it_is(shared: Ground, tree: P
     assert shared.tip() == made
 
 
-def test_no_process_runs_where_there_is_one_work_tree(
-    shared: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_process_runs_where_there_is_one_work_tree(shared: Ground) -> None:
     workspace, edges = shared.workspace, shared.edges
     assert workspace.scopes
 
     def refuse(*given: object, **named: object) -> None:
         raise AssertionError(f"a process was started: {given}")
 
-    monkeypatch.setattr(GitCommand, "run", refuse)
-    monkeypatch.setattr(GitCommand, "start", refuse)
+    shared.patch.setattr(GitCommand, "run", refuse)
+    shared.patch.setattr(GitCommand, "start", refuse)
     assert keep_up(workspace, edges) == ()
     assert stale_trees(workspace) == ()
 

@@ -23,10 +23,7 @@ from gitmem.ledger.land import memory_commit
 ROOT = Path(__file__).parents[2]
 HEAVY = ("pygit2", "anthropic", "yaml", "markdown_it", "betterleaks", "psutil", "mcp", "typer")
 # What only daily logs need; here are none.
-LOGS = {
-    "gitmem.core.daily_log",
-    "gitmem.flows.recalled_lines",
-}
+LOGS = {"gitmem.core.daily_log", "gitmem.flows.recalled_lines"}
 # Every question that any git process is asked on its standard input goes to a file, too.
 GIT = """#!/bin/sh
 echo "$*" >>"$ASKED_OF_GIT.words"

@@ -143,10 +143,8 @@ def test_a_session_is_noted_when_it_is_long_enough_and_when_it_went_on(
     assert notes_of(ground.workspace.private, made.parents[0], ID) is not None, "a commit a refresh"
 
 
-def test_offline_a_session_notes_what_can_be_read_off_it(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
+def test_offline_a_session_notes_what_can_be_read_off_it(ground: Ground) -> None:
+    ground.patch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     talk = Talk(ground)
     talk.made.user(f"Write the importer. {LONG}")
     talk.made.call("c1", "Write", file_path=str(ground.repo / "importer.py"), content="pass")

@@ -25,7 +25,7 @@ EVENTS = (
 
 
 @pytest.fixture
-def work(repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> RunningJob:
+def work(repo: Path, monkeypatch: pytest.MonkeyPatch) -> RunningJob:
     monkeypatch.setenv("GITMEM_NOW", str(int(NOW)))
     edges = real_edges(repo)
     return RunningJob(repo / ".git", Job("commit", str(repo)), begun(edges), edges, {}, ExtractWatch())

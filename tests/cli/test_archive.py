@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from cli_ground import HOUR, START, Ground, ground, memory
+from cli_ground import HOUR, START, Ground, memory
 from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.change import Change, ChangeOrigin
@@ -28,7 +28,7 @@ from gitmem.ledger.suggestions import open_suggestions, propose, suggest
 
 PAST = 1_700_000_000
 
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 OLD = "m000"
 LIMIT = 12
@@ -181,9 +181,7 @@ def test_adopted_memories_are_as_old_as_their_files(gitmem, repo: Path, place: P
     assert [one["commits"] for one in gitmem("save", "--json").json] == [[]]
 
 
-def test_adopted_memories_that_the_code_tracks_are_as_old_as_their_commits(
-    gitmem, repo: Path, home: Path, git
-) -> None:
+def test_adopted_memories_that_the_code_tracks_are_as_old_as_their_commits(gitmem, repo: Path, git) -> None:
     """A clone has all files of one moment; what was edited since its commit is as old as its file."""
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
@@ -212,14 +210,12 @@ def test_an_agent_without_a_live_directory_is_paged_as_well(small: Ground) -> No
     assert archived(ground, "user") == {OLD, "m001", "m002", "m003"}
 
 
-def test_who_dies_before_the_page_commit_leaves_it_to_the_next_writer(
-    full: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_dies_before_the_page_commit_leaves_it_to_the_next_writer(full: Ground) -> None:
     def dies(*_: object) -> None:
         raise RepositoryError("killed")
 
     (full.folder() / "new.md").write_text(memory("new"))
-    with monkeypatch.context() as patch:
+    with full.patch.context() as patch:
         patch.setattr(saving, "page", dies)
         full.run("save")
     assert archived(full) == {OLD} and len(shown(full)) == LIMIT + 1

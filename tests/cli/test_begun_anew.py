@@ -7,11 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.ledger.live_directories import live_directory
-
-__all__ = ["ground"]
 
 Git = Callable[..., str]
 

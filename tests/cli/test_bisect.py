@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +17,6 @@ from gitmem.core.memory import parse
 from gitmem.flows.bisect import changes, partly
 from gitmem.ledger.land import land_commit
 from gitmem.ledger.merge import merge_commits
-
-__all__ = ["ground"]
 
 CHECK = """\
 #!/bin/sh

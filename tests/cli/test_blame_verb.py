@@ -5,14 +5,12 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.core.claim import parse_body
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.ledger.rewrites import keep_rewrites
-
-__all__ = ["ground"]
 
 
 def head(ground: Ground) -> str:

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
-
-__all__ = ["ground"]
+from cli_ground import Ground, memory
 
 TOLD = {
     "main/parser.md": memory("parser", "Parsing lives in `src/app/parser.py`.\n\nIt never raises."),
@@ -135,16 +133,14 @@ def test_what_cannot_be_asked_is_an_error_of_usage(code: Ground, tmp_path: Path)
     code.run("check", "--comment", code=2)
 
 
-def test_a_checkout_of_ci_needs_no_init(
-    code: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkout_of_ci_needs_no_init(code: Ground, tmp_path: Path) -> None:
     """The memory branch of the remote is what it holds the change against."""
     edit(code, "limits.py", "make_limits", "build_limits")
     commit(code, "Rename")
     git = code.workspace.code.git
     git.run(["branch", "gitmem/project", "refs/gitmem/project"], cwd=code.repo)
     git.run(["clone", "-q", str(code.repo), str(tmp_path / "ci")])
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "empty"))
+    code.patch.setenv("XDG_DATA_HOME", str(tmp_path / "empty"))
     told = code.run("-C", tmp_path / "ci", "check", "--code", "HEAD~1..HEAD", "--comment", code=1).out
     assert "`make_limits()` becomes" in told
     assert not (tmp_path / "empty").exists()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.cli import app
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Provenance
 from gitmem.flows.promotions import PromotionProposal
 from gitmem.ledger.proposals import make, suggestions_of
-
-__all__ = ["ground"]
 
 
 @pytest.fixture

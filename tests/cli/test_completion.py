@@ -12,9 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
-
-__all__ = ["ground"]
+from cli_ground import Ground, memory
 
 GITS = Path("/usr/share/bash-completion/completions/git")
 PATIENCE = 60.0

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cli_ground import DAY, START, Ground, ground, memory
+from cli_ground import DAY, START, Ground, memory
 
 from gitmem.app.session_context import user_prompt
 from gitmem.app.session_start import session_start
@@ -25,8 +25,6 @@ from gitmem.core.daily_log import facts
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import MAIN
-
-__all__ = ["ground"]
 
 LINTER = "Run the linter before every push. **Why:** CI takes ten minutes."
 

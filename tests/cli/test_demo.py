@@ -51,7 +51,7 @@ def test_the_demo_holds_and_leaves_nothing_behind(home: Path, tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_each_step_does_what_it_claims(home: Path, tmp_path: Path) -> None:
+def test_each_step_does_what_it_claims(tmp_path: Path) -> None:
     """Looked at with plain git and on disk: a demo that only prints could show what is not there."""
     checks = iter(zip(STEPS, CHECKS, strict=True))
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from cli_ground import Ground, ground, memory
-
-__all__ = ["ground"]
+from cli_ground import Ground, memory
 
 SERVICES = ("api", "web", "mail", "queue", "search", "billing", "export", "login", "proxy")
 

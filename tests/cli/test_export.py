@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from hypothesis import given
 from hypothesis import strategies as st
 from planted_secrets import GITHUB
@@ -17,8 +17,6 @@ from gitmem.flows.export import FORMATS, Contents, Exported, rendered
 from gitmem.flows.imports.entry import ImportTally
 from gitmem.flows.imports.formats import recognised
 from gitmem.flows.imports.source import ImportSource
-
-__all__ = ["ground"]
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,12}", fullmatch=True).filter(
     lambda name: is_memory_file(f"{name}.md")

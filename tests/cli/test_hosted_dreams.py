@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from once import Once, home_folder, once, place, tmp_path
 from planted_secrets import GITHUB
 from store_api import Asked, Refused, Store, StoreApi
@@ -22,7 +22,7 @@ from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import Dream, open_dreams
 from gitmem.ledger.stores import HostedStore, add_store
 
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Files = dict[str, str]
 

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from planted_secrets import GITHUB
 
 from gitmem.core.trailers import parse
 from gitmem.flows.imports.formats import FORMATS
-
-__all__ = ["ground"]
 
 MEM0: dict[str, Any] = {
     "results": [
@@ -162,16 +160,14 @@ def test_each_format_is_recognised_and_waits_and_lands_once(
     assert all(one["field"] and one["becomes"] and one["count"] for one in told["fields"])
 
 
-def test_the_queue_names_an_import_and_reads_none_of_its_memories(
-    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_queue_names_an_import_and_reads_none_of_its_memories(ground: Ground, tmp_path: Path) -> None:
     """There may be ten thousand, and `status` looks at the queue; who asks for it is shown them."""
     source = tmp_path / "m.json"
     source.write_text(
         json.dumps([{"id": f"a{n}", "memory": f"Queue q{n} is drained at {n}."} for n in range(3)])
     )
     id = ground.run("import", source, "--json").json["id"]
-    with monkeypatch.context() as patch:
+    with ground.patch.context() as patch:
         patch.setattr("gitmem.ledger.imports._rows", None)
         assert "Import 3 memories from mem0" in ground.run("status").out
         assert ground.run("review", "--json").json[0]["id"] == id

@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_ground import DAY, Ground, ground, memory
+from cli_ground import DAY, Ground, memory
 
 import gitmem
 from gitmem.core.trailers import Fate, Provenance
-
-__all__ = ["ground"]
 
 
 @pytest.fixture

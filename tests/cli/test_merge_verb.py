@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from planted_secrets import GITHUB
-
-__all__ = ["ground"]
 
 
 def learn(ground: Ground) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from cli_ground import Ground, ground, memory
-
-__all__ = ["ground"]
+from cli_ground import Ground, memory
 
 MISTAKES = [
     ("rember 'Use tabs.'", 2, "There is no verb 'rember'", "Did you mean: git mem remember"),

@@ -85,7 +85,7 @@ def test_as_of_then_memory_alone_answers(decided: Path, gitmem: Gitmem) -> None:
         assert ran.code == 2 and "git log --grep WORD --until DATE" in ran.err
 
 
-def test_a_prompt_is_told_once_a_session(decided: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prompt_is_told_once_a_session(decided: Path, git: Git) -> None:
     """As data, without what a client or a terminal might take for its own, and with no credential in it."""
     payload = {"prompt": PROMPT, "cwd": str(decided), "session_id": "5f0c52d4-1111-4222-8333-444455556666"}
     told = user_prompt(payload)

@@ -6,9 +6,7 @@ import io
 import json
 
 import pytest
-from cli_ground import Ground, ground, memory
-
-__all__ = ["ground"]
+from cli_ground import Ground, memory
 
 
 @pytest.fixture

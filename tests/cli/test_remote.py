@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from planted_secrets import GITHUB
 from store_api import Asked, Refused, StoreApi
 
@@ -18,8 +18,6 @@ from gitmem.flows.stores import TRIES
 from gitmem.git.remote import PushPatience
 from gitmem.git.trees import read_files
 from gitmem.ledger.stores import HostedStore, add_store, named_store, store_ref
-
-__all__ = ["ground"]
 
 PORTS = memory("ports", "The service listens on port 8080.")
 
@@ -313,15 +311,13 @@ def test_a_name_that_another_clone_gives_to_another_store_is_a_new_store(
     assert not api.files(fresh) and len(api.files(team)) == 3
 
 
-def test_a_store_is_for_one_project(
-    ground: Ground, api: StoreApi, team: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_is_for_one_project(ground: Ground, api: StoreApi, team: str, tmp_path: Path) -> None:
     ground.learn({"main/here.md": memory("here", "Only in this project.")}, "local")
     other = tmp_path / "other"
     git = ground.workspace.git
     git.run(["init", "-q", str(other)])
     git.run(["commit", "-q", "--allow-empty", "-m", "Another project"], cwd=other)
-    second = Ground(other, monkeypatch, ground.capture)
+    second = Ground(other, ground.patch, ground.capture)
     assert second.workspace.project_id != ground.workspace.project_id
     for scope in ("project", "local", "user"):
         said = second.run("remote", "add", "x", "--store", team, "--scope", scope, code=2)
@@ -580,9 +576,7 @@ def test_a_repository_cannot_name_a_store(ground: Ground, api: StoreApi) -> None
     assert not api.asked
 
 
-def test_no_key_and_no_server_are_told(
-    ground: Ground, api: StoreApi, team: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_key_and_no_server_are_told(ground: Ground, api: StoreApi, team: str) -> None:
     ground.learn({"main/ports.md": PORTS})
     tip = ground.tip()
     gone = api.make()
@@ -593,18 +587,16 @@ def test_no_key_and_no_server_are_told(
     said = ground.run("sync", "team", "-y", code=4)
     assert "cannot be reached" in said.err
     ground.workspace.git.run(["config", "--global", "--unset", "gitmem.baseUrl"])
-    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    ground.patch.delenv("ANTHROPIC_API_KEY")
     said = ground.run("sync", "team", "-y", code=4)
     assert "ANTHROPIC_API_KEY is not set" in said.err
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test-0\nsk-test-1")
+    ground.patch.setenv("ANTHROPIC_API_KEY", "sk-test-0\nsk-test-1")
     said = ground.run("sync", "team", "-y", code=4)
     assert "cannot be sent" in said.err and "sk-test" not in said.err
     assert ground.tip() == tip
 
 
-def test_an_answer_that_is_none_changes_nothing(
-    ground: Ground, api: StoreApi, ports: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_is_none_changes_nothing(ground: Ground, api: StoreApi, ports: str) -> None:
     tree, files = ground.tree(), api.files(ports)
     for answer in (
         b"no json",
@@ -615,7 +607,7 @@ def test_an_answer_that_is_none_changes_nothing(
         b'"content_sha256": "' + b"ab" * 32 + b'"}]}',
     ):
         route = (r"/v1/memory_stores/([^/]+)/memories", "GET", lambda *_, answer=answer: answer)
-        monkeypatch.setattr("store_api._ROUTES", (route,))
+        ground.patch.setattr("store_api._ROUTES", (route,))
         said = ground.run("sync", "team", "-y", code=4).err
         assert "sent an answer that cannot be used" in said, answer
         assert ground.tree() == tree and api.files(ports) == files

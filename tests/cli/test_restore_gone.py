@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.names import archive_path
 
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 ENTRY = "- [ports](ports.md) — About ports\n"
 

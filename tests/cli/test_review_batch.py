@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from waiting_ground import KEY, let_wait
 
 from gitmem.core.trailers import parse
 from gitmem.ledger.suggestions import AGENT, open_suggestions
-
-__all__ = ["ground"]
-
 
 DISPUTED = "- On Mondays.\n  3. On Sundays. *(disputed 01234567)*\n- On Fridays. *(disputed 01234567)*"
 

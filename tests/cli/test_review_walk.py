@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 import typer
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from ran import Ran
 from waiting_ground import KEY, let_wait
 
@@ -27,8 +27,6 @@ from gitmem.cli.run import make_context
 from gitmem.core.text import cells
 from gitmem.core.trailers import Provenance
 from gitmem.ledger.suggestions import open_suggestions
-
-__all__ = ["ground"]
 
 BY_HAND = Provenance(op="add", writer="human")
 DISPUTED = "On Mondays. *(disputed 01234567)*\n\nOn Fridays. *(disputed 01234567)*"

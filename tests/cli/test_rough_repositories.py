@@ -495,9 +495,7 @@ def test_a_path_with_a_line_break_is_refused(gitmem: Gitmem, repo: Path) -> None
         assert ran.code == 3 and "line break" in ran.err and len(ran.err.splitlines()) == 2
 
 
-def test_a_file_where_the_clients_folder_should_be(
-    gitmem: Gitmem, git: Git, repo: Path, folder: Path
-) -> None:
+def test_a_file_where_the_clients_folder_should_be(gitmem: Gitmem, repo: Path, folder: Path) -> None:
     aside = repo.parent / "aside"
     (repo / ".claude").rename(aside)
     (repo / ".claude").write_text("a file")

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_ground import Ground, ground
+from cli_ground import Ground
 
 from gitmem.transcripts.claude_home import slug
-
-__all__ = ["ground"]
 
 FIRST = "aaaaaaaa-0000-4000-8000-000000000001"
 SECOND = "aaaaaaaa-0000-4000-8000-000000000002"

@@ -69,7 +69,7 @@ def test_init_adopts_every_memory_directory_and_changes_none(gitmem, git, repo: 
     assert git("-C", repo, "status", "--porcelain") == ""
 
 
-def test_init_twice_changes_nothing(gitmem, git, repo: Path, home: Path) -> None:
+def test_init_twice_changes_nothing(gitmem, git, repo: Path) -> None:
     (repo / ".claude/agent-memory/reviewer").mkdir(parents=True)
     (repo / ".claude/agent-memory/reviewer/a.md").write_text(MEMORY.format("a"))
     gitmem("init", "-y")
@@ -140,7 +140,7 @@ def test_init_works_from_a_subdirectory_and_a_worktree(gitmem, git, repo: Path, 
     )
 
 
-def test_uninstall_takes_only_its_own(gitmem, git, repo: Path, home: Path) -> None:
+def test_uninstall_takes_only_its_own(gitmem, git, repo: Path) -> None:
     hook = repo / ".git/hooks/post-commit"
     hook.write_text("#!/bin/sh\necho mine\n")
     hook.chmod(0o755)
@@ -194,7 +194,7 @@ def test_a_tracked_settings_file_is_the_last_line(gitmem, git, repo: Path) -> No
     assert settings.read_text() == "{}\n"
 
 
-def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, git, home: Path) -> None:
+def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, home: Path) -> None:
     gitmem("init", "-y", "--engine", "anthropic")
     assert "anthropic" in (home / ".gitconfig").read_text()
     assert gitmem("status", "--json").json["engine"] == "anthropic"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.core.limits import INDEX_LINES
-
-__all__ = ["ground"]
 
 SCOPE_KEYS = [
     *("scope", "ref", "head", "memories", "hot", "archived", "logs", "index_only", "set_aside"),

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from cli_ground import HOUR, START, Ground, ground, memory
+from cli_ground import HOUR, START, Ground, memory
 
 from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import Suggestion, open_suggestions, propose, suggest
 from gitmem.ledger.workspace import ScopeName
-
-__all__ = ["ground"]
 
 ANN = Signature("Ann", "ann@example.com", START)
 CREATED = "2026-11-20T10:00:00Z"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.core.change import Change
 from gitmem.core.names import archive_path
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import AGENT, propose, suggest
-
-__all__ = ["ground"]
 
 
 def test_they_are_listed_shown_and_found_by_their_path(ground: Ground) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_ground import DAY, Ground, ground, memory
+from cli_ground import DAY, Ground, memory
 from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core import tombstone
@@ -16,7 +16,7 @@ from gitmem.ledger import working_copy
 from gitmem.ledger.layout import read_record
 from gitmem.ledger.live_directories import live_directory
 
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture
@@ -261,16 +261,14 @@ def test_undo_passes_over_what_it_may_not_undo_and_says_why_when_named(taught: G
     assert "reviewer/mine.md" in taught.tree()
 
 
-def test_an_undo_that_only_takes_away_looks_for_no_secret(
-    taught: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_undo_that_only_takes_away_looks_for_no_secret(taught: Ground) -> None:
     """Loading the detector would take as long as all the rest of it."""
     taught.run("remember", "Ships sail on water.")
 
     def detect(*_: str) -> None:
         raise AssertionError("something is looked at")
 
-    with monkeypatch.context() as patch:
+    with taught.patch.context() as patch:
         patch.setattr("gitmem.rules.secrets._detector", detect)
         taught.run("undo")
     assert "Ships" not in taught.run("list").out
@@ -375,9 +373,7 @@ def test_checkout_leaves_a_folder_alone_that_the_code_branch_tracks(taught: Grou
     assert "No agent has a memory folder here" in ran.err and body(taught) == "Port 9090."
 
 
-def test_a_checkout_that_died_half_way_costs_nothing(
-    taught: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkout_that_died_half_way_costs_nothing(taught: Ground) -> None:
     """The record is written first: a file that still shows the present merges onto the present."""
     (taught.folder() / "other.md").write_text(memory("other"))
     taught.run("save")
@@ -386,7 +382,7 @@ def test_a_checkout_that_died_half_way_costs_nothing(
     def die(*_: object) -> None:
         raise OSError("killed")
 
-    with monkeypatch.context() as patch:
+    with taught.patch.context() as patch:
         patch.setattr(working_copy, "replace_file", die)
         taught.run("checkout", "~2", code=255)
     assert pinned(taught)

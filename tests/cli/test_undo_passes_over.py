@@ -41,7 +41,7 @@ def test_undo_passes_over_what_gitmem_tells_git(gitmem: Gitmem, repo: Path, git,
     assert "Remember ports" in said.out and f"left alone: {told['commit'][:12]} Tell git" in said.err
 
 
-def test_undo_right_after_a_purge_says_what_it_leaves_alone(gitmem: Gitmem, repo: Path, git) -> None:
+def test_undo_right_after_a_purge_says_what_it_leaves_alone(gitmem: Gitmem, repo: Path) -> None:
     """A purge is meant to last, and files for hosts are no change of the person's to memory."""
     gitmem("init", "-y")
     gitmem("remember", "Ports start at 4000.", "--name", "ports", "--scope", "project")
@@ -68,7 +68,7 @@ def test_undo_leaves_the_line_that_an_adopted_memory_got_with_the_change(
     assert (folder / "MEMORY.md").read_text() == "- [ports](ports.md) — Ports start at 4000\n"
 
 
-def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo: Path, git) -> None:
+def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo: Path) -> None:
     """A memory that no line of the index names gets one with the next write: taken back, it would again."""
     gitmem("init", "-y")
     for name in ("ports", "lint"):

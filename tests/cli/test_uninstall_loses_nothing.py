@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.app.file_edits import END
 from gitmem.app.uninstall import UninstallPlan
 from gitmem.git.locks import writer_lock
 from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.workspace import Scope
-
-__all__ = ["ground"]
 
 
 def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside(
@@ -67,11 +64,9 @@ def test_the_plan_counts_many_archived_files_and_names_few(repo: Path) -> None:
     assert len([line for line in lines if str(few.path) in line]) == 5
 
 
-def test_a_worker_that_is_at_it_is_waited_for_and_leaves_nothing_behind(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_at_it_is_waited_for_and_leaves_nothing_behind(ground: Ground) -> None:
     """It would write its log and notes to the folder that has just gone."""
-    monkeypatch.setattr("gitmem.app.uninstall.WORKER_SECONDS", 0.1)
+    ground.patch.setattr("gitmem.app.uninstall.WORKER_SECONDS", 0.1)
     state = ground.workspace.state
     with writer_lock(state, "worker"):
         ran = ground.run("uninstall", "-y", code=3)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 from once import Once, home_folder, once, place, tmp_path
 from ran import Command, Gitmem
 
@@ -14,7 +14,7 @@ from gitmem.app.session_start import session_start
 from gitmem.core.trailers import Provenance
 from gitmem.flows.code_commits import follow_commits
 
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
+__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 

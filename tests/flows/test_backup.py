@@ -145,14 +145,10 @@ def test_a_lost_race_is_run_again(desk: Machine, laptop: Machine, monkeypatch: p
     assert desk.memories() == laptop.memories()
 
 
-def test_a_backup_that_never_stands_still_is_given_up(
-    desk: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_that_never_stands_still_is_given_up(desk: Machine) -> None:
     desk.learn("hosts")
-    monkeypatch.setattr(
-        Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves}
-    )
-    monkeypatch.setattr("gitmem.git.remote.PushPatience.__call__", lambda *_: None)
+    desk.patch.setattr(Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves})
+    desk.patch.setattr("gitmem.git.remote.PushPatience.__call__", lambda *_: None)
     assert "kept moving" in desk.run("backup", code=3).err
 
 
@@ -255,23 +251,19 @@ def test_the_teams_remotes_and_the_repository_itself_are_refused(
     assert refs(git, team) == before and refs(git, tmp_path / "other.git") == {}
 
 
-def test_an_address_whose_pushes_git_would_send_to_a_remote_of_the_code_is_refused(
+def test_a_backup_that_is_or_leads_to_a_remote_of_the_code_by_now_is_refused(
     desk: Machine, safe: Path, team: Path, git
 ) -> None:
-    before = refs(git, team)
-    desk.git("config", "--global", f"url.{team}.pushInsteadOf", safe)
+    before = refs(git, team), refs(git, safe)
     desk.learn("hosts")
+    key = f"url.{team}.pushInsteadOf"
+    desk.git("config", "--global", key, safe)
     assert "is a remote" in desk.run("backup", code=2).err
-    assert refs(git, team) == before
-
-
-def test_a_backup_that_became_a_remote_of_the_code_is_refused(desk: Machine, safe: Path, git) -> None:
-    before = refs(git, safe)
-    desk.learn("hosts")
+    desk.git("config", "--global", "--unset", key)
     desk.git("remote", "add", "safe", safe)
-    desk.run("backup", code=2)
-    desk.run("sync", code=2)
-    assert refs(git, safe) == before
+    for verb in ("backup", "sync"):
+        desk.run(verb, code=2)
+    assert (refs(git, team), refs(git, safe)) == before
 
 
 def test_a_repository_with_code_in_it_is_refused(fresh: Machine, repo: Path, tmp_path: Path, git) -> None:
@@ -362,6 +354,18 @@ def test_a_repository_cannot_choose_the_backup(desk: Machine, tmp_path: Path, gi
     assert refs(git, tmp_path / "evil.git") == {}
 
 
+def test_nothing_but_these_commands_sends_anything(desk: Machine, safe: Path, git) -> None:
+    before = refs(git, safe)
+    desk.learn("hosts")
+    (desk.code / "x").write_text("x\n")
+    desk.git("add", "x")
+    desk.git("commit", "-q", "-m", "Work")
+    work(desk.code / ".git", {**os.environ})
+    desk.run("save")
+    desk.run("init", "-y")
+    assert refs(git, safe) == before
+
+
 def test_sync_does_the_project_and_then_the_backup(desk: Machine, safe: Path, team: Path, git) -> None:
     desk.learn("hosts")
     # Also with sharing off.
@@ -393,16 +397,3 @@ def test_plain_git_can_restore_from_it(desk: Machine, safe: Path, tmp_path: Path
     git("clone", "-q", "--branch", f"local/{project}", safe, tmp_path / "plain")
     assert "4000" in (tmp_path / "plain/main/ports.md").read_text()
     assert json.loads(desk.run("sync", "-n", "--json").out)["backup"]["refs"] == []
-
-
-def test_nothing_but_these_commands_sends_anything(desk: Machine, safe: Path, git) -> None:
-    before = refs(git, safe)
-    desk.learn("hosts")
-    (desk.code / "x").write_text("x\n")
-    desk.git("add", "x")
-    desk.git("commit", "-q", "-m", "Work")
-    common = desk.code / ".git"
-    work(common, {**os.environ})
-    desk.run("save")
-    desk.run("init", "-y")
-    assert refs(git, safe) == before

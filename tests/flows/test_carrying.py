@@ -6,17 +6,7 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
-from purge_ground import (
-    PROJECT,
-    SECRET,
-    follow,
-    holding,
-    is_gone,
-    live,
-    memory,
-    messages,
-    tip,
-)
+from purge_ground import PROJECT, SECRET, follow, holding, is_gone, live, memory, messages, tip
 
 from gitmem.flows import purge as purging
 from gitmem.ledger import purge as flow
@@ -172,11 +162,7 @@ def test_side_branches_of_a_clone_come_along(ann: Machine, ben: Machine) -> None
     assert is_gone(ben)
 
 
-def test_two_purges_at_once_are_both_done_everywhere(
-    ann: Machine,
-    ben: Machine,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_two_purges_at_once_are_both_done_everywhere(ann: Machine, ben: Machine) -> None:
     other = "amber-falcon-2290-lisbon"
     ben.learn("key", f"The key is {other}.", scope="project", agent="reviewer")
     agree(ben, ann)
@@ -187,10 +173,10 @@ def test_two_purges_at_once_are_both_done_everywhere(
             raced.append(1)
             ben.run("purge", other, "-y")
             ann.enter()
-            monkeypatch.chdir(ann.code)
+            ann.patch.chdir(ann.code)
         return push(remote, moves)
 
-    monkeypatch.setattr(flow.Remote, "push_all", slow)
+    ann.patch.setattr(flow.Remote, "push_all", slow)
     ann.run("purge", SECRET, "-y")
     agree(ann, ben)
     for clone in (ann, ben):
@@ -212,11 +198,7 @@ def test_two_purges_that_did_not_know_of_one_another_are_both_done(ann: Machine,
         assert "Names are short." in clone.memories("project")["reviewer/names.md"]
 
 
-def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
-    ann: Machine,
-    ben: Machine,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(ann: Machine, ben: Machine) -> None:
     push, raced = flow.Remote.push_all, []
     ben.learn("quick", f"Quicker, with {SECRET}.", scope="project", agent="reviewer")
 
@@ -225,10 +207,10 @@ def test_a_writer_at_the_remote_between_fetch_and_push_is_taken_along(
             raced.append(1)
             follow(ben)
             ann.enter()
-            monkeypatch.chdir(ann.code)
+            ann.patch.chdir(ann.code)
         return push(remote, moves)
 
-    monkeypatch.setattr(flow.Remote, "push_all", slow)
+    ann.patch.setattr(flow.Remote, "push_all", slow)
     ann.run("purge", SECRET, "-y")
     assert "Quicker, with [purged]." in ann.memories("project")["reviewer/quick.md"]
     assert is_gone(ann)
@@ -265,9 +247,7 @@ def test_a_work_tree_on_the_memory_branch_follows(ann: Machine, ben: Machine, tm
     assert is_gone(ben)
 
 
-def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
-    ann: Machine, ben: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_held_the_text_does_not_come_back_from_live_files(ann: Machine, ben: Machine) -> None:
     """An agent's hook may lay memory out under its new name before the old file is looked at."""
     ann.learn(f"note-{SECRET}", "A fact.", scope="project", agent="reviewer")
     follow(ann)
@@ -282,7 +262,7 @@ def test_a_name_that_held_the_text_does_not_come_back_from_live_files(
             return
         new.write_text(old.read_text().replace(SECRET, "[purged]") + "\nWritten there.\n")
 
-    monkeypatch.setattr(purging, "keep_up", lay_out)
+    ann.patch.setattr(purging, "keep_up", lay_out)
     follow(ben)
     agree(ben, ann)
     assert is_gone(ben) and is_gone(ann)

@@ -127,11 +127,7 @@ def test_a_request_cannot_pass_as_one_on_code(ground: Ground, gitmem) -> None:
     ground.commit({".gitmem": None, "main/bad.md": BAD})
     ran = gitmem("check", "--base", "origin/gitmem/project", "--json", cwd=ground.work, ok=False)
     rules = {(path, rule) for path, _, rule, level in findings(ran) if level == "error"}
-    assert rules == {
-        (".gitmem", "host"),
-        (".gitmem", "format"),
-        ("main/bad.md", "invisible"),
-    }
+    assert rules == {(".gitmem", "host"), (".gitmem", "format"), ("main/bad.md", "invisible")}
 
 
 def test_the_first_request_on_an_empty_memory_branch_is_judged(repo: Path, git, gitmem) -> None:

@@ -12,12 +12,7 @@ from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance, parse
-from gitmem.flows.commit_trailers import (
-    CommitsLearned,
-    TrailerRequest,
-    begin_with_commits,
-    requests,
-)
+from gitmem.flows.commit_trailers import CommitsLearned, TrailerRequest, begin_with_commits, requests
 from gitmem.flows.context import initialised_at
 from gitmem.flows.extraction import commits_learned
 from gitmem.git.trees import read_files
@@ -75,7 +70,7 @@ class Person:
 
 
 @pytest.fixture
-def before(repo: Path, git: Git, home: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+def before(repo: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Person:
     """Ann, before gitmem is on."""
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     return Person(repo, git)
@@ -106,16 +101,12 @@ def test_what_a_person_says_in_a_commit_is_stored_with_that_commit(ann: Person) 
     assert ann.learn() == CommitsLearned()
 
 
-def test_what_stood_in_the_history_at_init_is_left_alone(before: Person) -> None:
+def test_what_stood_in_the_history_at_init_is_left_alone_also_when_it_comes_in_long_after(
+    before: Person,
+) -> None:
     before.say(DEPLOY)
-    begin_with_commits(begun(real_edges(before.repo)))
-    before.say("Later")
-    assert before.learn().stored == []
-
-
-def test_a_branch_from_before_is_left_alone_when_it_comes_in_long_after(before: Person) -> None:
     before.git("switch", "-q", "-c", "old")
-    before.say(DEPLOY)
+    before.say("Sign\n\nRemember: the weekly build is signed by hand")
     before.git("switch", "-q", "main")
     made = begun(real_edges(before.repo))
     begin_with_commits(made)
@@ -231,7 +222,8 @@ def test_forget_takes_the_named_memory_and_it_stays_away(ann: Person) -> None:
     assert again.stored == [] and [one.kind for one in again.refused] == ["tombstone"]
 
 
-def test_forget_takes_the_one_in_a_folder_and_no_other_of_that_file_name(ann: Person) -> None:
+def test_forget_takes_the_one_that_is_named_or_the_claim_that_is_quoted(ann: Person) -> None:
+    """No other memory of that file name, and nothing else of the claim's memory."""
     ann.say(DEPLOY)
     (stored,) = ann.learn().stored
     first = stored[1].removeprefix("main/")
@@ -240,18 +232,13 @@ def test_forget_takes_the_one_in_a_folder_and_no_other_of_that_file_name(ann: Pe
     ann.say("Other\n\nForget: sockets")
     assert len(ann.learn().forgotten) == 1
     assert ann.files().keys() == {stored[1]}
-
-
-def test_forget_with_a_claims_own_words_takes_that_claim(ann: Person) -> None:
-    ann.say(DEPLOY)
-    ann.learn()
-    ann.say("Other\n\nForget: **Why:** Support is there then.")
+    ann.say("Another\n\nForget: **Why:** Support is there then.")
     assert len(ann.learn().forgotten) == 1
     (text,) = ann.files().values()
     assert "Tuesdays" in text and "Support" not in text
 
 
-def test_forget_asks_where_several_have_the_name_and_where_others_say_it(ann: Person) -> None:
+def test_forget_asks_where_others_say_it_and_says_where_nothing_has_the_name(ann: Person) -> None:
     ann.say("One\n\nRemember: we deploy on Tuesdays only")
     (stored,) = ann.learn().stored
     name = stored[1].removeprefix("main/").removesuffix(".md")
@@ -274,7 +261,7 @@ def test_forget_with_other_words_than_the_memory_s_waits_in_review(ann: Person) 
     assert done.forgotten == [] and len(ann.files()) == 1
 
 
-def test_a_secret_and_a_private_span_are_not_stored(ann: Person) -> None:
+def test_a_secret_a_private_span_and_what_was_said_with_extraction_off_are_not_stored(ann: Person) -> None:
     ann.say("One\n\nRemember: the token is ghp_0123456789abcdefghijABCDEFGHIJ012345\n")
     ann.say("Two\n\n<private>\nRemember: we deploy on Tuesdays only\n</private>\n")
     ann.git("config", "--global", "gitmem.ignore", "acme")
@@ -282,6 +269,12 @@ def test_a_secret_and_a_private_span_are_not_stored(ann: Person) -> None:
     done = ann.learn()
     assert done.stored == [] and [one.kind for one in done.refused] == ["secret"]
     assert "ghp_0123" not in done.refused[0].text
+    ann.git("config", "gitmem.extract", "off")
+    ann.say(DEPLOY)
+    ann.learn()
+    ann.git("config", "gitmem.extract", "suggest")
+    ann.say("Other")
+    assert ann.learn().stored == []
 
 
 def test_a_mistyped_scope_is_told_of_once_and_done_where_it_is_amended(ann: Person) -> None:
@@ -304,15 +297,6 @@ def test_where_files_are_is_refused_only_where_the_code_shows_it(ann: Person) ->
     assert [one.reason for one in ann.learn().refused] == ["the repository shows where its files are"]
     ann.say(said.replace("flags.toml", "knobs.toml"))
     assert [scope for scope, _, _ in ann.learn().stored] == ["project"]
-
-
-def test_with_extraction_off_commits_are_passed_over_for_good(ann: Person) -> None:
-    ann.git("config", "gitmem.extract", "off")
-    ann.say(DEPLOY)
-    ann.learn()
-    ann.git("config", "gitmem.extract", "suggest")
-    ann.say("Other")
-    assert ann.learn().stored == []
 
 
 def test_an_interrupted_run_stores_nothing_twice(ann: Person) -> None:

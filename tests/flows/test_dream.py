@@ -81,16 +81,6 @@ def test_equal_contained_and_near_duplicates_are_merged(one: str, other: str) ->
     assert len([path for path in after if not path.endswith("MEMORY.md")]) == 1
 
 
-def test_equal_words_about_two_things_are_no_duplicates() -> None:
-    """The subject of a short claim is often in the description alone."""
-    both = notes(
-        aa=("Billing service port", "Runs on port 8080 in production."),
-        bb=("Search service port", "Runs on port 8080 in production."),
-    )
-    made, _ = consolidated(both)
-    assert made.changes == ()
-
-
 def test_what_a_list_says_of_one_case_takes_in_nothing_that_is_said_of_all() -> None:
     rule = "- Ann reviews all migrations"
     narrow, wide = ("Linting rules", f"In CI:\n\n{rule}"), ("Linting rules", f"{RUN}\n\n{rule}")
@@ -141,17 +131,14 @@ def test_relative_dates_are_annotated_against_the_day_they_were_said() -> None:
     assert any("Last week" in note and "unclear" in note for note in made.notes)
 
 
-def test_a_date_of_unknown_time_is_left_to_a_person() -> None:
-    made, _ = consolidated(notes(aa=("The freeze", "The freeze began yesterday.")))
-    assert made.changes == () and "nobody knows when" in made.notes[0]
-
-
-def test_limits_and_index_lines_are_listed() -> None:
-    files = notes(big=("Big", "x" * 103_000)) | {"main/MEMORY.md": "- [gone](gone.md)\n" + "- line\n" * 300}
+def test_limits_index_lines_and_dates_of_unknown_time_are_listed_for_a_person() -> None:
+    files = notes(big=("Big", "x" * 103_000), freeze=("The freeze", "The freeze began yesterday."))
+    files |= {"main/MEMORY.md": "- [gone](gone.md)\n- [freeze](freeze.md)\n" + "- line\n" * 300}
     made, after = consolidated(files)
     assert made.changes == () and after == files
     kinds = [note.partition(":")[0] for note in made.notes]
     assert kinds.count("limit") == 2 and kinds.count("index") == 2
+    assert any("nobody knows when" in note for note in made.notes)
 
 
 def test_a_dream_is_a_branch_with_one_commit_a_change_and_memory_stays(ground: Ground) -> None:
@@ -220,18 +207,18 @@ def test_each_scope_dreams_in_its_own_place(ground: Ground, scope: str, share: s
     assert (scope == "project") == any(outcome.id in ref for ref in code)
 
 
-def test_nothing_to_propose_makes_no_branch_and_moves_the_time(ground: Ground) -> None:
-    ground.put(notes(a=("One", "One fact alone.")))
-    outcome = night(ground)
-    assert outcome.plan is not None and outcome.id == "" and open_dreams(ground.workspace) == ()
-    assert last_dream(ground.scope()) == ground.now
-
-
 def test_a_dry_run_writes_nothing(ground: Ground) -> None:
     ground.put(TWICE)
     outcome = night(ground, dry_run=True)
     assert outcome.plan is not None and len(outcome.plan.changes) == 1
     assert open_dreams(ground.workspace) == () and last_dream(ground.scope()) == 0
+
+
+def test_nothing_to_propose_makes_no_branch_and_moves_the_time(ground: Ground) -> None:
+    ground.put(notes(a=("One", "One fact alone.")))
+    outcome = night(ground)
+    assert outcome.plan is not None and outcome.id == "" and open_dreams(ground.workspace) == ()
+    assert last_dream(ground.scope()) == ground.now
 
 
 def test_live_directories_are_saved_before_a_dream(ground: Ground) -> None:

@@ -18,7 +18,7 @@ from gitmem.ledger.state import FILE
 
 
 def test_a_dream_of_what_one_found_nothing_in_reads_no_memory(
-    repo: Path, home: Path, git, monkeypatch: pytest.MonkeyPatch
+    repo: Path, git, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It tells the same again; a change of memory, of the code or of what waits has it look, or force."""
     ground = make_ground(repo)

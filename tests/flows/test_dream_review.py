@@ -5,17 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from dream_ground import (
-    ANN,
-    DAY,
-    TWICE,
-    Ground,
-    ground_once,
-    memory,
-    night,
-    notes,
-    waiting,
-)
+from dream_ground import ANN, DAY, TWICE, Ground, ground_once, memory, night, notes, waiting
 from once import Once, home_folder, once, place, tmp_path
 
 from gitmem.core.account import account

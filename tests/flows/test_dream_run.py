@@ -113,9 +113,7 @@ def converse(ground: Ground, number: int = 5, folder: str = "") -> None:
         os.utime(file, (ground.now - 10, ground.now - 10))
 
 
-def test_the_engine_that_is_set_dreams_and_never_silently_another(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_engine_that_is_set_dreams_and_never_silently_another(ground: Ground) -> None:
     dreamt(ground, NOW - 2 * DAY)
     before = ground.tree()
     ground.configure("engine", "anthropic", "global")

@@ -387,15 +387,7 @@ def test_a_dry_run_tells_all_and_writes_nothing(workspace: Workspace, repo: Path
     assert "would suggest" in out
     _, out, _ = run("-C", repo, "extract", "-n", "--json", "--session", FIXTURES / "plain.jsonl")
     [told] = json.loads(out)["sessions"]
-    assert list(told) == [
-        "session",
-        "path",
-        "stored",
-        "suggested",
-        "refused",
-        "known",
-        "left_to_the_agent",
-    ]
+    assert list(told) == ["session", "path", "stored", "suggested", "refused", "known", "left_to_the_agent"]
     assert told["stored"][0]["commit"] is None
     assert refs(workspace) == {} and set(repo.joinpath(".git").rglob("*")) == before
 

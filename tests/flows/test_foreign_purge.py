@@ -22,11 +22,7 @@ DAY = 86_400
 
 
 def forge(
-    team: Path,
-    files: dict[str, str],
-    branch: str = PROJECT,
-    mark: str = "9 abcd1234",
-    parent: str = "",
+    team: Path, files: dict[str, str], branch: str = PROJECT, mark: str = "9 abcd1234", parent: str = ""
 ) -> str:
     """Force-pushes a commit of a new epoch, as whoever may push can; returns its name."""
     form = "format = 1\n" + (f"epoch = {mark}\n" if mark else "")
@@ -249,9 +245,7 @@ def test_who_had_followed_is_asked_to_come_back(
     assert SECRET in ann.memories("project")["reviewer/login.md"]
 
 
-def test_a_person_at_a_terminal_is_asked(
-    ann: Machine, ben: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_at_a_terminal_is_asked(ann: Machine, ben: Machine) -> None:
     import sys
 
     class Terminal:
@@ -269,10 +263,10 @@ def test_a_person_at_a_terminal_is_asked(
 
     ann.run("purge", SECRET, "-y")
     before = tip(ben)
-    monkeypatch.setattr(sys, "stdin", Terminal("n"))
+    ann.patch.setattr(sys, "stdin", Terminal("n"))
     ben.run("sync", code=1)
     assert tip(ben) == before
-    monkeypatch.setattr(sys, "stdin", Terminal("y"))
+    ann.patch.setattr(sys, "stdin", Terminal("y"))
     ran = ben.run("sync")
     assert "reviewer/login.md" in ran.err
     assert tip(ben) == tip(ann) and is_gone(ben) and former(ben) == []

@@ -88,7 +88,7 @@ def held_through(gitmem: Gitmem, folders: list[Path]) -> int:
 
 
 @pytest.fixture
-def parent(gitmem: Gitmem, repo: Path, home: Path) -> Path:
+def parent(gitmem: Gitmem, repo: Path) -> Path:
     gitmem("init", "-y")
     return repo / ".claude/agent-memory"
 

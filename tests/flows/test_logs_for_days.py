@@ -152,7 +152,7 @@ def live_for(days: int, seed: int, machine: MakeMachine) -> None:
 
 
 def test_two_refs_that_extractions_and_merges_move_for_thirty_days_have_every_line_once_and_in_order(
-    repo: Path, home: Path
+    repo: Path,
 ) -> None:
     """The same without remotes: lines are stored and refs merged at random, jobs begun again."""
     rng = random.Random(1)

@@ -210,15 +210,13 @@ def test_nothing_is_purged_by_a_dry_run_or_without_an_answer(ann: Machine) -> No
     assert (tip(ann), sorted(objects(ann.code / ".git"))) == before
 
 
-def test_unsaved_edits_and_a_name_made_of_the_text_are_kept_without_it(
-    ann: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unsaved_edits_and_a_name_made_of_the_text_are_kept_without_it(ann: Machine) -> None:
     ann.run(
         "remember", f"{SECRET} opens it.", "--scope", "project", "--type", "project", "--agent", "reviewer"
     )
     live(ann, "hosts").write_text(memory("hosts", f"Hosts have names.\n\nUnsaved, with {SECRET} in it."))
     # From standard input, so that the secret is in no shell history.
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{SECRET}\n"))
+    ann.patch.setattr(sys, "stdin", io.StringIO(f"{SECRET}\n"))
     ann.run("purge", "-", "-y")
     assert is_gone(ann)
     assert "Unsaved, with [purged] in it." in live(ann, "hosts").read_text()
@@ -293,9 +291,7 @@ def test_what_was_forgotten_moved_or_undone_does_not_come_back(ann: Machine) -> 
     assert is_gone(ann, "pineapple")
 
 
-def test_a_late_edit_of_a_file_that_a_layout_moved_aside_is_kept_without_the_text(
-    ann: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_edit_of_a_file_that_a_layout_moved_aside_is_kept_without_the_text(ann: Machine) -> None:
     """Of what stood there only the writer's own line comes, on top of what the memory says by now."""
     path = live(ann, "login")
     was = path.read_bytes()
@@ -308,7 +304,7 @@ def test_a_late_edit_of_a_file_that_a_layout_moved_aside_is_kept_without_the_tex
     def late(*_: object) -> None:
         asides[0].write_bytes(was + f"\nWritten late about {SECRET}.\n".encode())
 
-    monkeypatch.setattr(purging, "keep_up", late)
+    ann.patch.setattr(purging, "keep_up", late)
     ann.run("purge", SECRET, "-y")
     found = ann.memories("project")["reviewer/login.md"]
     assert "Written late about [purged]." in found and "The password is" not in found

@@ -22,9 +22,7 @@ from gitmem.flows.rule_text import (
     says_the_same,
     spoken,
 )
-from gitmem.flows.rule_text import (
-    parse as rules_of,
-)
+from gitmem.flows.rule_text import parse as rules_of
 
 ONE, TWO = "local/main/no-mocks", "project/reviewer/ports"
 # What a section could trip over: line ends of both kinds, none at the end, marks, lists, a byte order mark.

@@ -280,10 +280,8 @@ def test_a_purge_begins_the_branch_anew_there_and_here(
     assert "Lunch" not in laptop.run("list").out
 
 
-def test_many_files_become_one(
-    desk: Machine, safe: Path, monkeypatch: pytest.MonkeyPatch, laptop: Machine
-) -> None:
-    monkeypatch.setattr(sealed_backup, "MOST_FILES", 2)
+def test_many_files_become_one(desk: Machine, safe: Path, laptop: Machine) -> None:
+    desk.patch.setattr(sealed_backup, "MOST_FILES", 2)
     for number in range(3):
         desk.learn(f"fact-{number}", f"Fact {number}.")
         desk.run("backup")
@@ -368,11 +366,9 @@ def test_off_forgets_the_key_and_mistakes_are_said(
     assert "No backup is named" in desk.run("backup", code=1).err
 
 
-def test_without_the_library_it_says_what_to_install(
-    desk: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_it_says_what_to_install(desk: Machine) -> None:
     desk.learn("lunch")
-    monkeypatch.setitem(__import__("sys").modules, "pyrage", None)
+    desk.patch.setitem(__import__("sys").modules, "pyrage", None)
     said = desk.run("backup", code=3).err
     assert "gitmem-vcs[backup]" in said
 

@@ -291,10 +291,10 @@ def test_what_lost_too_many_races_is_folded_in_by_the_writers_next_sync(team: Te
     teach(ann, "slow")
     ann.run("save")
     workspace = ann.workspace
-    done = sync_module.sync(
-        workspace, sync_module.Options(ask=lambda _: True, pause=lambda _: None, now=0.0)
-    )
-    assert (done.lost, done.branch) == (8, ANN_INBOX)
+    pauses: list[int] = []
+    options = sync_module.Options(ask=lambda _: True, pause=pauses.append, now=0.0)
+    done = sync_module.sync(workspace, options)
+    assert (done.lost, done.branch, pauses) == (8, ANN_INBOX, [*range(1, 9)])
     team.patch.setattr(sync_module.Remote, "push", push)
     ben.run("sync")
     assert "slow.md" not in live(ben), "others' inboxes are for review"

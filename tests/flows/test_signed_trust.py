@@ -319,12 +319,10 @@ def test_no_agent_is_told_of_it_by_an_index_a_tool_or_a_warning(ann: Machine) ->
     assert told(ann.workspace, "main/eve.md", eve.encode()) == eve.encode()
 
 
-def test_mcp_quotes_no_commit_and_no_claim_that_nobody_trusted_signed(
-    ann: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mcp_quotes_no_commit_and_no_claim_that_nobody_trusted_signed(ann: Machine) -> None:
     """A subject is text of whoever committed, as a claim is; so is a list of what a text may mean."""
     pytest.importorskip("mcp")
-    monkeypatch.delenv("GITMEM_DISABLE")
+    ann.patch.delenv("GITMEM_DISABLE")
     from gitmem.mcp import tools
     from gitmem.mcp.call import Call
 
@@ -343,19 +341,17 @@ def test_mcp_quotes_no_commit_and_no_claim_that_nobody_trusted_signed(
     assert ", one." not in f"{refused.value.message} {refused.value.hint}"
 
 
-def test_a_prompt_is_told_what_is_proved_and_starts_no_ssh_keygen(
-    ann: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_is_told_what_is_proved_and_starts_no_ssh_keygen(ann: Machine, tmp_path: Path) -> None:
     """Verdicts are made by whoever can wait, and read by the hook; unread they count as unsigned."""
     teach(ann, "Ports start at 5000.")
 
-    monkeypatch.setattr(
+    ann.patch.setattr(
         "gitmem.git.commit_signatures.check_signatures", lambda *_, **__: pytest.fail("git asked")
     )
     assert prompt(ann) == ["its signature is not checked yet"]
-    monkeypatch.setattr("gitmem.git.commit_signatures.check_signatures", check)
+    ann.patch.setattr("gitmem.git.commit_signatures.check_signatures", check)
     signatures.follow(ann.workspace)
-    monkeypatch.setattr(
+    ann.patch.setattr(
         "gitmem.git.commit_signatures.check_signatures", lambda *_, **__: pytest.fail("git asked")
     )
     assert prompt(ann) == ["signed by ann@example.com"]

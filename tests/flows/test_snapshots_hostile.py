@@ -19,11 +19,7 @@ from gitmem.app.client_setup import after_checkout
 from gitmem.app.context import real_edges
 from gitmem.app.session_start import session_start
 from gitmem.flows.context import workspace_at
-from gitmem.flows.snapshots import (
-    pending_snapshots,
-    settle_snapshot,
-    snapshot_standings,
-)
+from gitmem.flows.snapshots import pending_snapshots, settle_snapshot, snapshot_standings
 from gitmem.git.locks import writer_lock
 from gitmem.ledger.snapshot import read_commit, read_worktree
 from gitmem.rules.snapshot import STATE_BYTES, digest
@@ -166,7 +162,7 @@ def test_links_in_a_trusted_commit_are_not_followed(team: Team, git: Git, tmp_pa
 
 
 @pytest.mark.parametrize("how", ["work tree", "commit"])
-def test_a_name_that_no_memory_may_have_is_told_of(team: Team, git, how: str) -> None:
+def test_a_name_that_no_memory_may_have_is_told_of(team: Team, how: str) -> None:
     """It was passed over, and nobody learned that a memory was missing."""
     (mine,) = team.people("mine")
     folder = plant(mine.path, good="Good.", nul="A device.")
@@ -238,7 +234,7 @@ def test_no_agent_of_a_crafted_commit_leads_out(team: Team, git: Git, name: byte
         ('{"updatedAt": null}', "no updatedAt"),
         ('{"updatedAt": 5}', "no updatedAt"),
         ("[" * 5000, "no updatedAt"),
-        ('{"updatedAt": "9999-01-01T00:00:00Z"}', "in the future"),
+        ('{"updatedAt": "2099-01-01T00:00:00Z"}', "in the future"),
         ('["2026-11-18T09:00:00Z"]', "no updatedAt"),
         (b"\xff\xfe", "no updatedAt"),
         ('{"updatedAt": "18.11.2026"}', "no updatedAt"),
@@ -370,12 +366,3 @@ def test_a_repository_for_memory_alone_has_no_code_to_trust(team: Team, git: Git
     git("-C", ben.path, "remote", "remove", "origin")
     ben = Person(ben.path, team.patch)
     assert [(one.source, one.trusted) for one in snapshot_standings(ben.workspace)[0]] == [("HEAD", True)]
-
-
-def test_a_snapshot_of_the_far_future_is_not_used(team: Team) -> None:
-    """It would outrank all that come later."""
-    (mine,) = team.people("mine")
-    plant(mine.path, said='{"updatedAt": "2099-01-01T00:00:00Z"}')
-    found, problems = read_worktree(mine.path, (USUAL,))
-    assert found == {} and "future" in problems[f"{USUAL}/main"]
-    assert Person(mine.path, team.patch).standing() == {}

@@ -16,7 +16,8 @@ from gitmem.app.client_setup import after_checkout
 from gitmem.app.file_edits import make_edits
 from gitmem.app.git_drivers import plan_merge_setup
 from gitmem.core import index
-from gitmem.flows.snapshots import pending_snapshots, settle_snapshot
+from gitmem.core.errors import RepositoryError
+from gitmem.flows.snapshots import make_snapshots, pending_snapshots, settle_snapshot
 from gitmem.ledger.snapshot import read_worktree
 
 __all__ = ["home_folder", "once", "place", "team", "tmp_path"]
@@ -65,20 +66,11 @@ def merged(request: pytest.FixtureRequest, team: Team, git: Git, monkeypatch: py
     return team.begin(request.param, make)[0]
 
 
-def test_nothing_conflicts_and_both_are_in_it(merged: Person) -> None:
+def test_both_are_in_it_the_newer_time_counts_and_the_digest_says_so(merged: Person, team: Team) -> None:
     folder = merged.path / MAIN
-    assert {path.name for path in folder.iterdir()} == {
-        "MEMORY.md",
-        "hosts.md",
-        "ports.md",
-        "queue.md",
-        "snapshot.json",
-    }
-    listed = index.targets((folder / "MEMORY.md").read_text())
-    assert sorted(listed) == ["hosts.md", "ports.md", "queue.md"]
-
-
-def test_the_newer_time_counts_and_the_digest_says_that_it_was_merged(merged: Person, team: Team) -> None:
+    memories = ["hosts.md", "ports.md", "queue.md"]
+    assert {path.name for path in folder.iterdir()} == {"MEMORY.md", "snapshot.json", *memories}
+    assert sorted(index.targets((folder / "MEMORY.md").read_text())) == memories
     found, problems = read_worktree(merged.path, (USUAL,))
     assert problems == {}
     ben, _ = read_worktree(team.folder / "ben", (USUAL,))
@@ -136,34 +128,28 @@ def test_edits_of_one_memory_unite_where_the_driver_is(team: Team, git: Git, mon
     assert "Ann's." in text and "Ben's." in text and "<<<<" not in text
 
 
-def test_attributes_of_the_persons_own_stay(team: Team) -> None:
+def test_attributes_of_the_persons_own_stay_and_none_is_written_through_a_link(
+    team: Team, tmp_path: Path
+) -> None:
     (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.")
     (ann.path / USUAL).mkdir(parents=True)
-    (ann.path / USUAL / ".gitattributes").write_text("*.md linguist-generated\n")
+    own = ann.path / USUAL / ".gitattributes"
+    own.write_text("*.md linguist-generated\n")
     (made,) = ann.make()
-    text = (ann.path / USUAL / ".gitattributes").read_text()
+    text = own.read_text()
     assert made.attributes and text.endswith("*.md linguist-generated\n") and "* -text\n" in text
-    assert [once.attributes for once in ann.make()] == [None]
-
-
-def test_attributes_are_written_through_no_link(team: Team, tmp_path: Path) -> None:
-    from gitmem.core.errors import RepositoryError
-
-    (ann,) = team.people("ann")
-    ann.learn("ports", "Eighty.")
-    (ann.path / USUAL).mkdir(parents=True)
+    assert [again.attributes for again in ann.make()] == [None]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("mine")
-    (ann.path / USUAL / ".gitattributes").symlink_to(elsewhere)
+    own.unlink()
+    own.symlink_to(elsewhere)
     with pytest.raises(RepositoryError, match="symbolic link"):
         ann.make()
     assert elsewhere.read_text() == "mine"
 
 
 def test_a_dry_run_tells_what_would_change_and_writes_nothing(team: Team) -> None:
-    from gitmem.flows.snapshots import make_snapshots
-
     (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.")
     (made,) = make_snapshots(ann.workspace, ann.edges, (), "", dry_run=True)
