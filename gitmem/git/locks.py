@@ -361,10 +361,9 @@ def _is_of(note: _Note, path: Path) -> bool:
         return False
     if note.new == "*" or path.name == "packed-refs.new" or state[1] == 0:
         return True
-    with suppress(OSError):
-        with path.open("rb") as file:
-            # Git writes the name and the end of its line by two calls.
-            return file.read(len(note.new) + 2) in (note.new.encode(), f"{note.new}\n".encode())
+    with suppress(OSError), path.open("rb") as file:
+        # Git writes the name and the end of its line by two calls.
+        return file.read(len(note.new) + 2) in (note.new.encode(), f"{note.new}\n".encode())
     return False
 
 
