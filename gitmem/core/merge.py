@@ -296,10 +296,10 @@ def _assemble(claims: list[Claim], bodies: list[Body]) -> str | None:
 
 
 def _reach(claim: Claim) -> int:
-    """Where a block can stand at all: indented code after no list item, what nothing closes at the end."""
+    """Where a block can stand at all: indented code after no list item, HTML that is left open last."""
     if claim.text.startswith(("    ", "\t")):
         return 0
-    return 2 if claim.text.lstrip().startswith(("<", "```", "~~~")) else 1
+    return 2 if claim.text.lstrip().startswith("<") else 1
 
 
 def _leads(claims: list[Claim], bodies: list[Body], newline: str) -> list[str]:

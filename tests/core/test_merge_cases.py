@@ -246,3 +246,20 @@ def test_blocks_that_cannot_stand_as_they_stood_are_put_apart_and_nothing_before
     mark = b"*(disputed 1eb32d1e)*"
     expected = b"\n\n".join((b"***", mark, b"```\nx\n```", mark, b"One.\n"))
     assert result.files == {"main/a.md": expected}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "body"),
+    [
+        ("B.", "<!-- open", "A.\n\nB.\n\n<!-- open\n"),
+        ("```\nopen", "B.", "A.\n\n```\nopen\n```\n\nB.\n"),
+        ("```\nopen", "<!-- open", "A.\n\n```\nopen\n```\n\n<!-- open\n"),
+        ("~~~\nopen", "<pre>\nopen", "A.\n\n~~~\nopen\n~~~\n\n<pre>\nopen\n"),
+        ("B.", "  <pre>\nopen", "A.\n\nB.\n\n  <pre>\nopen\n"),
+        ("- item", "    code", "    code\n\nA.\n\n- item\n"),
+        ("- item", "\tcode", "\tcode\n\nA.\n\n- item\n"),
+    ],
+)
+def test_what_both_added_is_put_where_it_can_stand(one: str, other: str, body: str) -> None:
+    for ours, theirs in ((one, other), (other, one)):
+        assert merged("A.\n", f"A.\n\n{ours}\n", f"A.\n\n{theirs}\n") == body
