@@ -25,7 +25,8 @@ _OWN = frozenset({"name", "description", "type"})
 """What every memory says of itself in its frontmatter."""
 
 
-_LINK = re.compile(r"\[\[([^\[\]\n|#]+)[^\[\]\n]*\]\]|\[[^\[\]\n]*\]\(([^()\s]+)\)")
+_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=[^\[\]\n]*\]\])|(?<=\])\(([^()\s]+)\)")
+"""Where a link leads; what it shows besides is said like anything else."""
 
 _FILE = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,10}|[\w.@-]+(?:/[\w.@-]+)+")
 
@@ -104,7 +105,7 @@ def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
 def _is_pointer(claim: Claim, path: str, step: ReplayedCommit, there: Mapping[str, Claim]) -> bool:
     """Whether a claim says nothing but where one that stood here went: `See [[name]].`"""
     links = _links(claim.key)
-    if not links or _unlinked(claim.key).strip(" .:-*+").casefold() not in ("see", "see also"):
+    if not links or _unlinked(claim.key).strip(" .:-*+[]").casefold() not in ("see", "see also"):
         return False
     ends = {
         path_of(fate.target) for fate in step.fates if path_of(fate.source) == path and fate.target in there
@@ -198,7 +199,7 @@ def _files(fates: Iterable[Fate], ground: DreamGround) -> Iterator[Source]:
 
 
 def _unlinked(text: str) -> str:
-    """A claim without its links: where they lead is looked at by itself."""
+    """A claim without where its links lead, which is looked at by itself."""
     return _LINK.sub(" ", text)
 
 

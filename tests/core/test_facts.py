@@ -62,6 +62,7 @@ def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -
         ("See `a.b` there.", "See it there.", ("the name a.b",)),
         ("See docs/a there.", "See it there.", ("the path docs/a",)),
         ("See [[x]] there.", "See it there.", ("the link [[x",)),
+        ("See [[x|how Ann ships]].", "See [[x]].", ("the name Ann",)),
         ("See http://h.example/x.", "See it.", ("the URL http://h.example/x",)),
         ("ask Ann’s team", "ask the team", ("the name Ann",)),
         ("Never push.", "Push.", ("a negation",)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gitmem.core.account import lines_at, references
-from gitmem.core.trailers import Fate
+from gitmem.core.trailers import Fate, FateKind
 from gitmem.rules.account import (
     MOST_LINES,
     DreamGround,
@@ -101,6 +101,7 @@ def named(name: str) -> dict[str, bytes]:
         (memory("A.", "owner: Ann\n"), memory("A.", "owner: Ben\n"), [("account", "another “owner”")]),
         (memory("A.", "owner: Ann\n"), memory("A."), [("account", "loses “owner”")]),
         (memory("A."), memory("A.", "owner: Ann\n"), [("invented", "nothing before it says “owner”")]),
+        (memory("A.", "# Ours\n"), memory("A."), []),
         (
             memory("A.", "owner: Ann\n"),
             memory("A.", "owner: Ann\n") | memory("B.", "owner: Ann\n", "b"),
@@ -191,6 +192,9 @@ def test_a_copy_that_goes_without_a_word_is_told_where_it_stood(kept: str, gone:
         ("Staging is on 8080.\n\nProduction is on 9090.", "Staging is on 9090, production is on 8080.", 2),
         ("Staging is on 8080.\n\nProduction is on 9090.", "Staging is on 8080, production is on 9090.", 0),
         ("run the linter quickly\n\nskip the hooks", "Run the linter, skip the hooks.", 0),
+        ("Run [[lint|slow]] first.", "Run [[lint|fast]] first.", 1),
+        ("Run [[lint]] first.", "Run [[check]] first.", 0),
+        ("Run the linter before commits.", "Run the linter before commits, said Ann.", 0),
     ],
 )
 def test_what_goes_into_a_claim_that_says_it_otherwise_is_given_up(old: str, new: str, given: int) -> None:
@@ -234,6 +238,13 @@ def test_a_link_to_what_is_there_leads_nowhere_else(old: str, new: str, turned: 
     before, after = (memory(f"Ask {link} for ports.") | others for link in (old, new))
     fate = Fate("superseded", ref(before, "Ask"), ref(after, "Ask"), "newer")
     assert ("leads elsewhere" in invented(before, after, fate)) is turned
+
+
+@pytest.mark.parametrize("kind", ["merged", "superseded"])
+@pytest.mark.parametrize("new", ["[[b|Ann]]", "[[b#Ann]]", "[[|Ann]]", "[Ann](b.md)"])
+def test_what_a_link_shows_has_a_source_like_anything_else(new: str, kind: FateKind) -> None:
+    before, after = memory("Ask [[b]] for ports."), memory(f"Ask {new} for ports.")
+    assert "the name Ann" in invented(before, after, Fate(kind, ref(before, "Ask"), ref(after, "Ask")))
 
 
 @pytest.mark.parametrize(("number", "taught"), [(8, True), (9, False)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from planted_secrets import GITHUB
 
@@ -82,6 +84,8 @@ def test_where_a_person_puts_a_file_is_theirs_to_say(path: str) -> None:
     steps = {person: ReplayedCommit({}, new, (), person=person) for person in (True, False)}
     assert told(ANNS, steps[True], standing=frozenset(ANNS)) == []
     assert (path, "place") in told(ANNS, steps[False], standing=frozenset(ANNS))
+    leak = replace(steps[True], after={path: f"It is {GITHUB}.\n".encode()})
+    assert told(ANNS, leak, standing=frozenset(ANNS)) == [(path, "secret")], "but not what it holds"
 
 
 def test_a_name_that_is_taken_for_another_is_told_where_it_stands() -> None:
