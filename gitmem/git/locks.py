@@ -46,7 +46,6 @@ SECOND_LOOK_SECONDS = 0.1
 """A lock file that changes or goes meanwhile has an owner who lives."""
 
 _SHORTEST, _LONGEST = 0.0002, 0.01
-_NOTE_BYTES = 65_536
 _LOCKED = ".lock"
 
 
@@ -317,12 +316,13 @@ class _Note:
 
 def _read_note(handle: int) -> _Note | None:
     try:
-        words = json.loads(os.pread(handle, _NOTE_BYTES, 0) or b"{}")
+        found = os.fstat(handle)
+        words = json.loads(os.pread(handle, found.st_size, 0) or b"{}")
         who = ProcessIdentity.parse(words["process"])
         names = tuple(map(str, words["names"]))
         if who is None or any(name.startswith("/") or ".." in name for name in names):
             return None
-        return _Note(who, names, str(words["new"]), os.fstat(handle).st_mtime_ns)
+        return _Note(who, names, str(words["new"]), found.st_mtime_ns)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -492,7 +492,7 @@ def rejected_dreams(workspace: Workspace, id: str) -> tuple[Rejected, ...]:
     found = []
     for scope in workspace.scopes:
         repo, tip = scope.repo, scope.repo.ref(scope.ref)
-        for ref, oid in sorted(repo.refs(TURNED_DOWN).items()) if tip else ():
+        for ref, oid in repo.refs(TURNED_DOWN).items() if tip else ():
             former = "-" in ref.removeprefix(_DREAM)
             kept = ref.startswith(_DREAM) and ref.startswith(TURNED_DOWN + id) and not former
             if tip and kept and (base := fork_point(repo, tip, oid)):

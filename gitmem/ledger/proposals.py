@@ -100,7 +100,7 @@ def dream_branches(scope: Scope) -> list[tuple[str, str, str]]:
     repo = scope.repo
     here = {ref.rpartition("/")[2]: (ref, oid) for ref, oid in repo.refs(dreams_in(scope).waiting).items()}
     there: dict[str, tuple[str, str, str]] = {}
-    for ref, oid in sorted(repo.refs("refs/remotes/").items()) if scope.ref == SHARED_REF else ():
+    for ref, oid in repo.refs("refs/remotes/").items() if scope.ref == SHARED_REF else ():
         if match := _AT_REMOTE.fullmatch(ref):
             there.setdefault(match["id"], (ref, oid, match["remote"]))
     found = []
@@ -322,5 +322,5 @@ def history(family: Family) -> Iterator[Proposal]:
 
 
 def _ids(repo: Repository, prefix: str) -> dict[str, str]:
-    found = {ref.removeprefix(prefix): oid for ref, oid in sorted(repo.refs(prefix).items())}
+    found = {ref.removeprefix(prefix): oid for ref, oid in repo.refs(prefix).items()}
     return {id: oid for id, oid in found.items() if id and "/" not in id}

@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.core.errors import RepositoryError
+from gitmem.git import locks
 from gitmem.git.locks import Locked, ProcessIdentity, is_alive, locks_below, process_identity, writer_lock
 
 HOLD = """\
@@ -140,11 +141,14 @@ def test_a_live_process_is_alive_and_a_dead_one_is_not(tmp_path: Path) -> None:
     assert not is_alive(who)
 
 
-def test_a_process_that_got_a_dead_one_s_number_is_not_it() -> None:
+def test_a_process_that_got_a_dead_one_s_number_is_not_it(monkeypatch: pytest.MonkeyPatch) -> None:
     me = process_identity()
     assert me is not None
-    assert not is_alive(ProcessIdentity(me.pid, me.start - 60))
-    assert not is_alive(ProcessIdentity(me.pid, me.start + 60))
+    monkeypatch.setattr(locks, "_own_start", lambda: 100.0)
+    for start in (97.0, 98.0, 102.0, 103.0):
+        assert is_alive(ProcessIdentity(me.pid, start)) is (abs(start - 100) <= 2), (
+            "boot time is in seconds"
+        )
 
 
 def test_a_process_that_ended_but_was_not_yet_reaped_is_dead() -> None:

@@ -89,6 +89,16 @@ def test_one_large_file_is_set_aside_and_named(objects: Repository) -> None:
     }
 
 
+def test_one_that_reads_as_another_that_nobody_changed_is_set_aside(objects: Repository) -> None:
+    file = _file(objects, b"A.\n")
+    tree = _bomb(objects, 1, 1, {"\u00e4.md": file, "a\u0308.md": file, "b.md": file})
+    (agent,) = objects.tree(tree)
+    for changed in ({"a\u0308.md"}, {"a\u0308.md", "b.md"}):
+        assert set_aside(objects, [tree], {f"{agent}/{name}" for name in changed}).keys() == {
+            f"{agent}/a\u0308.md"
+        }
+
+
 def test_a_tree_that_is_too_deep_is_refused(objects: Repository) -> None:
     with pytest.raises(TooLarge, match="more than 320 deep, as 'd0/d0/"):
         check_caps(objects, _bomb(objects, 321, 1, {"a.md": _file(objects, b"A.\n")}), "it")

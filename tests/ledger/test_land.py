@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -150,6 +150,17 @@ def test_a_person_signs_what_others_may_check_and_they_answer_for(
         written = land(place, plan, author)
         assert written and workspace.code.ref(REF) == written.commit
     assert bool(made) is asked
+
+
+def test_what_cannot_be_signed_is_stored_all_the_same(
+    workspace: Workspace, git: Callable[..., str]
+) -> None:
+    for key, value in {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": "/none"}.items():
+        git("-C", workspace.code.git_dir, "config", key, value)
+    workspace.state.mkdir(exist_ok=True)
+    written = land(Ref(workspace.code, REF, True), writing(main__a="1\n"), ANN)
+    assert written and read_files(workspace.code, workspace.code.commit(written.commit).tree)["main/a.md"]
+    assert "not signed: git could not sign" in (workspace.state / "log").read_text()
 
 
 @pytest.mark.parametrize(("name", "asked"), [("project", True), ("local", False), ("user", False)])

@@ -15,7 +15,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
-from gitmem.ledger.erase import left_behind
+from gitmem.ledger.erase import left_behind, old_tips
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
@@ -49,7 +49,11 @@ def purging(workspace: Workspace) -> Purging:
 def test_where_memory_stood_is_known_until_all_is_clean(shared: Workspace) -> None:
     """Nothing was laid out from a side branch."""
     before, work = shared.code.ref(SHARED_REF), purging(shared)
+    learn(shared, "main/b.md")
+    once = shared.code.ref(SHARED_REF)
+    move_ref(shared.code, SHARED_REF, before, once, "back")
     work.rewrite()
+    assert {before, once} <= {*old_tips(shared.code)}, "the log of the ref names both"
     assert {ref.ref for ref in work.done.refs} == {SHARED_REF, DREAM}
     assert left_behind(shared.code) == ((SHARED_REF, before),)
     work.scrub()

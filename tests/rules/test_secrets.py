@@ -13,7 +13,7 @@ from planted_secrets import GITHUB, UUID_TOKEN, Maker, Sample, look_alikes, plan
 
 from gitmem.rules import secrets
 from gitmem.rules.screen import refused_claims, screen
-from gitmem.rules.secrets import DetectorUnavailable, find_secrets, redact, scan
+from gitmem.rules.secrets import DetectorUnavailable, find_secrets, nameable, redact, scan
 
 PLANTED = planted()
 HARD = [sample for sample in PLANTED if not sample.soft]
@@ -89,6 +89,18 @@ def test_finding_says_where_it_is() -> None:
     assert [text[start:end] for start, end in finding.spans] == [GITHUB, GITHUB]
     assert finding.redacted == "two [github-pat] x"
     assert redact(text, [finding]) == "é one\ntwo [github-pat] x\nthree [github-pat]"
+
+
+def test_a_name_is_made_without_what_only_may_be_a_secret() -> None:
+    """Wherever it stands, and in which order it is found."""
+    one, other = "hunter2x", "sesame77"
+    told = f"The staging password is {one}, the admin password is `{other}`: log in with {one}."
+    assert nameable([told, f"Ask for {other}.", f"It is {GITHUB}.", "Plain."]) == (
+        "The staging password is , the admin password is : log in with .",
+        "Ask for .",
+        f"It is {GITHUB}.",
+        "Plain.",
+    )
 
 
 def test_an_ordinary_word_is_replaced_only_where_it_is_the_credential() -> None:

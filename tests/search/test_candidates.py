@@ -58,6 +58,7 @@ def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(
         "main/deploys.md": memory("deploys", "How deploys run", "See [[Freeze Window]] and [[nowhere]]."),
         "main/freeze-window.md": memory("Freeze Window", "Nothing ships in the last week of a quarter"),
         "main/rollback.md": memory("rollback", "Undoing", "Comes after [[deploys]]."),
+        "main/archive/ab/undo.md": memory("undo", "Long ago", "Came after [[deploys]]."),
         "main/other.md": memory("other", "Nothing of it"),
         "reviewer/freeze-window.md": memory("freeze-window", "Another agent's"),
     }
@@ -65,7 +66,7 @@ def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(
     found = search(catalog, "how do deploys run", [REF], ["main", "reviewer"])
     assert found[0].path == "main/deploys.md"
     shared = by_path(found[1:])
-    assert shared.keys() == {"main/freeze-window.md", "main/rollback.md"}
+    assert shared.keys() == {f"main/{name}.md" for name in ("freeze-window", "rollback", "archive/ab/undo")}
     assert 0 < shared["main/freeze-window.md"].why["links"] < found[0].score / 2
     assert shared["main/freeze-window.md"].parts["told"] == 0
 

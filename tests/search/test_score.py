@@ -171,6 +171,17 @@ def test_of_many_passages_the_promising_are_weighed_and_no_other() -> None:
     assert score((A,), few) > score((A,), many) > 0
 
 
+def test_two_words_side_by_side_are_weighed_before_a_rarer_one_alone() -> None:
+    """However many passages have that."""
+    rare, away = replace(A, term="rare", ways=("c",), passages=1), [said("xxxx")] * 6
+    others = [one for _ in range(4) for one in (said("cxxx"), *away)]
+    both, apart = (
+        text(*others, said("bxxx"), *some, said("axxx"), *away, *more)
+        for some, more in (((), away), (away, ()))
+    )
+    assert score((A, B, rare), both) > 1.01 * score((A, B, rare), apart)
+
+
 def test_what_stands_before_a_memory_of_many_passages_moves_none_of_them() -> None:
     answer, away = said("abxx"), [said("xxxx")] * 8
     alone = text(*away, answer, *away)
