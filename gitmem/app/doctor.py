@@ -230,7 +230,7 @@ def check_project_id(patient: Patient) -> list[Damage]:
     mine = _origin(patient, workspace.layout.common_dir)
     ours = {tree.path for tree in workspace.worktrees}
     found = []
-    for top in _other_tops(workspace.private_state) - ours:
+    for top in sorted(_other_tops(workspace.private_state) - ours):
         told = config_get(workspace.git, top, "gitmem.projectId", scope="local")
         if told == workspace.project_id and _origin(patient, top) != mine:
             what = (

@@ -42,7 +42,7 @@ def check_locks(patient: Patient) -> list[Damage]:
             if who is None or not is_alive(who):
                 what = f"{path} was left by a writer who is gone"
                 found.append(Damage("left-over-lock", what, "remove it", _removal(path)))
-    for state in {scope.state for scope in patient.scopes}:
+    for state in dict.fromkeys(scope.state for scope in patient.scopes):
         for path in sorted((state / "dream").glob(f"*/{DREAM}")):
             found += _of_dream(path)
     return found

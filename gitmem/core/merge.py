@@ -654,7 +654,7 @@ class _Merge:
 
 def only(files: Files, paths: Collection[str]) -> dict[str, bytes]:
     """The files at some paths, as far as they are there."""
-    return {path: files[path] for path in paths if path in files}
+    return {path: files[path] for path in sorted(paths) if path in files}
 
 
 def agent_folder(path: str) -> str:

@@ -173,8 +173,8 @@ def renamed(asked: Dangling, past: MemoryPast, files: Mapping[str, bytes]) -> di
     """
     return {
         link: spoken(parse(path, files[path])) if path else ""
-        for slug, path in past.became.items()
-        for link in asked[slug]
+        for slug, path in sorted(past.became.items())
+        for link in sorted(asked[slug])
     }
 
 

@@ -181,7 +181,7 @@ def find_paths(repo: Objects, tree: str, paths: Set[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     grouped: dict[str, set[str]] = {}
     entries = repo.tree(tree)
-    for path in paths:
+    for path in sorted(paths):
         head, _, rest = path.partition("/")
         entry = entries.get(head)
         if entry is None:

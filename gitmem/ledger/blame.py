@@ -200,7 +200,7 @@ def origins_of(
         (path, id) to origins, oldest first; nothing for a claim that is not there, or has no history.
     """
     search = _Search(repo, merges=merges)
-    search.run(tip, {path: ids for path, ids in sorted(wanted.items()) if ids})
+    search.run(tip, {path: sorted(ids) for path, ids in sorted(wanted.items()) if ids})
     return search.origins()
 
 
@@ -270,7 +270,7 @@ class _Search:
                 for id in passed if self._merges and len(parents) > 1 else ():
                     if self._brought_back(parents, path, id):
                         self._handled(oid, ids[id])
-                for id in ids.keys() - passed:
+                for id in sorted(ids.keys() - passed):
                     self._arrived(oid, path, id, ids[id], graph, pending)
 
     def _handled(self, oid: str, slots: set[Slot]) -> None:
@@ -315,7 +315,7 @@ class _Search:
             left = set(ids)
             for place in (path, *(home for home in homes(path) if home != path)):
                 held = left & self._held(parent, place).keys()
-                for id in held:
+                for id in sorted(held):
                     _add(pending.setdefault(parent, {}), place, id, ids[id])
                 passed |= held
                 left -= held
@@ -540,8 +540,8 @@ def _add(sought: Sought, path: str, id: str, slots: set[Slot]) -> None:
     sought.setdefault(path, {}).setdefault(id, set()).update(slots)
 
 
-def _age(origin: ClaimOrigin) -> tuple[int, str, str]:
-    return origin.time, origin.commit, origin.claim
+def _age(origin: ClaimOrigin) -> tuple[int, str, str, str]:
+    return origin.time, origin.commit, origin.claim, origin.path
 
 
 @dataclass(frozen=True)

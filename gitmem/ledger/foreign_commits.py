@@ -346,7 +346,7 @@ class _Work:
         """Moves one of two files aside whose names only differ in case: elsewhere they are one file."""
         for agent in sorted({p.partition("/")[0] for p in self.paths if "/" in p}):
             same: dict[str, list[str]] = {}
-            for name in self._names(agent):
+            for name in sorted(self._names(agent)):
                 same.setdefault(name.lower(), []).append(name)
             for names in same.values():
                 if len(names) < 2 or not any(f"{agent}/{name}" in self.paths for name in names):

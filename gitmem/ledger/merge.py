@@ -310,7 +310,7 @@ def check_paths(paths: set[str]) -> None:
     Raises:
         RepositoryError: it names the path.
     """
-    if twins := colliding(paths):
+    if twins := colliding(sorted(paths)):
         raise RepositoryError(f"{twins[0]!a} and {twins[1]!a} read as one path", _PATH_HINT)
     for path in sorted(paths):
         if reason := check_path(path):

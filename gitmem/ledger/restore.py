@@ -497,7 +497,7 @@ def _restore_all(repo: Repository, tip: Tip, old: str, changed: set[str]) -> Res
     before = read_paths(repo, old, paths)
     edits: dict[str, bytes | None] = {path: before.get(path) for path in paths}
     forgotten: list[str] = []
-    for agent in {path.partition("/")[0] for path in paths}:
+    for agent in sorted({path.partition("/")[0] for path in paths}):
         at = f"{agent}/{tombstone.FILE}"
         stones = tombstone.parse(decode(read_file(repo, tip.tree, at) or b""))
         for path in sorted(path for path in edits if path.startswith(f"{agent}/")):

@@ -135,9 +135,9 @@ def _whole(
     # What the steps brought in was judged there; the rest came with a merge that is none of them.
     known = {(agent_of(path), claim.key) for path, claim in _claims(before)}
     known |= {(agent_of(path), claim.key) for step in steps for path, claim in _claims(step.after)}
-    fresh = {path for path, claim in _claims(end) if (agent_of(path), claim.key) not in known}
+    fresh = sorted({path for path, claim in _claims(end) if (agent_of(path), claim.key) not in known})
     merged = ReplayedCommit(
-        {path: before[path] for path in fresh & before.keys()}, {path: end[path] for path in fresh}, ()
+        {path: before[path] for path in fresh if path in before}, {path: end[path] for path in fresh}, ()
     )
     earlier = {path: data for step in steps for path, data in step.after.items() if path in fresh}
     merged = replace(merged, before={**earlier, **merged.before})

@@ -273,7 +273,7 @@ class CommitIndex:
         """
         found: dict[str, dict[int, dict[str, list[int]]]] = {}
         left = MOST_ROWS
-        for stem, count in sorted(counts.items(), key=lambda one: one[1]):
+        for stem, count in sorted(counts.items(), key=lambda one: one[::-1]):
             left -= count
             if count > common or left < 0:
                 break
@@ -325,7 +325,7 @@ class CommitIndex:
         sentences = [one for one in _SENTENCE.split(body) if one.strip()]
         cut = [words(one) for one in sentences]
         self._stems.learn(word for some in cut for word in some)
-        scores = [sum(worth.get(stem, 0.0) for stem in set(self._stems.stems(some))) for some in cut]
+        scores = [math.fsum(worth.get(stem, 0.0) for stem in set(self._stems.stems(some))) for some in cut]
         chosen: set[int] = set()
         room = chars
         for at in sorted(range(len(sentences)), key=lambda at: (-scores[at], at)):

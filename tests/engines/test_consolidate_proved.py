@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from gitmem.core.memory import create
 from gitmem.dream.run import check
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.pairs import Judgement, why_asked
+from gitmem.engines.offline.pairs import Judgement, judge, weight_of, why_asked
 
 SLOTS: dict[str, tuple[str, ...]] = {
     "who": ("Ann", "Ben", "Cleo"),
@@ -186,6 +187,16 @@ def test_the_order_of_files_does_not_matter() -> None:
     first, _ = made_of(planted.files, said=planted.said, renamed=planted.renamed)
     second, _ = made_of(dict(shuffled), said=said, renamed=planted.renamed)
     assert (first.changes, first.notes) == (second.changes, second.notes)
+
+
+def test_of_two_claims_that_weigh_the_same_the_first_would_go_whatever_the_order_of_their_words() -> None:
+    """Words are in sets: their order is another in each process, and on it hangs how a sum is rounded."""
+    words = [f"word{letter}" for letter in "abcdefghi"]
+    weight = weight_of([" ".join(words[:number]) for number in range(len(words))])
+    for some in combinations(words, 5):
+        for two in (("oslo", "turin"), ("falcon", "osprey"), ("quick", "rapid")):
+            one, other = (f"The {name} {' '.join(some)} runs." for name in two)
+            assert judge(one, other, weight).first_goes, (one, other)
 
 
 def test_the_same_words_under_two_subjects_stay() -> None:

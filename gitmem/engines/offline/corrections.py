@@ -321,7 +321,7 @@ def ask_about_sessions(work: ConsolidationWork, sessions: Mapping[str, str]) -> 
     asked = 0
     for day, sentence, old, new in given_up:
         if asked < MOST:
-            places = min((having.get(word, []) for word in _words(old)), key=len, default=[])
+            places = min((having.get(word, []) for word in sorted(_words(old))), key=len, default=[])
             asked += _ask(work, places, (old, new), f"{day}a person said: {_quote(sentence)}")
 
 

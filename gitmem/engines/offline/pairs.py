@@ -264,8 +264,9 @@ def judge(
     # What says here that it supersedes, and there that it is superseded, tells of one thing from both ends.
     if not shared or recorded or in_series(first, second):
         return APART
-    common = sum(map(weight, shared))
-    covers = common / sum(map(weight, mine)), common / sum(map(weight, other))
+    # Exact, whatever the order: where both weigh the same, which of them is the later one hangs on it.
+    common = math.fsum(map(weight, shared))
+    covers = common / math.fsum(map(weight, mine)), common / math.fsum(map(weight, other))
     least = (first, second) if covers[0] >= covers[1] else (second, first)
     much = common * max(covers)
     names_shared = shared & _code_names(first)
@@ -518,15 +519,15 @@ def _near(places: Sequence[_Place], weight: Weight) -> Iterator[tuple[_Place, _P
     for number, place in enumerate(places):
         mine = gist(place.claim.key)
         shared: dict[int, float] = {}
-        for word in _keys(place.claim.key):
+        for word in sorted(_keys(place.claim.key)):
             if 1 < len(having[word]) <= COMMON:
                 for other in having[word]:
                     if other != number:
                         shared[other] = shared.get(other, 0.0) + weight(word)
         for other in sorted(shared, key=lambda other: (-shared[other], other))[:NEAREST]:
             theirs = gist(places[other].claim.key)
-            least = min(sum(map(weight, mine)), sum(map(weight, theirs)))
-            common = sum(map(weight, mine & theirs))
+            least = min(math.fsum(map(weight, mine)), math.fsum(map(weight, theirs)))
+            common = math.fsum(map(weight, mine & theirs))
             pairs[min(number, other), max(number, other)] = common * common / least
     for one, other in sorted(pairs):
         yield places[one], places[other], pairs[one, other]

@@ -323,7 +323,7 @@ def odds(found: Iterable[str], weights: Mapping[str, float] | None = None) -> fl
     found = frozenset(found)
     table = OF_SENTENCE if weights is None else weights
     reasoned = REASONED if "says why" in found and found & {"forbids", "must"} else 0.0
-    return reasoned + sum((table.get(cue, 0.0) for cue in found), table.get("bias", 0.0))
+    return math.fsum((reasoned, table.get("bias", 0.0), *(table.get(cue, 0.0) for cue in found)))
 
 
 def probability(found: Iterable[str], sentence: float, weights: Mapping[str, float] | None = None) -> float:
@@ -335,7 +335,7 @@ def probability(found: Iterable[str], sentence: float, weights: Mapping[str, flo
         weights: other weights than those that are checked in.
     """
     table = OF_MESSAGE if weights is None else weights
-    whole = sum((table.get(cue, 0.0) for cue in found), table.get("bias", 0.0))
+    whole = math.fsum((table.get("bias", 0.0), *(table.get(cue, 0.0) for cue in found)))
     return 1 / (1 + math.exp(-(whole + SHARE * sentence)))
 
 
