@@ -64,12 +64,16 @@ def begin(
 
 
 def end_workers_below(folder: Path) -> None:
-    """Waits for gitmem's workers of repositories below a folder; kills those that take too long."""
+    """Waits for gitmem's workers of repositories below a folder; kills those that take too long.
+
+    They are known by where they are: what a hook has started is a shell until it becomes the worker. What
+    this process started it ends itself.
+    """
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            words = process.cmdline()
-            if words[-3:-1] == ["worker", "--git-dir"] and Path(words[-1]).is_relative_to(folder):
+            foreign = os.getpid() not in (process.pid, process.ppid())
+            if foreign and Path(process.cwd()).is_relative_to(folder.resolve()):
                 found.append(process)
     _, left = psutil.wait_procs(found, timeout=20)
     for process in left:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 from machines import end_workers_below
 from once import home_folder, once, place, tmp_path
@@ -67,9 +65,6 @@ def stranger(team: Team, fork: Path, git: Git, gitmem, monkeypatch: pytest.Monke
     gitmem("init", "-y", cwd=mine)
     with writer_lock(workspace_at(real_edges(mine)).state, "worker"):
         git("-C", mine, "checkout", "-q", "pull-request")
-        # The hook's process, which is the worker later on, whatever its command line is by now.
-        with suppress(psutil.NoSuchProcess):
-            psutil.Process(int((mine / ".git/gitmem/starter").read_text())).wait(20)
         end_workers_below(mine)
     return mine
 
