@@ -177,7 +177,7 @@ class Repository(Protocol):
         """
 
     def refs(self, prefix: str) -> dict[str, str]:
-        """Full ref name to object name of refs under `prefix` (ending in a slash), sorted; no symbolic ones."""
+        """Full name to object name of refs under `prefix` (ending in a slash), sorted; no symbolic ones."""
 
     def resolve(self, revision: str) -> str | None:
         """Commit that a git revision expression names, or None."""
