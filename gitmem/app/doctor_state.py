@@ -12,7 +12,7 @@ from gitmem.app import spool
 from gitmem.app.doctor_memory import Damage, Patient
 from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
-from gitmem.core.text import counted, lasting
+from gitmem.core.text import counted, iso
 from gitmem.flows.place import start_worker
 from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
 
@@ -62,7 +62,8 @@ def _of_git(patient: Patient, git_dir: Path) -> Iterator[Damage]:
     for path, age in sorted(found.items()):
         if (path in shared and not private and age < LONG_SECONDS) or not path.exists():
             continue
-        what = f"{path} ({lasting(age)} old) blocks every write"
+        # By its moment, since an age makes another finding of it at the next look.
+        what = f"{path} (of {iso(now - age)}) blocks every write"
         yield Damage(
             "left-over-lock", what, "remove it, if no git is at work here", _removal(path), asks=True
         )
