@@ -14,7 +14,7 @@ from gitmem.app.client_faults import client_faults
 from gitmem.app.client_hooks import HookFile, apply_hooks, is_tracked, plan_hooks
 from gitmem.app.client_setup import hooked_clients, plan_clients
 from gitmem.app.doctor_memory import Damage, Patient, check_objects, check_refs, check_trees
-from gitmem.app.doctor_state import check_locks, check_worker
+from gitmem.app.doctor_state import check_folders, check_locks, check_worker
 from gitmem.app.file_edits import make_edits
 from gitmem.app.git_drivers import plan_merge_setup
 from gitmem.app.git_hooks import apply, inspect_git_hooks, plan_git_hooks, read_setup
@@ -267,6 +267,7 @@ CHECKS: tuple[Callable[[Patient], Sequence[Damage]], ...] = (
     check_objects,
     check_refs,
     check_trees,
+    check_folders,
     check_worker,
     check_hooks,
     check_project_id,

@@ -223,7 +223,9 @@ def evidence(workspace: Workspace, scope: Scope) -> Iterator[Evidence]:
             yield Evidence(entry.old, "its reflog", 0)
     for path in sorted((scope.state / "live").glob("*.json")):
         record = read_record(scope.state, path.stem)
-        if record and record.base and scope_of(workspace, record, scope.state) == scope.name:
+        # A folder that was empty at `init` has the root for its base, and the ref nothing yet.
+        known = record and record.base not in ("", root_name(scope.repo))
+        if record and known and scope_of(workspace, record, scope.state) == scope.name:
             yield Evidence(record.base, f"the record of {record.path}", 1)
     if tip := _catalogued(scope.state, scope.ref):
         yield Evidence(tip, "the catalog", 1)

@@ -14,7 +14,9 @@ from gitmem.app.worker import Failed, failed_jobs, read_state, retry_failed
 from gitmem.core.errors import RepositoryError
 from gitmem.core.text import counted, iso
 from gitmem.flows.place import start_worker
+from gitmem.flows.save import directories, save_all
 from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
+from gitmem.ledger.workspace import MAIN
 
 QUICK_SECONDS = 60.0
 """Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""
@@ -128,6 +130,27 @@ def _state(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def check_folders(patient: Patient) -> list[Damage]:
+    """Looks for memory that no folder of this work tree shows, as after the repository moved."""
+    workspace, edges = patient.workspace, patient.edges
+    if not patient.private:
+        return []  # to look would make one
+    shown = {live.path for live in directories(workspace)}
+    new = (one for one in directories(workspace, fresh=True) if one.path not in shown)
+    lacking = [one for one in new if one.agent == MAIN]
+
+    def lay_out() -> str:
+        save_all(workspace, edges, fresh=True)
+        return f"laid out memory in {', '.join(str(one.path) for one in lacking)}"
+
+    return [
+        Damage(
+            "folder", f"{one.path} is missing: agents see no {one.scope.name} memory", "lay it out", lay_out
+        )
+        for one in lacking
+    ]
 
 
 def check_worker(patient: Patient) -> list[Damage]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -99,6 +100,21 @@ def dream_lock(ground: Ground, text: str) -> Path:
 def test_all_is_well(well: Ground) -> None:
     assert well.run("doctor").out == "all is well\n"
     assert rows(well, "-n") == []
+
+
+def test_an_empty_folder_at_init_is_no_loss(gitmem, home: Path, repo: Path) -> None:
+    (home / ".claude/projects" / re.sub(r"[^A-Za-z0-9]", "-", str(repo)) / "memory").mkdir(parents=True)
+    gitmem("init", "-y")
+    assert gitmem("doctor").out == "all is well\n"
+
+
+def test_what_a_person_declines_is_named_once(well: Ground, git: Git) -> None:
+    """Where something else was mended, all is looked at again; by then a lock is older than it was."""
+    lock = Path(git("rev-parse", "--git-dir")).absolute() / f"{REF}.lock"
+    lock.touch()
+    well.workspace.private_path.chmod(0o755)
+    told = well.run("doctor", code=1).out
+    assert "done: " in told and told.count("left-over-lock") == 1
 
 
 def test_a_look_changes_nothing_and_its_json_form_is_a_promise(well: Ground, git: Git) -> None:

@@ -108,6 +108,12 @@ def test_a_moved_repository_keeps_its_id_and_gets_its_memory_at_the_new_place(
     assert "nothing changed" in desk.run("init", "-y").out
 
 
+def test_doctor_lays_memory_out_at_the_new_place(desk: Machine) -> None:
+    desk.move(desk.home / "elsewhere")
+    assert f"folder: {desk.auto} is missing: agents see no local memory\n" in desk.run("doctor").out
+    assert "4000" in text_of(desk)
+
+
 def test_a_move_alone_is_no_deletion(desk: Machine) -> None:
     """Before `init` runs again, saves and hooks work at the new place."""
     before = desk.memories()
