@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, context
+from gitmem.core.memory import parse as parse_memory
+from gitmem.core.memory import problems
+from gitmem.core.names import kind
 from gitmem.core.trailers import parse
 from gitmem.flows.save import look_all, save_all
 from gitmem.ledger.land import Written
@@ -78,8 +81,19 @@ def report(run: CommandContext, saved: tuple[Saved, ...]) -> None:
         warn_of(run, one.plan.warnings)
         for file, why in one.problems.items():
             run.out.warn(f"left alone: {where}/{file}: {why}")
+        for path, why in _hard_to_read(one).items():
+            run.out.warn(f"hard to read: {one.live.scope.name}/{path}: {why}")
         for path, text in one.plan.buried:
             run.out.warn(f"forgotten before, left out: {path}: {text.splitlines()[0]}")
+
+
+def _hard_to_read(saved: Saved) -> dict[str, str]:
+    """Memories that are stored as they are, and of which a reader misses something: path to what."""
+    told = {}
+    for path, data in sorted(saved.plan.edits.items()):
+        if data is not None and kind(path) == "memory" and (odd := problems(parse_memory(path, data))):
+            told[path] = "; ".join(odd)
+    return told
 
 
 def held_lines(where: str, held: Mapping[str, str]) -> Iterator[str]:
@@ -122,6 +136,7 @@ def as_value(saved: Saved) -> dict[str, Any]:
         "refused": [{"path": r.path, "reason": r.message} for r in saved.plan.refusals],
         "warnings": [{"path": one.path, "rule": one.rule} for one in saved.plan.warnings],
         "problems": dict(saved.problems),
+        "hard_to_read": _hard_to_read(saved),
     }
 
 

@@ -195,6 +195,20 @@ def test_save_commits_what_an_agent_wrote_and_says_how_to_undo(gitmem, repo: Pat
     assert not (folder / "x.md").exists()
 
 
+def test_save_stores_a_file_with_broken_frontmatter_and_says_so(gitmem, repo: Path) -> None:
+    gitmem("init", "-y")
+    folder = repo / ".claude/agent-memory/reviewer"
+    folder.mkdir(parents=True)
+    (folder / "ports.md").write_text(
+        "---\nname: ports\ndescription: web: 4000\ntype: project\n---\n\nWeb: 4000.\n"
+    )
+    assert "hard to read: project/reviewer/ports.md: not valid YAML in line 3" in gitmem("save", "-n").err
+    saved = gitmem("save", "--json").json
+    assert [one["hard_to_read"].keys() for one in saved if one["agent"] == "reviewer"] == [
+        {"reviewer/ports.md"}
+    ]
+
+
 def test_a_dry_run_names_what_a_save_would_lay_out_again(gitmem, home: Path) -> None:
     for name in ("one", "two"):
         gitmem("remember", f"The {name} fact of all.", "--name", name)
