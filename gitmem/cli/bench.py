@@ -39,13 +39,13 @@ def register(app: typer.Typer) -> None:
     app.command()(agent)
 
 
-def bench(ctx: typer.Context) -> None:
+def bench(ctx: typer.Context, as_json: Json = False) -> None:
     """Measures extraction, recall, dreams or what memory does for an agent, on data of yours.
 
     Alone it asks every memory here by its own description, and tells how many are found.
     """
     if ctx.invoked_subcommand is None:
-        _own(context(ctx))
+        _own(context(ctx, as_json=as_json))
 
 
 def extract(

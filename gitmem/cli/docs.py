@@ -36,13 +36,13 @@ def register(app: typer.Typer) -> None:
     app.command()(update)
 
 
-def docs(ctx: typer.Context) -> None:
+def docs(ctx: typer.Context, as_json: Json = False) -> None:
     """Lists living documents, checks them against the code, and proposes what makes them true.
 
     Alone it lists them.
     """
     if ctx.invoked_subcommand is None:
-        list_(ctx)
+        list_(ctx, as_json=as_json)
 
 
 def list_(ctx: typer.Context, at: Revision = "", as_json: Json = False) -> None:

@@ -45,13 +45,13 @@ def register(app: typer.Typer) -> None:
     app.command(name="resume-context")(resume_context)
 
 
-def session(ctx: typer.Context) -> None:
+def session(ctx: typer.Context, as_json: Json = False) -> None:
     """Lists, shows and searches the sessions that agents recorded here, and prints their notes.
 
     Alone it lists them.
     """
     if ctx.invoked_subcommand is None:
-        list_(ctx)
+        list_(ctx, as_json=as_json)
 
 
 def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> None:

@@ -22,10 +22,10 @@ def register(app: typer.Typer) -> None:
     app.command()(status)
 
 
-def snapshot(ctx: typer.Context) -> None:
+def snapshot(ctx: typer.Context, as_json: Json = False) -> None:
     """Copies project memory into the code tree, or shows where that stands; alone it shows."""
     if ctx.invoked_subcommand is None:
-        status(ctx)
+        status(ctx, as_json=as_json)
 
 
 def create(

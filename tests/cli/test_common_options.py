@@ -33,6 +33,14 @@ def test_forget_and_move_say_in_json_what_they_changed(taught: Ground) -> None:
     assert gone == where | {"scope": "local", "commit": taught.tip("local"), "dry_run": False}
 
 
+@pytest.mark.parametrize(
+    ("group", "word"), [("docs", "list"), ("snapshot", "status"), ("session", "list"), ("remote", "list")]
+)
+def test_a_group_alone_gives_in_json_what_its_word_does(taught: Ground, group: str, word: str) -> None:
+    assert taught.run(group, "--json").json == taught.run(group, word, "--json").json
+    assert "found" in taught.run("bench", "--json").json
+
+
 def test_share_says_in_json_what_leaves_and_how(taught: Ground, git, tmp_path: Path) -> None:
     git("init", "-q", "--bare", tmp_path / "remote.git")
     git("-C", taught.repo, "remote", "add", "origin", tmp_path / "remote.git")
