@@ -163,7 +163,8 @@ def _details(scope: ScopeStanding) -> Iterator[str]:
     if scope.head:
         yield f"{sum(scope.hot.values())} in use, {sum(scope.archived.values())} archived"
     if upstream := scope.upstream:
-        yield f"{upstream.ref} {upstream.head[:12]}: {_apart(upstream)}"
+        same = "" if upstream.head == scope.head else " claims"
+        yield f"{upstream.ref} {upstream.head[:12]}: {_apart(upstream) or f'the same{same}'}"
     for over in scope.over:
         yield f"over a limit: {over.path}: {over.count:,} {over.what} of {over.limit:,}"
     for path, why in scope.unreadable.items():
@@ -172,7 +173,7 @@ def _details(scope: ScopeStanding) -> Iterator[str]:
 
 def _apart(upstream: Upstream) -> str:
     parts = [(upstream.ahead, "ahead"), (upstream.behind, "behind")]
-    return ", ".join(f"{number} {word}" for number, word in parts if number) or "the same"
+    return ", ".join(f"{number} {word}" for number, word in parts if number)
 
 
 def _hint(found: Status) -> str:

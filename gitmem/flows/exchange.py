@@ -136,19 +136,27 @@ def address(workspace: Workspace, edges: Edges, text: str) -> str:
 def back_up(workspace: Workspace, edges: Edges, url: str, recipients: tuple[str, ...] = ()) -> Backed:
     """Names the backup where it is new, saves live directories, backs up, and lays out what came.
 
+    Where that fails, the backup is the one that it was: it may be the wrong place.
+
     Args:
         recipients: whom it is encrypted to from now on; none for whom it was.
     """
     from gitmem.ledger import backup
 
+    before = workspace.settings.get("backup")
     if recipients:
         encrypt_to(workspace, recipients)
-    if recipients or workspace.settings.get("backup") != url:
+    if recipients or before != url:
         backup.name_backup(workspace, url)
     save_all(workspace, edges, everywhere=True)
     try:
         done = backup.back_up(workspace, url, workspace.allowed, PushPatience(), edges.now)
     except GitmemError:
+        if before != url:
+            if before:
+                backup.name_backup(workspace, before)
+            else:
+                backup.forget_backup(workspace)
         # What was taken in before it failed is memory already; why it failed is what the person must see.
         with suppress(GitmemError):
             _settle(workspace, edges, ())

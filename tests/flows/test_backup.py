@@ -319,6 +319,20 @@ def test_one_place_written_in_several_ways_is_one(tmp_path: Path) -> None:
     assert not same_place("https://host.com/a/b", "https://host.com/a/c", tmp_path)
 
 
+@pytest.mark.parametrize("machine_kind", ["fresh", "desk"])
+def test_a_place_that_refuses_the_first_backup_is_not_kept(
+    request: pytest.FixtureRequest, machine_kind: str, safe: Path, tmp_path: Path, git
+) -> None:
+    git("init", "-q", "--bare", tmp_path / "wrong.git")
+    hook = tmp_path / "wrong.git/hooks/pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    one: Machine = request.getfixturevalue(machine_kind)
+    assert "refused" in one.run("backup", tmp_path / "wrong.git", "-y", code=3).err
+    kept = one.git("config", "--global", "gitmem.backup", check=False)
+    assert kept == ("" if machine_kind == "fresh" else str(safe))
+
+
 def test_off_forgets_it_and_leaves_what_it_holds(desk: Machine, safe: Path, git) -> None:
     before = refs(git, safe)
     ran = desk.run("backup", "--off")
