@@ -131,8 +131,10 @@ def _lines(entry: dict[str, Any]) -> list[str]:
     lines += [f"  {text}" for text in _dreams(entry.get("dreams"))]
     lines += [f"  {text}" for text in entry.get("log") or []]
     if isinstance(error, dict):
-        lines += [f"  {error[word]}" for word in ("message", "hint") if error.get(word)]
-    return lines
+        # The step that failed says so, too.
+        more = (str(error[word]) for word in ("message", "hint") if error.get(word))
+        lines += [f"  {text}" for text in more if not any(text in line for line in lines)]
+    return list(dict.fromkeys(lines))
 
 
 def _dreams(value: Any) -> list[str]:

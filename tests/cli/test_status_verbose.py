@@ -113,7 +113,14 @@ def test_project_memory_is_measured_against_the_remote_as_last_fetched(
     tracking = "refs/remotes/origin/gitmem/project"
     git("-C", ground.repo, "update-ref", tracking, first)
     assert scope(ground)["upstream"] == {"ref": tracking, "head": first, "ahead": 0, "behind": 0}
-    assert "the same" in ground.run("status", "-v").out and "status -v" not in ground.run("status").out
+    assert f"{tracking} {first[:12]}: the same\n" in ground.run("status", "-v").out
+    assert "status -v" not in ground.run("status").out
+    # What is asked of others is claims alone: an index line that differs is none.
+    git("-C", ground.repo, "config", "gitmem.share", "review")
+    ground.learn({"main/MEMORY.md": "- [a](a.md) — a\n"})
+    assert f"{tracking} {first[:12]}: the same claims\n" in ground.run("status", "-v").out
+    git("-C", ground.repo, "update-ref", "refs/heads/gitmem/project", first)
+    git("-C", ground.repo, "config", "gitmem.share", "direct")
     second = ground.learn({"main/b.md": memory("b")})
     assert scope(ground)["upstream"] == {"ref": tracking, "head": first, "ahead": 1, "behind": 0}
     git("-C", ground.repo, "update-ref", tracking, second)
