@@ -1,11 +1,13 @@
-"""`git mem engine` and `git mem stats`, as a person runs them."""
+"""`git mem engine`, `git mem stats` and `git mem jobs`, as a person runs them."""
 
 from __future__ import annotations
 
 import json
 import os
 import stat
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,14 @@ from ran import Gitmem
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Change
-from gitmem.core.errors import EngineError
+from gitmem.core.errors import EngineError, RepositoryError
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.engines.budget import Ledger, Spending
 from gitmem.engines.engine import ExtractInput
 from gitmem.flows.context import initialised_at, workspace_at
 from gitmem.flows.engines import claude_program, engine_for, ledger_for, meter_for
 from gitmem.git.repository import Signature
+from gitmem.ledger.job_record import RunTally, recorded
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import propose, suggest
 
@@ -217,3 +220,13 @@ def test_stats_count_a_suggestion_once(gitmem: Gitmem, repo: Path) -> None:
     propose(workspace, (one,), who, Provenance("add", "extract", session="s1"))
     value = json.loads(gitmem("stats", "--json").out)
     assert (value["suggested"], value["waiting"]) == (1, 1)
+
+
+def test_jobs_say_once_why_a_step_failed(gitmem: Gitmem, repo: Path) -> None:
+    gitmem("init", "-y")
+    tally = RunTally(("commit",), log=["one line", "one line"])
+    tally.skip("commits", "git knows no email")
+    with suppress(RepositoryError), recorded(repo / ".git/gitmem", tally, 1_795_000_000, time.monotonic):
+        raise RepositoryError("git knows no email", "Set one.")
+    shown = gitmem("jobs").out
+    assert [shown.count(text) for text in ("git knows no email", "Set one.", "one line")] == [1, 1, 1]
