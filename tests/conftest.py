@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from pathlib import Path
 from shutil import disk_usage
@@ -18,6 +18,7 @@ from shutil import disk_usage
 import pytest
 from copies import copy_tree
 from git_config import GIT_CONFIG
+from once import FIXTURES
 from psutil import virtual_memory
 from ran import Command
 
@@ -97,6 +98,21 @@ def pytest_make_collect_report(
         first = len(report.result) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
         report.result = report.result[first:] + report.result[:first]
     return report
+
+
+class FileOfTests(pytest.Module):
+    """A file of tests."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Gives the file its own folder where it imports `Once`."""
+        if hasattr(self.obj, "Once"):
+            vars(self.obj).update(FIXTURES)
+        return super().collect()
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    """Takes each file of tests as a `FileOfTests`."""
+    return FileOfTests.from_parent(parent, path=module_path)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

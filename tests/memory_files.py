@@ -1,7 +1,11 @@
-"""Files of sound memories, as a request brings them."""
+"""Sound memories: as files, which a request brings, and as changes, which an engine proposes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.index import entry
 
 
@@ -19,3 +23,10 @@ def folder(agent: str = "main", **bodies: str) -> dict[str, str]:
     files = {f"{agent}/{name}.md": memory(body, name, f"About {name}") for name, body in bodies.items()}
     lines = [entry(name, f"{name}.md", f"About {name}") for name in bodies]
     return {**files, f"{agent}/MEMORY.md": "".join(lines)}
+
+
+def proposed(name: str, **more: Any) -> Change:
+    """A memory to add, of which somebody spoke; with other fields where the test names them."""
+    fact, origin = f"The {name} fact.", ChangeOrigin("session-1", "u1", "u2")
+    change = Change("add", name, f"About {name}", "project", fact, "said so", 0.5, False, origin)
+    return replace(change, **more)

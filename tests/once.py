@@ -2,8 +2,9 @@
 
 Repositories, records and hooks name one another by path, so all tests of a file run in one folder, which no
 other file has: a process that outlives another file's test would make it anew between two steps. A file
-takes part by importing the fixtures `place`, `tmp_path`, `home_folder` and `once`; none of its tests may
-leave a process behind, so `hermetic` switches gitmem's hooks off there: they would start workers.
+takes part by importing `Once`, which gives it the fixtures `place`, `tmp_path`, `home_folder` and `once`
+(`conftest.py`); none of its tests may leave a process behind, so `hermetic` switches gitmem's hooks off
+there: they would start workers.
 """
 
 from __future__ import annotations
@@ -80,3 +81,7 @@ def once(place: Path, request: pytest.FixtureRequest) -> Once[object]:
         return _GAVE[copy]
 
     return run
+
+
+FIXTURES = {"place": place, "tmp_path": tmp_path, "home_folder": home_folder, "once": once}
+"""What a file has that imports `Once`."""

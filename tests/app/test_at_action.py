@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.app import at_action
 from gitmem.app import hooks as hook_entry
@@ -21,8 +19,6 @@ from gitmem.app.at_action import BYTES, file_of, keep
 from gitmem.app.session_start import session_start
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Provenance
-
-__all__ = ["ground"]
 
 RULE = "Never edit `db/schema.rb` by hand: it is generated."
 

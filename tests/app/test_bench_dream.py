@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.app.bench_dream import Nights, deal, dream_figures, dream_nights, read_folder
 from gitmem.cli import bench as bench_verb
@@ -23,8 +20,6 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
-
-__all__ = ["ground"]
 
 NOW = 1_800_000_000.0
 NEVER = "Never mock the database in integration tests."

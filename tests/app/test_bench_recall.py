@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.app.bench_extract import normal
 from gitmem.app.bench_recall import (
@@ -28,8 +25,6 @@ from gitmem.app.bench_recall import (
 from gitmem.cli.bench import each
 from gitmem.core.errors import UsageError
 from gitmem.git.command import GitCommand
-
-__all__ = ["ground"]
 
 NOW = 1_800_000_000
 CORPUS = [

@@ -5,15 +5,12 @@ from __future__ import annotations
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.app import hooks as hook_entry
 from gitmem.app import prompt_choice as picked
@@ -27,8 +24,6 @@ from gitmem.flows.pause import pause
 from gitmem.flows.recall import RecallRequest, ask
 from gitmem.ledger import session_files
 from gitmem.ledger.job_record import read_runs
-
-__all__ = ["ground"]
 
 ASKED = "how should the shop be rolled out?"
 TOKEN = "ghp_" + "x7Kq2LmN8pRs4TvW6yZa1BcD3eFg5HjK9uXo"

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from cli_ground import Ground, memory
+from once import Once
 from slices import often
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
-
 from gitmem.app import doctor_state
-
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from slices import often
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 TEXT = "---\nname: deploy\ndescription: {0}\ntype: project\n---\n\n{1}\n"
 
 
-@pytest.fixture
-def folder(gitmem, git, repo: Path, tmp_path: Path, once: Once[int]) -> Path:
-    """A live directory in which two work trees disagreed."""
-    path = repo / ".claude/agent-memory/ops"
+OPS = Path(".claude/agent-memory/ops")
 
-    def make() -> int:
-        path.mkdir(parents=True)
-        (path / "deploy.md").write_text(TEXT.format("When deploys go out", "On Tuesdays."))
+
+@pytest.fixture
+def disagree(gitmem, git, repo: Path, tmp_path: Path) -> Callable[..., int]:
+    """Lets two work trees change a file of one live directory, each without the other's change."""
+
+    def make(name: str, first: str, there: str, here: str) -> int:
+        other = tmp_path / "other"
+        (repo / OPS).mkdir(parents=True, exist_ok=True)
+        (repo / OPS / name).write_text(first)
         gitmem("init", "-y")
-        git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-        gitmem("init", "-y", cwd=tmp_path / "other")
-        other = tmp_path / "other/.claude/agent-memory/ops/deploy.md"
-        other.write_text(TEXT.format("The day of deploys", "On Thursdays."))
-        (path / "deploy.md").write_text(TEXT.format("Deploy days", "On Wednesdays."))
-        gitmem("save", cwd=tmp_path / "other")
+        git("-C", repo, "worktree", "add", "-q", other, "-b", "other")
+        gitmem("init", "-y", cwd=other)
+        (other / OPS / name).write_text(there)
+        (repo / OPS / name).write_text(here)
+        gitmem("save", cwd=other)
         gitmem("save")
         return gitmem.now
 
-    gitmem.now = once("folder", make)
-    return path
+    return make
+
+
+@pytest.fixture
+def folder(gitmem, repo: Path, disagree: Callable[..., int], once: Once[int]) -> Path:
+    """A live directory in which two work trees disagreed."""
+    about = (("When deploys go out", "Tues"), ("The day of deploys", "Thurs"), ("Deploy days", "Wednes"))
+    texts = [TEXT.format(description, f"On {day}days.") for description, day in about]
+    gitmem.now = once("folder", lambda: disagree("deploy.md", *texts))
+    return repo / OPS
 
 
 def by_text(gitmem, word: str) -> dict:
@@ -136,26 +145,17 @@ LISTED = "# Rules\n\n- [deploy](deploy.md) — {0}\n- note: {1}\n"
 
 
 @pytest.fixture
-def listed(gitmem, git, repo: Path, tmp_path: Path, once: Once[int]) -> Path:
+def listed(gitmem, repo: Path, disagree: Callable[..., int], once: Once[int]) -> Path:
     """Two work trees that wrote the line of one memory differently, by hand."""
-    path = repo / ".claude/agent-memory/ops"
 
     def make() -> int:
-        path.mkdir(parents=True)
-        (path / "deploy.md").write_text(TEXT.format("Deploys", "On Tuesdays."))
-        (path / "MEMORY.md").write_text(LISTED.format("ship before lunch", "Ann decides"))
-        gitmem("init", "-y")
-        git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-        gitmem("init", "-y", cwd=tmp_path / "other")
-        other = tmp_path / "other/.claude/agent-memory/ops/MEMORY.md"
-        other.write_text(LISTED.format("ship before nine", "Ann decides"))
-        (path / "MEMORY.md").write_text(LISTED.format("ship before dusk", "Ann decides"))
-        gitmem("save", cwd=tmp_path / "other")
-        gitmem("save")
-        return gitmem.now
+        (repo / OPS).mkdir(parents=True)
+        (repo / OPS / "deploy.md").write_text(TEXT.format("Deploys", "On Tuesdays."))
+        lines = (LISTED.format(f"ship before {when}", "Ann decides") for when in ("lunch", "nine", "dusk"))
+        return disagree("MEMORY.md", *lines)
 
     gitmem.now = once("listed", make)
-    return path / "MEMORY.md"
+    return repo / OPS / "MEMORY.md"
 
 
 class TestLinesOfAnIndex:
@@ -188,30 +188,15 @@ class TestLinesOfAnIndex:
         assert [item["path"] for item in gitmem("review", "--json").json] == ["ops/MEMORY.md"]
 
 
-@pytest.mark.parametrize(
-    "stands",
-    often(["Deploys go out on Tuesdays", "Deploys go out on Thursdays"], "Deploys go out on Tuesdays"),
-)
+@pytest.mark.parametrize("stands", often(["Tuesdays", "Thursdays"], "Tuesdays"))
 def test_a_sentence_and_the_description_made_of_it_are_one_dispute(
-    gitmem, git, repo: Path, tmp_path: Path, stands: str
+    gitmem, repo: Path, disagree: Callable[..., int], stands: str
 ) -> None:
     """What was remembered in one sentence and changed twice was disputed in the body and in the header."""
-    path = repo / ".claude/agent-memory/ops"
-    path.mkdir(parents=True)
-
-    def said(words: str) -> str:
-        return TEXT.format(words, f"{words}.")
-
-    (path / "deploy.md").write_text(said("Deploys go out on Mondays"))
-    gitmem("init", "-y")
-    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-    gitmem("init", "-y", cwd=tmp_path / "other")
-    other = tmp_path / "other/.claude/agent-memory/ops/deploy.md"
-    other.write_text(said("Deploys go out on Tuesdays"))
-    (path / "deploy.md").write_text(said("Deploys go out on Thursdays"))
-    gitmem("save", cwd=tmp_path / "other")
-    gitmem("save")
+    said = {day: f"Deploys go out on {day}" for day in ("Mondays", "Tuesdays", "Thursdays")}
+    files = {day: TEXT.format(words, f"{words}.") for day, words in said.items()}
+    disagree("deploy.md", *files.values())
     (item,) = [one for one in gitmem("review", "--json").json if one["kind"] == "dispute"]
-    assert sorted(item["claims"]) == ["Deploys go out on Thursdays.", "Deploys go out on Tuesdays."]
-    gitmem("review", "accept", item["id"], item["claims"].index(f"{stands}.") + 1)
-    assert (path / "deploy.md").read_text() == said(stands)
+    assert sorted(item["claims"]) == [f"{said['Thursdays']}.", f"{said['Tuesdays']}."]
+    gitmem("review", "accept", item["id"], item["claims"].index(f"{said[stands]}.") + 1)
+    assert (repo / OPS / "deploy.md").read_text() == files[stands]

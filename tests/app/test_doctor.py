@@ -7,18 +7,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from cli_ground import DAY, Ground, memory
+from once import Once
 from slices import often
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import DAY, Ground, ground, memory
 
 from gitmem.app import doctor_state, worker
 from gitmem.app.doctor import plan
@@ -29,8 +26,6 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Signature, TreeEntry
 from gitmem.search.index import Catalog
 from gitmem.search.text import read_memory
-
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 REF = "refs/gitmem/project"

@@ -24,48 +24,31 @@ def run(tmp_path: Path, path: str, base: str, ours: str, theirs: str) -> tuple[i
     return main([*names, path]), (tmp_path / "A").read_text()
 
 
-def test_claims_of_both_sides_stand_in_the_result(tmp_path: Path) -> None:
-    base = MEMORY.format("a", "One.")
-    code, text = run(
-        tmp_path,
-        "main/a.md",
-        base,
-        MEMORY.format("a", "One.\n\nTwo."),
-        MEMORY.format("a", "One.\n\nThree."),
-    )
-    assert code == 0
-    assert all(word in text for word in ("One.", "Two.", "Three."))
+ONE, TWO = MEMORY.format("a", "One."), MEMORY.format("a", "Two.")
 
 
-def test_a_file_added_twice_has_an_empty_base(tmp_path: Path) -> None:
-    code, text = run(tmp_path, "main/a.md", "", MEMORY.format("a", "One."), MEMORY.format("a", "Two."))
-    assert code == 0
-    assert "One." in text and "Two." in text
+@pytest.mark.parametrize(
+    ("base", "ours", "theirs", "stand"),
+    [
+        (ONE, ONE + "\nTwo.\n", ONE + "\nThree.\n", ("One.", "Two.", "Three.")),
+        # A file that both sides added has an empty base.
+        ("", ONE, TWO, ("One.", "Two.")),
+        # Two memories at one path are united, since a driver adds no file.
+        ("", ONE, TWO.replace("a\n", "other\n"), ("One.", "Two.", "name: a", "name: other")),
+    ],
+)
+def test_claims_of_both_sides_stand_in_the_result(
+    tmp_path: Path, base: str, ours: str, theirs: str, stand: tuple[str, ...]
+) -> None:
+    code, text = run(tmp_path, "main/a.md", base, ours, theirs)
+    assert code == 0 and all(word in text for word in stand)
 
 
-def test_two_memories_at_one_path_are_united_since_a_driver_adds_no_file(tmp_path: Path) -> None:
-    code, text = run(
-        tmp_path, "main/a.md", "", MEMORY.format("one", "One."), MEMORY.format("other", "Two.")
-    )
-    assert code == 0
-    assert all(word in text for word in ("One.", "Two.", "name: one", "name: other"))
-
-
-def test_the_index_merges_entry_by_entry(tmp_path: Path) -> None:
-    code, text = run(
-        tmp_path,
-        "main/MEMORY.md",
-        "- [a](a.md) — a\n",
-        "- [a](a.md) — a\n- [b](b.md) — b\n",
-        "- [a](a.md) — a\n- [c](c.md) — c\n",
-    )
-    assert (code, text) == (0, "- [a](a.md) — a\n- [b](b.md) — b\n- [c](c.md) — c\n")
-
-
-def test_tombstones_merge_as_a_set(tmp_path: Path) -> None:
+def test_the_index_merges_entry_by_entry_and_tombstones_as_a_set(tmp_path: Path) -> None:
+    one, two, three = (f"- [{name}]({name}.md) — {name}\n" for name in "abc")
+    assert run(tmp_path, "main/MEMORY.md", one, one + two, one + three) == (0, one + two + three)
     lines = [f"v1 {'5a' * 8} {digit * 64} 2026-11-20 forgot\n" for digit in "12"]
-    code, text = run(tmp_path, "main/.tombstones", "", lines[0], lines[1])
-    assert (code, text) == (0, "".join(lines))
+    assert run(tmp_path, "main/.tombstones", "", *lines) == (0, "".join(lines))
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -77,16 +60,12 @@ def test_the_newest_snapshot_json_wins(swapped: bool) -> None:
     assert merge_file("snapshots/main/snapshot.json", old, old, new) == new
 
 
-def test_a_host_file_changed_on_both_sides_is_left_to_a_person(
+def test_what_cannot_be_merged_or_read_is_a_conflict_and_the_words_are_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """A file for the host that both sides changed is left to a person."""
     assert run(tmp_path, "CODEOWNERS", "a\n", "b\n", "c\n") == (1, "b\n")
     assert "cannot be merged" in capsys.readouterr().err
-
-
-def test_a_file_that_cannot_be_read_is_a_conflict_and_the_words_are_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
     assert main([str(tmp_path / "none")] * 3 + ["main/a.md"]) == 1
     assert "was not merged" in capsys.readouterr().err
     with pytest.raises(UsageError):

@@ -140,17 +140,12 @@ def test_without_gitmem_git_merges_as_text_and_marks_both_sides(
 
 def test_a_text_merge_that_fits_is_no_conflict_without_gitmem(branch: Path, runner, git) -> None:
     set_up(branch, GONE, runner)
-    long = "".join(f"Fact {number}.\n\n" for number in range(9))
-    (branch / "main/a.md").write_text(MEMORY.format("a", long))
+    whole = MEMORY.format("a", "".join(f"Fact {number}.\n\n" for number in range(9)))
+    (branch / "main/a.md").write_text(whole)
     assert "+Fact 3." in git("-C", branch, "diff"), "it is shown as it is"
     save(git, branch)
-    whole = MEMORY.format("a", long)
-    fork(
-        git,
-        branch,
-        {"main/a.md": whole.replace("Fact 0", "First 0")},
-        {"main/a.md": whole.replace("Fact 8", "Last 8")},
-    )
+    sides = [whole.replace(*words) for words in (("Fact 0", "First 0"), ("Fact 8", "Last 8"))]
+    fork(git, branch, *({"main/a.md": text} for text in sides))
     assert merge(branch).returncode == 0
     text = (branch / "main/a.md").read_text()
     assert "First 0" in text and "Last 8" in text
@@ -203,25 +198,19 @@ def test_a_persons_own_driver_is_respected(branch: Path, argv, runner, git) -> N
     assert plan_merge_setup(runner, branch / ".git", argv).changes is False
 
 
-def test_a_persons_own_attributes_win_and_come_back_byte_for_byte(repo: Path, argv, runner, git) -> None:
-    config, path = (repo / ".git" / name for name in ("config", "info/attributes"))
-    path.write_bytes(b"main/*.md diff=mine\r\n*.bin binary")
-    before = config.read_bytes(), path.read_bytes()
-    set_up(repo, argv, runner)
-    assert git("-C", repo, "check-attr", "diff", "main/a.md").endswith("mine")
-    assert plan_merge_setup(runner, repo / ".git", argv).changes is False
-    make_edits(plan_merge_removal(runner, repo / ".git").edits, runner)
-    assert (config.read_bytes(), path.read_bytes()) == before
-
-
-@pytest.mark.parametrize("there", [None, b""])
-def test_a_file_that_gitmem_made_goes_with_it(repo: Path, argv, runner, there: bytes | None) -> None:
+@pytest.mark.parametrize("there", [None, b"", b"main/*.md diff=mine\r\n*.bin binary"])
+def test_a_persons_own_attributes_win_and_come_back_byte_for_byte(
+    repo: Path, argv, runner, git, there: bytes | None
+) -> None:
+    """A file that gitmem made goes with it."""
     config, path = (repo / ".git" / name for name in ("config", "info/attributes"))
     path.unlink(missing_ok=True)
     if there is not None:
         path.write_bytes(there)
     before = config.read_bytes()
     set_up(repo, argv, runner)
+    assert git("-C", repo, "check-attr", "diff", "main/a.md").endswith("mine" if there else "gitmem")
+    assert plan_merge_setup(runner, repo / ".git", argv).changes is False
     make_edits(plan_merge_removal(runner, repo / ".git").edits, runner)
     assert config.read_bytes() == before
     assert (path.read_bytes() if path.exists() else None) == there
@@ -238,26 +227,22 @@ def test_what_an_older_gitmem_set_is_renewed(repo: Path, argv, runner, git) -> N
     assert path.read_bytes().count(BEGIN) == 1
 
 
-def test_a_link_in_place_of_the_attributes_is_left_to_a_person(
+def test_attributes_that_are_a_link_or_too_long_to_be_read_whole_are_left_to_a_person(
     repo: Path, argv, runner, tmp_path: Path
 ) -> None:
-    path = repo / ".git/info/attributes"
-    path.unlink(missing_ok=True)
-    (tmp_path / "elsewhere").write_text("mine\n")
-    path.symlink_to(tmp_path / "elsewhere")
-    plan = plan_merge_setup(runner, repo / ".git", argv)
-    assert "no regular file" in plan.by_hand
-    make_edits(plan.edits, runner)
-    assert path.is_symlink() and path.read_text() == "mine\n"
-
-
-def test_attributes_too_long_to_be_read_whole_are_left_to_a_person(repo: Path, argv, runner) -> None:
     path = repo / ".git/info/attributes"
     path.write_bytes(mine := b"*.bin binary\n" * (LARGEST // 13 + 1))
     plan = plan_merge_setup(runner, repo / ".git", argv)
     assert plan.by_hand
     make_edits(plan.edits, runner)
     assert path.read_bytes() == mine
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").write_text("mine\n")
+    plan = plan_merge_setup(runner, repo / ".git", argv)
+    assert "no regular file" in plan.by_hand
+    make_edits(plan.edits, runner)
+    assert path.is_symlink() and path.read_text() == "mine\n"
 
 
 def test_git_log_and_git_diff_tell_claims(branch: Path, argv, runner, git) -> None:

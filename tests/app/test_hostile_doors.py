@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,14 +11,12 @@ from typing import Any
 
 import psutil
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
+from memory_files import proposed
 
 from gitmem.app import session_context as context
 from gitmem.app.context import real_edges
 from gitmem.app.tools_in_use import tools_in_use
-from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
@@ -35,8 +32,6 @@ from gitmem.ledger.taint import note_tainted
 from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import CommandError
 from gitmem.search.code import VERSION, HeadNames, Shelf
-
-__all__ = ["ground"]
 
 HEAD = "a" * 40
 KEY = "ghp_" + "Ab3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
@@ -151,18 +146,7 @@ def test_a_claim_with_a_secret_is_not_quoted_where_several_fit(ground: Ground) -
 
 def test_in_a_pause_an_agent_stores_nothing_through_a_tool(ground: Ground) -> None:
     workspace, edges = ground.workspace, ground.edges
-    change = Change(
-        "add",
-        "arm",
-        "Builds on arm",
-        "feedback",
-        "Builds on arm.",
-        "asked",
-        1.0,
-        False,
-        ChangeOrigin(),
-        "main",
-    )
+    change = proposed("arm")
     pausing.pause(workspace.state, edges.now)
     with pytest.raises(CheckFailed, match="paused"):
         carry_out(workspace, edges, Placed("local", change), Provenance(writer="agent"))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from cli_ground import Ground, memory
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
 
 from gitmem.app.session_context import user_prompt
 from gitmem.flows import last_recalls
@@ -24,8 +21,6 @@ from gitmem.ledger import scrub
 from gitmem.ledger.workspace import Scope
 from gitmem.rules import secrets
 from gitmem.rules.findable import RecallWitness
-
-__all__ = ["ground"]
 
 TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cF0hL3nR6"
 """Has the form of a credential; put together here, so that no scanner takes this file for a leak."""

@@ -10,9 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.core.trailers import parse as trailers
 from gitmem.flows.notices import take
@@ -21,8 +19,6 @@ from gitmem.ledger.live_directories import live_directory
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import SCOPES
-
-__all__ = ["ground"]
 
 Ask = Callable[[Any], Awaitable[Any]]
 PASSWORD = "".join(("hun", "ter", "4268"))

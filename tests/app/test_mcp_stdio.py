@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.flows.place import default_argv
-
-__all__ = ["ground"]
 
 PATIENCE = 60
 """Seconds after which a server counts as stuck."""

@@ -6,15 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
+from once import Once
 
 from gitmem.app import steps
 from gitmem.app.spool import Job
@@ -22,8 +19,6 @@ from gitmem.core.trailers import parse
 from gitmem.flows.memory_trees import _NOTED, _noted, _on_branches, is_memory_tree, keep_up, stale_trees
 from gitmem.flows.save import directories
 from gitmem.git.command import GitCommand
-
-__all__ = ["ground", "home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 ONE, TWO, THREE = ("reviewer/one.md", "reviewer/two.md", "reviewer/three.md")

@@ -87,19 +87,24 @@ def test_a_hook_hands_the_event_on_where_memory_is_kept(place: Path, cwd: str) -
     assert _run(place, cwd=cwd) == ["hook claude Stop", "{}"]
 
 
-def test_a_hook_starts_nothing_outside_a_repository_or_where_no_memory_is_kept(place: Path) -> None:
+def test_a_hook_starts_nothing_where_no_memory_is_kept_or_gitmem_is_not_installed(place: Path) -> None:
     (place / "other/.git").mkdir(parents=True)
     (place / "none").mkdir()
-    assert _run(place, cwd="other") == []
-    assert _run(place, cwd="none") == []
+    assert _run(place, cwd="other") == _run(place, cwd="none") == []
+    (place / "home/.local/bin/git-mem").unlink()
+    assert _run(place) == []
+
+
+def hook_in_settings(place: Path, command: str) -> None:
+    """Writes settings in which the client runs the command when the agent stops."""
+    settings = place / "app" / SETTINGS
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
 
 
 def test_a_hook_stands_back_where_init_put_the_same_one(place: Path) -> None:
     """The client runs the hooks of the settings and of the plugin alike: all would be told twice."""
-    settings = place / "app" / SETTINGS
-    settings.parent.mkdir()
-    command = "/opt/py/bin/python -P -m gitmem hook claude Stop || true"
-    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
+    hook_in_settings(place, "/opt/py/bin/python -P -m gitmem hook claude Stop || true")
     assert _run(place) == []
     assert _run(place, cwd="app/sub") == []
     assert _run(place, event="SessionEnd") == ["hook claude SessionEnd", "{}"], "which the settings lack"
@@ -109,17 +114,9 @@ def test_a_linked_work_tree_is_its_repositorys(place: Path) -> None:
     (place / "tree").mkdir()
     (place / "tree/.git").write_text(f"gitdir: {place}/app/.git/worktrees/tree\n")
     assert _run(place, cwd="tree") == ["hook claude Stop", "{}"]
-    settings = place / "app" / SETTINGS
-    settings.parent.mkdir()
-    command = "gitmem hook claude Stop || true"
-    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
+    hook_in_settings(place, "gitmem hook claude Stop || true")
     (place / "called").unlink()
     assert _run(place, cwd="tree") == [], "newer clients read the main work tree's settings, too"
-
-
-def test_a_hook_is_silent_where_gitmem_is_not_installed(place: Path) -> None:
-    (place / "home/.local/bin/git-mem").unlink()
-    assert _run(place) == []
 
 
 @pytest.fixture

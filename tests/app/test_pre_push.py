@@ -11,11 +11,9 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.app.git_hooks import fence
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 PRIVATE, SHARED = "refs/gitmem/project", "refs/heads/gitmem/project"
 

@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-
-from cli_ground import Ground, ground, memory  # noqa: F401 - a fixture
+from cli_ground import Ground, memory
 
 from gitmem.git.trees import list_files
 from gitmem.ledger.land import memory_commit
@@ -91,7 +88,7 @@ def watched(tmp_path: Path, repo: Path):
 
 
 @pytest.fixture
-def filled(ground: Ground) -> Ground:  # noqa: F811
+def filled(ground: Ground) -> Ground:
     """Three scopes' memories, and a catalog that knows all of them."""
     about = {f"m{n}": memory(f"m{n}", f"The {word} is told in `README`.") for n, word in enumerate(WORDS)}
     files = {f"main/{name}.md": text for name, text in about.items()}

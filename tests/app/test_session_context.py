@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 import gitmem
 from gitmem.app import session_context as context
@@ -27,8 +25,6 @@ from gitmem.ledger.workspace import Workspace
 from gitmem.search.content import Opened
 from gitmem.search.index import Catalog
 from gitmem.search.recall import Recall
-
-__all__ = ["ground"]
 
 MOST_MODULES, MOST_LINES = 27, 6_200
 """Of gitmem, that a prompt loads which calls nothing up: half of its time is loading them. Packages,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import DAY, Ground, ground
+from cli_ground import DAY, Ground
 from transcripts import Transcript
 
 from gitmem.app import steps
@@ -30,8 +27,6 @@ from gitmem.ledger.backup import private_refs
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.session_notes import all_notes, notes_of, ref_of
 from gitmem.transcripts.claude_home import slug
-
-__all__ = ["ground"]
 
 ID = "00000001-0000-4000-8000-000000000000"
 OTHER = "00000002-0000-4000-8000-000000000000"

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
-from cli_ground import Ground, ground, memory
+from cli_ground import Ground, memory
 
 from gitmem.app import steps, upkeep
 from gitmem.app.spool import Job
 from gitmem.git.command import GitCommand, GitResult
 from gitmem.ledger.layout import blob_name
 from gitmem.search.index import Catalog
-
-__all__ = ["ground"]
 
 Git = Callable[..., str]
 DAY = 86_400

@@ -44,10 +44,12 @@ def failing(common_dir, job, environ) -> None:
     raise ValueError("no luck")
 
 
-def test_jobs_are_united_run_and_removed(common: Path) -> None:
+def test_jobs_are_united_run_and_removed_and_nothing_to_do_is_fine(common: Path) -> None:
+    ran: list[Job] = []
+    assert worker.work(common, {}, recorder(ran)) == 0
+    assert ran == []
     leave(common, "stop", "s1", 1)
     leave(common, "stop", "s2", 2)
-    ran: list[Job] = []
     assert worker.work(common, {}, recorder(ran)) == 0
     [job] = ran
     assert [session.id for session in job.sessions] == ["s1", "s2"]
@@ -66,12 +68,6 @@ def test_a_job_that_arrives_meanwhile_is_run_too(common: Path) -> None:
     worker.work(common, {}, recorder(ran, later))
     assert [job.event for job in ran] == ["commit", "stop"]
     assert waiting(common) == []
-
-
-def test_nothing_to_do_is_fine(common: Path) -> None:
-    ran: list[Job] = []
-    assert worker.work(common, {}, recorder(ran)) == 0
-    assert ran == []
 
 
 def test_a_second_worker_ends_at_once(common: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from cli_ground import HOUR, START, Ground, memory
-from once import Once, home_folder, once, place, tmp_path
+from memory_files import proposed
+from once import Once
 
-from gitmem.core.change import Change, ChangeOrigin
+from gitmem.core.change import Change
 from gitmem.core.errors import RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.names import archive_path, hot_path
@@ -27,8 +28,6 @@ from gitmem.ledger.paging import page
 from gitmem.ledger.suggestions import open_suggestions, propose, suggest
 
 PAST = 1_700_000_000
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 OLD = "m000"
 LIMIT = 12
@@ -322,19 +321,7 @@ def test_paging_itself_is_not_undone(full: Ground) -> None:
 
 
 def change(file: str, body: str) -> Change:
-    return Change(
-        op="update",
-        name=Path(file).stem,
-        description="About it",
-        type="project",
-        body=body,
-        reason="said",
-        confidence=1.0,
-        asked=True,
-        agent="reviewer",
-        file=file,
-        origin=ChangeOrigin(session="s", first="u1", last="u2"),
-    )
+    return proposed(Path(file).stem, op="update", body=body, agent="reviewer", file=file)
 
 
 def test_an_accepted_suggestion_brings_an_archived_memory_back(full: Ground) -> None:

@@ -7,12 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Command
 
 from gitmem.ledger import layout
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 

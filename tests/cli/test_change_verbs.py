@@ -7,10 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Command
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture(autouse=True)

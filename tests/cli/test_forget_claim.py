@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
-from once import Once, home_folder, once, place, tmp_path
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
+from once import Once
 
 MEMORY = "---\nname: {0}\ndescription: {1}\ntype: project\n---\n\n{2}\n"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cli_ground import Ground, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from planted_secrets import GITHUB
 from store_api import Asked, Refused, Store, StoreApi
 
@@ -21,8 +21,6 @@ from gitmem.git.remote import PushPatience
 from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import Dream, open_dreams
 from gitmem.ledger.stores import HostedStore, add_store
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Files = dict[str, str]
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from database import Database
+from memory_files import proposed
 from ran import Gitmem, Ran
 from slices import often
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
 from gitmem.cli import extract as verb
-from gitmem.core.change import Change, ChangeOrigin
+from gitmem.core.change import ChangeOrigin
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows import extraction
@@ -50,14 +51,10 @@ class Plain(OfflineEngine):
         said = [message for message in given.messages if message.role == "person"]
         return Extraction(
             tuple(
-                Change(
-                    op="add",
-                    name=f"said-{one.uuid[:8]}",
+                proposed(
+                    f"said-{one.uuid[:8]}",
                     description=one.text.removeprefix("Please remember that we ").strip("."),
-                    type="feedback",
                     body=one.text,
-                    reason="said",
-                    confidence=0.5,
                     asked=one.text == ASKED,
                     origin=ChangeOrigin(given.session, one.uuid, one.uuid, one.time),
                 )

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 from machines import MEMORY, Machine
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.app.worker import work
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture

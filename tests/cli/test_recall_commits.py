@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Command, Gitmem
 
 from gitmem.app.context import real_edges
@@ -15,8 +15,6 @@ from gitmem.app.session_context import user_prompt
 from gitmem.core.text import printable
 from gitmem.flows import code_commits
 from gitmem.flows.context import workspace_at
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 from cli_ground import Ground, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.names import archive_path
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 ENTRY = "- [ports](ports.md) — About ports\n"
 

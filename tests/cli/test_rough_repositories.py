@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Command, Gitmem, Ran
 from slices import often
 
 from gitmem.entry import main
 from gitmem.git import open as opening
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 REF = "refs/gitmem/project"
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"

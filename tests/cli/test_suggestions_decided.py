@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 from cli_ground import HOUR, START, Ground, memory
+from memory_files import proposed
 
-from gitmem.core.change import Change, ChangeOrigin, Edited
+from gitmem.core.change import Change, Edited
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import Suggestion, open_suggestions, propose, suggest
 from gitmem.ledger.workspace import ScopeName
@@ -18,18 +19,7 @@ PORTS = "reviewer/ports.md"
 
 
 def add(name: str, body: str) -> Change:
-    return Change(
-        "add",
-        name,
-        f"About {name}",
-        "project",
-        body,
-        "said so",
-        0.9,
-        asked=False,
-        origin=ChangeOrigin("s1", "u1", "u2"),
-        agent="reviewer",
-    )
+    return proposed(name, body=body, agent="reviewer")
 
 
 def put(ground: Ground, change: Change, scope: ScopeName = "local") -> Suggestion:
@@ -99,7 +89,7 @@ def test_review_tells_programs_of_it_as_before(ground: Ground) -> None:
         "description": "About ports",
         "body": "Port 81.",
         "reason": "said so",
-        "confidence": 0.9,
-        "session": "s1",
+        "confidence": 0.5,
+        "session": "session-1",
         "takes_out": ["Port 80."],
     }

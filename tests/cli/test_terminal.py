@@ -15,13 +15,11 @@ from pathlib import Path
 
 import pytest
 from cli_ground import HOUR, Ground, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.cli import progress
 from gitmem.cli.app import SUMMARIES, load_verb
 from gitmem.cli.output import Output, fitted
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 ROOT = Path(__file__).parents[2]
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z=>]|\x1b[=>]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from cli_ground import Ground, memory
+from memory_files import proposed
 
-from gitmem.core.change import Change
 from gitmem.core.names import archive_path
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import AGENT, propose, suggest
@@ -125,18 +125,7 @@ def test_an_archived_one_is_moved_to_its_folder(ground: Ground) -> None:
 
 def test_an_agent_that_asks_to_forget_one_forgets_no_other_of_that_file_name(ground: Ground) -> None:
     ground.learn({"reviewer/deep.md": memory("deep"), "reviewer/topics/deep.md": memory("sockets")})
-    asked = Change(
-        "delete",
-        "sockets",
-        "",
-        "project",
-        "",
-        "out of date",
-        1.0,
-        True,
-        agent="reviewer",
-        file="topics/deep.md",
-    )
+    asked = proposed("sockets", op="delete", body="", asked=True, agent="reviewer", file="topics/deep.md")
     who = Signature("Ann", "ann@example.com", ground.now)
     waits = suggest(asked, "project", "2026-11-20T10:00:00Z", AGENT)
     (made,) = propose(ground.workspace, [waits], who)

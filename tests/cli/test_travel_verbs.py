@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli_ground import DAY, Ground, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core import tombstone
 from gitmem.core.claim import parse_body
@@ -15,8 +15,6 @@ from gitmem.git.refs import move_ref
 from gitmem.ledger import working_copy
 from gitmem.ledger.layout import read_record
 from gitmem.ledger.live_directories import live_directory
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture

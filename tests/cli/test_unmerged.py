@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 from cli_ground import Ground, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Command, Gitmem
 
 from gitmem.app.session_start import session_start
 from gitmem.core.trailers import Provenance
 from gitmem.flows.code_commits import follow_commits
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 

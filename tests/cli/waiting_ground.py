@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cli_ground import Ground
+from memory_files import proposed
 
-from gitmem.core.change import Change, ChangeOrigin, MemoryType
+from gitmem.core.change import ChangeOrigin, MemoryType
 from gitmem.git.repository import Signature
 from gitmem.ledger.suggestions import OFFLINE, propose, suggest
 
@@ -23,18 +24,13 @@ def let_wait(
 ) -> None:
     """Parks a suggestion for each name, in the agent `reviewer`."""
     made = [
-        Change(
-            op="add",
-            name=name,
+        proposed(
+            name,
             description=description or f"About {name}",
             type=type,
             body=body or f"The {name} fact.",
-            reason="said so",
-            confidence=0.5,
-            asked=False,
             agent="reviewer",
-            file="",
-            origin=ChangeOrigin(session=session, first="u1", last="u2"),
+            origin=ChangeOrigin(session, "u1", "u2"),
         )
         for name in names
     ]

@@ -46,8 +46,7 @@ def _tell(ground: Ground, one: LogLine, scope: str, agent: str, number: int) -> 
 def waits(ground: Ground, now: float | None = None, scope: str = "local") -> tuple[list[str], list[str]]:
     """The facts that are not settled: those that last, and those that only mattered on their day."""
     place = ground.scope(scope)
-    tip = place.repo.ref(place.ref)
-    assert tip is not None
+    tip = ground.tip(scope)
     files = read_files(place.repo, place.repo.commit(tip).tree)
     found = unsettled(place.repo, tip, files, now=ground.now if now is None else now)
     lasting, passing = ([line.text for line in side.values()] for side in (found.lasting, found.passing))

@@ -90,11 +90,13 @@ class Ground:
         assert done is not None
         return done.commit
 
-    def tree(self, scope: str = "project") -> dict[str, str]:
+    def tip(self, scope: str = "project") -> str:
         place = self.scope(scope)
-        tip = place.repo.ref(place.ref)
-        assert tip is not None
-        found = read_files(place.repo, place.repo.commit(tip).tree)
+        return place.repo.ref(place.ref) or ""
+
+    def tree(self, scope: str = "project") -> dict[str, str]:
+        repo = self.scope(scope).repo
+        found = read_files(repo, repo.commit(self.tip(scope)).tree)
         return {path: data.decode() for path, data in found.items()}
 
 

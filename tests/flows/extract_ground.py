@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_files import proposed
 from once import Once
 from partial_engine import PartialEngine
 from transcripts import Transcript
 from workspaces import begun
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, ChangeOrigin
+from gitmem.core.change import Change
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import Engine, ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -114,17 +115,7 @@ def put(workspace: Workspace, files: Mapping[str, str], scope: str = "local") ->
 
 
 def change(body: str, **more: Any) -> Change:
-    made = Change(
-        op="add",
-        name="the-name",
-        description="The description of it",
-        type="feedback",
-        body=body,
-        reason="said",
-        confidence=1.0,
-        asked=True,
-        origin=ChangeOrigin("s", "u1", "u1"),
-    )
+    made = proposed("the-name", type="feedback", body=body, asked=True)
     return replace(made, **more)
 
 

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 from check_ground import Ground, findings, make_ground, make_memory
 from memory_files import folder, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from planted_secrets import GITHUB
 
 from gitmem.flows import check as reading
 from gitmem.rules.rule import quoted
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 FACT = "Deploys go out on green."
 
@@ -37,19 +35,13 @@ def test_a_token_that_comes_and_goes_is_found_with_its_commit(ground: Ground, gi
     assert new not in ran.out
 
 
-@pytest.mark.parametrize("words", [(), ("--json",), ("--github",)])
-def test_a_token_that_is_taken_away_is_not_printed(ground: Ground, gitmem, words) -> None:
-    """A request that cleans up names what it takes away."""
+def test_a_token_that_is_taken_away_is_not_printed_not_even_half_of_it(ground: Ground, gitmem) -> None:
+    """A request that cleans up names what it takes away; what is cut off is recognised by nobody."""
     ground.commit({"main/token.md": memory("It is in the vault.", "token", "About token")}, "Mend")
-    ran = gitmem("check", *words, cwd=ground.work)
-    assert "claim replaced by" in ran.out
-    assert GITHUB not in ran.out
-
-
-def test_no_half_of_a_token_is_quoted() -> None:
-    """What is cut off is recognised by nobody."""
-    text = "word " * 13 + GITHUB
-    assert GITHUB[:8] not in quoted(text)
+    for words in ((), ("--json",), ("--github",)):
+        ran = gitmem("check", *words, cwd=ground.work)
+        assert "claim replaced by" in ran.out and GITHUB not in ran.out
+    assert GITHUB[:8] not in quoted("word " * 13 + GITHUB)
 
 
 def test_what_the_base_had_is_none_of_the_request(ground: Ground, gitmem) -> None:
@@ -76,20 +68,15 @@ def test_a_value_is_looked_for_everywhere_once_it_is_known(ground: Ground, gitme
     assert {path for path, _, rule, _ in found if rule == "secret"} == {"main/one.md", "main/two.md"}
 
 
-def test_a_history_that_is_too_long_is_said(ground: Ground, gitmem, monkeypatch) -> None:
+def test_a_history_or_changes_that_are_too_long_are_said(ground: Ground, gitmem, monkeypatch) -> None:
     """What is not judged is never passed over in silence."""
-    monkeypatch.setattr(reading, "MOST_COMMITS", 3)
     for number in range(4):
         ground.commit(folder("main", **{f"new{number}": "A new fact."}))
-    ran = gitmem("check", "--json", cwd=ground.work, ok=False)
-    assert (".", 1, "limit", "error") in findings(ran)
-    assert "beyond the first 3 commits" in ran.out
-
-
-def test_more_changes_than_are_read_are_said(ground: Ground, gitmem, monkeypatch) -> None:
-    monkeypatch.setattr(reading, "MOST_FILES", 2)
-    ground.commit(folder("main", **{f"new{number}": "A new fact." for number in range(5)}))
-    assert (".", 1, "limit", "error") in findings(gitmem("check", "--json", cwd=ground.work, ok=False))
+    for limit, most, told in (("MOST_COMMITS", 3, "beyond the first 3 commits"), ("MOST_FILES", 2, "")):
+        with monkeypatch.context() as patch:
+            patch.setattr(reading, limit, most)
+            ran = gitmem("check", "--json", cwd=ground.work, ok=False)
+        assert (".", 1, "limit", "error") in findings(ran) and told in ran.out, limit
 
 
 def test_a_branch_in_code_is_judged_by_its_snapshots_alone(tmp_path: Path, gitmem) -> None:

@@ -20,14 +20,12 @@ import pytest
 import yaml
 from check_ground import Ground, make_ground, make_memory
 from memory_files import memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 import gitmem as package
 from gitmem.app.git_hooks import hooks_folder
 from gitmem.cli import check
 from gitmem.flows.code_check import Affected, CodeReport, Untrue
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 ROOT = Path(__file__).parents[2]
 ACTION = hooks_folder() / "action" / "action.yml"

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from check_ground import Ground, findings, make_ground, make_memory
 from memory_files import folder, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from slices import often
 
 from gitmem.rules.snapshot import digest
 
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 BAD = memory("Old\u200bword.", "bad", "About bad")
 
 
@@ -42,7 +41,7 @@ def test_what_is_new_since_the_memory_branch_is_judged_without_init(ground: Grou
     ran = gitmem("check", cwd=ground.work, ok=False)
     assert ran.code == 1
     assert ran.out.splitlines() == [
-        "main/bad.md:8: invisible: holds what nobody can see: U+200B ZERO WIDTH SPACE",
+        "main/bad.md:8: invisible: holds what nobody can see: U+200B ZERO WIDTH SPACE"
     ]
     assert "5 files of memory since" in ran.err and "1 error, 0 notices" in ran.err
     ground.push("gitmem/project")
@@ -52,14 +51,6 @@ def test_what_is_new_since_the_memory_branch_is_judged_without_init(ground: Grou
     assert check() == (0, base, False), "what was so before is not told again"
     ground.git("remote", "remove", "origin")
     assert check() == (1, None, True), "without a base all is judged"
-
-
-def test_the_nearest_of_two_memory_branches_is_the_base(ground: Ground, gitmem) -> None:
-    """A dream starts from the branch as it is here, which may be ahead of the remote's."""
-    ground.commit({"main/bad.md": BAD})
-    ground.git("branch", "gitmem/project")
-    ground.commit({"main/base.md": memory("A fact.\n\nMore.", "base", "About base")})
-    assert gitmem("check", "--json", cwd=ground.work).code == 0
 
 
 @pytest.mark.parametrize("protocol", often(["0", "2"], "2"))
@@ -99,27 +90,21 @@ def test_a_hosts_merge_of_the_request_is_judged_by_what_it_adds(ground: Ground, 
     assert {found[0] for found in findings(ran)} == {"main/bad.md"}
 
 
-def test_nothing_is_fetched_where_everything_is_here(ground: Ground, gitmem) -> None:
+def test_a_base_that_is_not_here_is_an_error_where_it_was_named(ground: Ground, gitmem) -> None:
+    """Nothing is fetched where everything is here; what nobody knows is a mistake of usage."""
     ground.commit({"main/new.md": memory("A new fact.", "new")})
-    ground.git("remote", "set-url", "origin", "/nowhere")
+    top = ground.shallow("refs/heads/gitmem/project")
+    for words in (("--base", "no-such"), ("--ref", "no-such"), ("--staged", "--ref", "HEAD")):
+        assert gitmem("check", *words, cwd=ground.work, ok=False).code == 2, words
+    for at in (ground.work, top):
+        ground.git("remote", "set-url", "origin", "/nowhere", at=at)
     assert gitmem("check", cwd=ground.work).code == 0
     assert gitmem("check", "--base", "origin/gitmem/project", cwd=ground.work).code == 0
-
-
-def test_a_base_that_cannot_be_fetched_is_an_error_where_it_was_named(ground: Ground, gitmem) -> None:
-    top = ground.shallow("refs/heads/gitmem/project")
-    ground.git("remote", "set-url", "origin", "/nowhere", at=top)
     named = gitmem("check", "--base", "gitmem/project", cwd=top, ok=False)
     assert (named.code, named.out) == (3, "")
     unnamed = gitmem("check", cwd=top, ok=False)
     assert unnamed.code == 0
     assert "all of it was judged" in unnamed.err
-
-
-def test_a_base_that_nobody_knows_is_a_usage_error(ground: Ground, gitmem) -> None:
-    assert gitmem("check", "--base", "no-such", cwd=ground.work, ok=False).code == 2
-    assert gitmem("check", "--ref", "no-such", cwd=ground.work, ok=False).code == 2
-    assert gitmem("check", "--staged", "--ref", "HEAD", cwd=ground.work, ok=False).code == 2
 
 
 def test_a_request_cannot_pass_as_one_on_code(ground: Ground, gitmem) -> None:
@@ -210,15 +195,12 @@ def test_a_depth_one_checkout_of_code_is_compared_with_the_default_branch(tmp_pa
     assert findings(ran) == [(".claude/agent-memory-snapshots/main/new.md", 8, "invisible", "error")]
 
 
-def test_code_without_snapshots_has_nothing_to_judge(repo: Path, gitmem) -> None:
+def test_code_without_snapshots_or_a_commit_has_nothing_to_judge(repo: Path, git, gitmem) -> None:
     value = gitmem("check", "--json", cwd=repo).json
     assert len(value.pop("commit")) == 40
     assert value == {"ok": True, "what": "snapshots", "base": None, "files": 0, "findings": []}
-
-
-def test_a_branch_without_a_commit_passes(tmp_path: Path, git, gitmem) -> None:
-    git("init", "-q", tmp_path / "new")
-    assert gitmem("check", cwd=tmp_path / "new").code == 0
+    git("init", "-q", repo / "new")
+    assert gitmem("check", cwd=repo / "new").code == 0
 
 
 def test_the_fetched_branch_of_someone_else_can_be_named(ground: Ground, gitmem) -> None:
@@ -281,8 +263,15 @@ def test_what_is_staged_is_judged_before_a_commit(tmp_path: Path, gitmem, monkey
     assert ran.json["commit"] is None
 
 
-def test_a_memory_worktree_has_its_staged_memory_judged(ground: Ground, gitmem) -> None:
+def test_the_nearest_of_two_memory_branches_is_the_base_and_what_is_staged_is_judged_so(
+    ground: Ground, gitmem
+) -> None:
+    """A dream starts from the branch as it is here, which may be ahead of the remote's."""
     (ground.work / "main/bad.md").write_text(BAD)
     ground.git("add", "-A")
     ran = gitmem("check", "--staged", "--json", cwd=ground.work, ok=False)
     assert ("main/bad.md", 8, "invisible", "error") in findings(ran)
+    ground.commit({})
+    ground.git("branch", "gitmem/project")
+    ground.commit({"main/base.md": memory("A fact.\n\nMore.", "base", "About base")})
+    assert gitmem("check", "--json", cwd=ground.work).code == 0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from workspaces import begun
 
 from gitmem.app.context import real_edges
@@ -19,8 +19,6 @@ from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 DEPLOY = "Deploy\n\nRemember: we deploy on Tuesdays only, because support is there then\n"

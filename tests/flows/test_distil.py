@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from distil_ground import SESSION, line, tell, waits
 from dream_ground import ANN, DAY, Ground, ground_once, memory, night, notes, waiting
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.account import account, log_references, references
 from gitmem.core.trailers import Provenance, format_message, parse
@@ -20,8 +20,6 @@ from gitmem.flows.review_dream import tell as show
 from gitmem.flows.review_edit import EditedFile, edit_dream
 from gitmem.git.refs import move_ref
 from gitmem.ledger.restore import take_back
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 LINTER = line("Run the linter before every push. **Why:** CI takes ten minutes.")
 AGAIN = line("always run the linter before every push", "2026-11-17T09:00:00")
@@ -139,8 +137,7 @@ def test_blame_leads_through_the_line_to_session_and_message(ground: Ground, fou
 
 def test_blame_survives_a_squash_and_a_rename(ground: Ground, found: Dream) -> None:
     place = ground.scope("local")
-    repo, tip = place.repo, place.repo.ref(place.ref)
-    assert tip is not None
+    repo, tip = place.repo, ground.tip("local")
     claims = tuple(fate for change in found.changes for fate in change.fates)
     message = format_message("Dream", Provenance("dream", "dream", engine="offline", claims=claims))
     squashed = repo.add_commit(repo.commit(found.tip).tree, (tip,), ANN, ANN, message)
@@ -176,8 +173,7 @@ def test_a_forgotten_fact_is_settled(ground: Ground) -> None:
 
     place = ground.scope("local")
     with_what = spade(ground.workspace, place, ground.now)
-    tip = place.repo.ref(place.ref)
-    assert tip is not None
+    tip = ground.tip("local")
     edits = with_what.edits(place.repo, place.repo.commit(tip).tree, {"main": [MOVED.text]}, "forgot")
     ground.put({path: data.decode() if data else None for path, data in edits.items()}, "local")
     assert MOVED.text not in waits(ground)[0] and LINTER.text in waits(ground)[0]

@@ -14,7 +14,7 @@ from distil_ground import line, tell, waits
 from dream_ground import ANN, NOW, Ground, ground_once, memory, night
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.daily_log import LogLine
@@ -26,8 +26,6 @@ from gitmem.dream.run import DreamPlan, plan_dream
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.trees import write_tree
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 SAID = line(
     "Releases are tagged with a v, as in v1.2.0. **Why:** the deploy job matches v*.", type="project"
@@ -149,8 +147,7 @@ def test_a_log_that_a_dream_touches_fails_everywhere(ground: Ground, after: byte
     assert "place" in rules(change)
     tell(ground, [SAID])
     place = ground.scope("local")
-    repo, tip = place.repo, place.repo.ref(place.ref)
-    assert tip is not None
+    repo, tip = place.repo, ground.tip("local")
     for edits, found in ((HONEST.edits, set()), (change.edits, {"place"})):
         tree = write_tree(repo, repo.commit(tip).tree, edits)
         told = Provenance("dream", "dream", engine="offline", claims=HONEST.fates)

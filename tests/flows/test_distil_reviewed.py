@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from distil_ground import line, tell, waits
-from dream_ground import ANN, NOW, Ground, ground_once, memory, night
-from once import Once, home_folder, once, place, tmp_path
+from dream_ground import ANN, NOW, Ground, ground_once, memory, night, waiting
+from once import Once
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed
@@ -19,8 +19,6 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
 from gitmem.git.trees import write_tree
 from gitmem.ledger.holdings import taught
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 LINTER = line("Run the linter before every push.", "2026-11-10T14:05:33")
 AGAIN = line("run the linter before every push", "2026-11-11T09:00:00")
@@ -35,16 +33,11 @@ def ground(repo: Path, once: Once[None]) -> Ground:
 
 
 def ages(ground: Ground, scope: str = "local") -> Mapping[str, int]:
-    place = ground.scope(scope)
-    tip = place.repo.ref(place.ref)
-    assert tip is not None
-    return taught(place, tip, "main")
+    return taught(ground.scope(scope), ground.tip(scope), "main")
 
 
 def taken(ground: Ground, numbers: tuple[int, ...] | None = None) -> None:
-    found = night(ground, "local")
-    assert found is not None
-    accept(ground.workspace, found.id, numbers, ANN, ground.now)
+    accept(ground.workspace, waiting(ground, "local").id, numbers, ANN, ground.now)
 
 
 @pytest.mark.parametrize("numbers", [None, (1,)], ids=["whole", "by number"])
@@ -67,9 +60,14 @@ def test_what_a_log_completes_is_as_young_as_its_last_line(ground: Ground) -> No
     assert ages(ground)["tabs.md"] == int(why.when.timestamp())
 
 
-def test_a_line_of_a_day_to_come_makes_nothing_young(ground: Ground) -> None:
-    tell(ground, [line("Run the linter before every push.", "2199-01-01T00:00:00")])
-    taken(ground)
+def test_a_line_of_a_day_to_come_makes_nothing_young_and_no_day_is_part_of_a_name(ground: Ground) -> None:
+    """Extraction writes the day behind "yesterday" before a line is logged."""
+    moved = "We moved staging yesterday (2026-11-09) to Frankfurt."
+    tell(ground, [line(LINTER.text, "2199-01-01T00:00:00"), line(moved, "2026-11-10T14:05:33")])
+    found = waiting(ground, "local")
+    subjects = [one.subject for one in found.changes]
+    assert "Learn moved-staging-yesterday-frankfurt from the log" in subjects
+    accept(ground.workspace, found.id, None, ANN, ground.now)
     assert ages(ground)[LEARNT] <= NOW
 
 
@@ -77,20 +75,9 @@ def test_one_fact_under_two_types_is_one_memory(ground: Ground) -> None:
     rule = line(LINTER.text, "2026-11-11T10:00:00", "project")
     about = line("Ann reviews each release.", "2026-11-11T11:00:00", "user")
     tell(ground, [LINTER, rule, about, line(about.text, "2026-11-11T12:00:00", "project")])
-    found = night(ground, "local")
-    assert found is not None
+    found = waiting(ground, "local")
     types = [text.split("type: ")[1].split()[0] for text in made(found)]
     assert types == ["feedback", "user", "project"], "what is about a person stays by itself"
-
-
-def test_no_day_is_part_of_a_name(ground: Ground) -> None:
-    """Extraction writes the day behind "yesterday" before a line is logged."""
-    tell(ground, [line("We moved staging yesterday (2026-11-09) to Frankfurt.", "2026-11-10T14:05:33")])
-    found = night(ground, "local")
-    assert found is not None
-    assert [one.subject for one in found.changes] == [
-        "Learn moved-staging-yesterday-frankfurt from the log"
-    ]
 
 
 def made(found: Dream) -> list[str]:
@@ -99,8 +86,7 @@ def made(found: Dream) -> list[str]:
 
 def test_what_waits_is_not_proposed_again_because_another_line_says_it(ground: Ground) -> None:
     tell(ground, [LINTER])
-    found = night(ground, "local")
-    assert found is not None
+    found = waiting(ground, "local")
     tell(ground, [AGAIN])
     assert night(ground, "local") is None
     accept(ground.workspace, found.id, None, ANN, ground.now)
@@ -115,8 +101,7 @@ def test_what_waits_is_not_proposed_again_because_another_line_says_it(ground: G
 
 def test_what_was_rejected_is_not_proposed_again_because_another_line_says_it(ground: Ground) -> None:
     tell(ground, [LINTER])
-    found = night(ground, "local")
-    assert found is not None
+    found = waiting(ground, "local")
     tell(ground, [AGAIN])
     reject(ground.workspace, found.id, None, "no", ANN, ground.now)
     assert waits(ground) == ([], []) and night(ground, "local") is None
@@ -127,8 +112,7 @@ def test_what_was_forgotten_in_a_memorys_words_is_not_made_again(ground: Ground)
 
     tell(ground, [LINTER, line("we tag releases with a v", "2026-11-10T15:00:00")])
     place = ground.scope("local")
-    tip = place.repo.ref(place.ref)
-    assert tip is not None
+    tip = ground.tip("local")
     tree = place.repo.commit(tip).tree
     buried = spade(ground.workspace, place, ground.now).edits(
         place.repo, tree, {"main": ["We tag releases with a v."]}, "forgot"
@@ -162,12 +146,10 @@ def test_a_line_that_a_merge_put_into_a_log_is_no_source(ground: Ground) -> None
     """No commit tells it, nor does a review show it."""
     tell(ground, [LINTER])
     place = ground.scope("local")
-    repo, base = place.repo, place.repo.ref(place.ref)
-    assert base is not None
+    repo, base = place.repo, ground.tip("local")
     made = commits(repo, (base,), {"main/x.md": memory(LINTER.text, LINTER.text, "x").encode()}, "By hand")
     tell(ground, [line("Tag releases with a v.", "2026-11-12T10:00:00")])
-    moved = repo.ref(place.ref)
-    assert moved is not None
+    moved = ground.tip("local")
     merged = commits(repo, (made, moved), LOG, "Refresh\n\nGitmem-Op: merge\n")
     forged = commits(repo, (merged,), MADE, says_so())
     found = prove_branch(repo, moved, forged, now=NOW)
@@ -178,8 +160,7 @@ def test_a_line_that_came_with_the_branch_must_be_in_memory_first(ground: Ground
     """A log does not land with a dream, so that its claim would come from nowhere."""
     tell(ground, [LINTER])
     place = ground.scope("local")
-    repo, base = place.repo, place.repo.ref(place.ref)
-    assert base is not None
+    repo, base = place.repo, ground.tip("local")
     told = commits(repo, (base,), LOG, "Tell\n\nGitmem-Op: add\nGitmem-Writer: extract\n")
     move_ref(repo, "refs/heads/dream/d-123456", commits(repo, (told,), MADE, says_so()), None, "x")
     with pytest.raises(CheckFailed, match="which is no fact of a log here"):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 import string
-import subprocess
 from pathlib import Path
 
 import pytest
-from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground
-from once import Once, home_folder, once, place, tmp_path
+from docs_ground import LAYERS, Git, Ground, Writer, ground
+from once import Once
 from ran import Gitmem
 
 from gitmem.app.context import real_edges
@@ -23,9 +22,6 @@ from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.remotes import memory_remote
 from gitmem.ledger.workspace import DOCS_REF
 
-__all__ = ["home_folder", "once", "place", "tmp_path"]
-
-NEW = TEXT.replace("src/parser.py", "src/reading.py")
 SECRET = "gh" + "p_" + "".join(random.Random(8).choices(string.ascii_letters + string.digits, k=36))
 
 
@@ -70,7 +66,9 @@ def remembered(origin: Path, gitmem: Gitmem, once: Once[None]) -> Path:
     return origin
 
 
-def test_it_is_listed_shown_and_counted_and_gone_as_soon_as_it_is_merged(here, gitmem) -> None:
+def test_it_is_listed_and_counted_accepted_by_gits_commands_and_gone_as_soon_as_it_is_merged(
+    here, gitmem
+) -> None:
     (item,) = gitmem("review", "--json").json
     blob = here.git("rev-parse", f"{DOCS_REF}:{LAYERS}")
     assert (item["id"], item["kind"], item["path"]) == (change_id(LAYERS, blob), "document", LAYERS)
@@ -80,6 +78,12 @@ def test_it_is_listed_shown_and_counted_and_gone_as_soon_as_it_is_merged(here, g
     assert "\n-- `src/parser.py` reads" in shown and "\n+- `src/reading.py` reads" in shown
     assert "take it: git merge gitmem/docs" in shown and "still not true" not in shown
     assert waiting_in_refs(here.workspace) == 1
+    before, tip = here.untouched(), here.tip
+    ran = gitmem("review", "accept", item["id"], ok=False)
+    foretold = gitmem("review", "accept", item["id"], "-n", ok=False)
+    assert (foretold.code, foretold.err) == (ran.code, ran.err)
+    assert ran.code == 1 and "git merge gitmem/docs" in ran.err and f"git cherry-pick {tip[:12]}" in ran.err
+    assert (here.untouched(), here.tip) == (before, tip)
     here.git("merge", "-q", "gitmem/docs")
     assert gitmem("review", "--json").json == [] and waiting_in_refs(here.workspace) == 0
 
@@ -92,16 +96,6 @@ def test_what_is_still_not_true_is_shown_beside_the_change(here, gitmem) -> None
     told = gitmem("review", "show", item["id"], "--json").json
     assert [line for line in told["stale"] if "src/printer.py" in line]
     assert "still not true" in gitmem("review", "show", item["id"]).out
-
-
-def test_accepting_it_names_the_commands_and_changes_nothing(here, gitmem) -> None:
-    (item,) = gitmem("review", "--json").json
-    before, tip = here.untouched(), here.tip
-    ran = gitmem("review", "accept", item["id"], ok=False)
-    foretold = gitmem("review", "accept", item["id"], "-n", ok=False)
-    assert (foretold.code, foretold.err) == (ran.code, ran.err)
-    assert ran.code == 1 and "git merge gitmem/docs" in ran.err and f"git cherry-pick {tip[:12]}" in ran.err
-    assert (here.untouched(), here.tip) == (before, tip)
 
 
 def test_of_two_one_is_turned_down_and_the_other_stays(here, gitmem) -> None:
@@ -151,14 +145,9 @@ def test_of_what_is_noted_the_newest_is_kept(tmp_path: Path) -> None:
     change_notes(tmp_path, lambda _: many)
     kept = read_notes(tmp_path)
     assert {*kept.due.values()} == {names[-100:]}
-    for given, most in (
-        (kept.made, 500),
-        (kept.checked, 50),
-        (kept.due, 50),
-        (kept.asked, 300),
-        (kept.rejected, 300),
-    ):
-        assert tuple(given) == names[-most:]
+    most = {"made": 500, "checked": 50, "due": 50, "asked": 300, "rejected": 300}
+    for name, count in most.items():
+        assert tuple(getattr(kept, name)) == names[-count:], name
 
 
 WRONG = {
@@ -219,23 +208,13 @@ def test_memory_by_that_name_is_still_held_back_and_it_does_not_go_to_memory_s_o
     here, remembered: Path, gitmem, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GITMEM_DISABLE")
-    refused = subprocess.run(
-        ["git", "-C", str(here.repo), "push", "-q", "origin", f"refs/gitmem/project:{DOCS_REF}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert refused.returncode and "agent memory" in refused.stderr
+    with pytest.raises(AssertionError, match="agent memory"):
+        here.git("push", "-q", "origin", f"refs/gitmem/project:{DOCS_REF}")
     git("init", "-q", "--bare", tmp_path / "memory.git")
     gitmem("share", "--remote", str(tmp_path / "memory.git"), "-y")
     gitmem("sync", "-y")
-    refused = subprocess.run(
-        ["git", "-C", str(here.repo), "push", "-q", "gitmem", "gitmem/docs"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert refused.returncode and "memory alone" in refused.stderr
+    with pytest.raises(AssertionError, match="memory alone"):
+        here.git("push", "-q", "gitmem", "gitmem/docs")
     assert "gitmem/docs" not in git("ls-remote", tmp_path / "memory.git")
 
 
@@ -317,15 +296,8 @@ def test_a_sync_fetches_no_code_by_it(here, origin: Path, git: Git, tmp_path: Pa
     found = workspace_at(real_edges(tmp_path / "thin"))
     memory_remote(found.git, found.layout, "origin").fetch()
     assert "gitmem" not in git("-C", tmp_path / "thin", "for-each-ref")
-    git(
-        "-C",
-        tmp_path / "thin",
-        "fetch",
-        "-q",
-        "--depth=1",
-        "origin",
-        f"{DOCS_REF}:refs/remotes/origin/gitmem/docs",
-    )
+    tracked = f"{DOCS_REF}:refs/remotes/origin/gitmem/docs"
+    git("-C", tmp_path / "thin", "fetch", "-q", "--depth=1", "origin", tracked)
     memory_remote(found.git, found.layout, "origin").fetch()
     assert git("-C", tmp_path / "thin", "rev-list", "--count", "HEAD") == "1"
     assert git("-C", tmp_path / "thin", "rev-parse", "origin/gitmem/docs") == here.tip

@@ -6,14 +6,12 @@ import time
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.app.context import real_edges
 from gitmem.flows.document_check import checked_here
 from gitmem.flows.document_text import MOST, MOST_BYTES, parse
 from gitmem.search.code_history import defines
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 FILES = {
     "pyproject.toml": '[project]\nname = "app"\n[project.scripts]\napp = "app.main:main"\n',

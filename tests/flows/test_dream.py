@@ -9,7 +9,7 @@ import pytest
 from dream_ground import TWICE, Ground, ground_once, memory, notes
 from hypothesis import example, given
 from hypothesis import strategies as st
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.account import account, references
 from gitmem.core.trailers import parse
@@ -21,8 +21,6 @@ from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.git.trees import read_files
 from gitmem.ledger.dreams import open_dreams
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 from dream_ground import ANN, TWICE, Ground, ground_once, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.dream.review import Dream, accept, find_dream
 from gitmem.flows.dream import dream
 from gitmem.ledger.blame import Blamed, blame_memory
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 HINT = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 

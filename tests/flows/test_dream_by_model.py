@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from dream_ground import Ground, ground_once, notes
 from meters import Unmetered
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from scripted_api import Call, ScriptedApi
 from scripted_api import Step as Answer
 
@@ -26,8 +26,6 @@ from gitmem.engines.engine import DreamProgress
 from gitmem.engines.messages import ApiSettings
 from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.flows.dream_process import Stopped
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, DAY, TWICE, Ground, ground_once, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from slices import often
 
 from gitmem.cli.output import Output
@@ -21,8 +21,6 @@ from gitmem.git.refs import move_ref
 from gitmem.ledger.dream_branch import edit, laid_out
 from gitmem.ledger.dreams import DreamCommit
 from gitmem.ledger.workspace import TURNED_DOWN
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 NUMBER = 8
 LATER = 1_795_000_000

@@ -11,14 +11,12 @@ from types import SimpleNamespace
 import pytest
 from dream_ground import ANN, Ground, ground_once, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
 from gitmem.dream.review import Dream, accept, find_dream
 from gitmem.git.refs import move_ref
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 BUILD = "The build takes nine minutes."
 NOW = "The build takes four minutes."

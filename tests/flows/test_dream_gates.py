@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.dream.review import accept, reject
 from gitmem.dream.schedule import (
@@ -25,8 +25,6 @@ from gitmem.dream.schedule import (
 from gitmem.flows.dream import dream, dream_status, maybe_dream
 from gitmem.git.locks import Locked, process_identity
 from gitmem.transcripts.claude_home import slug
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture

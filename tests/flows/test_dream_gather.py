@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from partial_engine import PartialEngine
 from slices import often
 
@@ -47,8 +47,6 @@ from gitmem.ledger.paging import page
 from gitmem.ledger.restore import take_back
 from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import SessionFile
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 
 @pytest.fixture

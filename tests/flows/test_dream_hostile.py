@@ -11,7 +11,7 @@ import psutil
 import pytest
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory, waiting
 from dream_parked import DREAM_ID, NIGHT, Made, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from slices import often
 
 from gitmem.core.errors import CheckFailed, RepositoryError
@@ -29,8 +29,6 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, TREE, Signature, TreeEntry
 from gitmem.git.trees import write_tree
 from gitmem.rules.rule import Finding
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 NIGHTLY = "Gitmem-Op: dream\nGitmem-Writer: dream\n"
 BY_AN_AGENT = "Gitmem-Op: update\nGitmem-Writer: agent\n"

@@ -10,7 +10,7 @@ from check_ground import findings, make_memory
 from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory
 from dream_parked import Made, park
 from memory_files import memory as sound
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Gitmem
 
 from gitmem.core.account import claims_at, reference
@@ -21,8 +21,6 @@ from gitmem.dream.review import accept
 from gitmem.flows.dream import dream
 from gitmem.git.repository import LINK, TREE, Repository, Signature, TreeEntry
 from gitmem.git.trees import write_tree
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 DREAM = Provenance(op="dream", writer="dream")
 MANY = {

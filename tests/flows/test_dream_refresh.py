@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, TWICE, Ground, ground_once, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
@@ -16,8 +16,6 @@ from gitmem.flows.dream import dream as make
 from gitmem.flows.review_dream import dream_cards, tell
 from gitmem.git.refs import move_ref
 from gitmem.ledger.dreams import open_dreams
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 BUILD, BUILD_NOW = "The build takes nine minutes.", "The build takes four minutes."
 PORT, PORT_NOW = "The server listens on port 8000.", "The server listens on port 9000."
@@ -54,9 +52,14 @@ def again(ground: Ground, dream: Dream) -> Dream:
     return find_dream(ground.workspace, dream.id)
 
 
-def test_a_dream_that_is_up_to_date_has_nothing_to_merge(ground: Ground, dream: Dream) -> None:
+def test_what_memory_says_by_now_is_moot_and_what_is_up_to_date_has_nothing_to_merge(
+    ground: Ground, dream: Dream
+) -> None:
     done = refresh(ground.scope(), dream, ANN)
     assert (done.merged, done.failures) == ("", ()) and again(ground, dream).tip == dream.tip
+    ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, BUILD_NOW)})
+    done = refresh(ground.scope(), dream, ANN)
+    assert done.moot == (1,) and [one.n for one in again(ground, dream).open] == [2]
 
 
 def test_what_arrived_is_merged_in_and_the_merge_is_the_same_anywhere(ground: Ground, dream: Dream) -> None:
@@ -79,12 +82,6 @@ def test_what_arrived_is_merged_in_and_the_merge_is_the_same_anywhere(ground: Gr
     assert "Ask Ben" in ground.tree()["main/release.md"] and BUILD_NOW in ground.tree()["main/build.md"]
 
 
-def test_what_memory_says_by_now_is_moot(ground: Ground, dream: Dream) -> None:
-    ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, BUILD_NOW)})
-    done = refresh(ground.scope(), dream, ANN)
-    assert done.moot == (1,) and [one.n for one in again(ground, dream).open] == [2]
-
-
 def test_a_change_whose_claim_changed_meanwhile_is_told(ground: Ground, dream: Dream) -> None:
     """It is not forced on memory: both wordings stand, disputed, and a person settles it."""
     theirs = "The server listens on port 8443."
@@ -97,14 +94,6 @@ def test_a_change_whose_claim_changed_meanwhile_is_told(ground: Ground, dream: D
     assert theirs in ground.tree()["main/server.md"] and PORT_NOW in ground.tree()["main/server.md"]
 
 
-def test_a_change_whose_claim_was_forgotten_meanwhile_is_moot(ground: Ground, dream: Dream, gitmem) -> None:
-    gitmem("forget", "build", "--scope", "project")
-    done = refresh(ground.scope(), dream, ANN)
-    assert done.moot == (1,) and done.overtaken == ()
-    accept(ground.workspace, dream.id, None, ANN, ground.now)
-    assert "main/build.md" not in ground.tree() and PORT_NOW in ground.tree()["main/server.md"]
-
-
 def test_a_change_whose_memory_was_deleted_meanwhile_says_that_it_brings_it_back(
     ground: Ground, dream: Dream
 ) -> None:
@@ -112,6 +101,14 @@ def test_a_change_whose_memory_was_deleted_meanwhile_says_that_it_brings_it_back
     ground.put({"main/build.md": None})
     (told,) = refresh(ground.scope(), dream, ANN).overtaken
     assert (told.n, told.what, told.now) == (1, "gone", "")
+
+
+def test_a_change_whose_claim_was_forgotten_meanwhile_is_moot(ground: Ground, dream: Dream, gitmem) -> None:
+    gitmem("forget", "build", "--scope", "project")
+    done = refresh(ground.scope(), dream, ANN)
+    assert done.moot == (1,) and done.overtaken == ()
+    accept(ground.workspace, dream.id, None, ANN, ground.now)
+    assert "main/build.md" not in ground.tree() and PORT_NOW in ground.tree()["main/server.md"]
 
 
 def test_what_was_decided_before_stays_decided(ground: Ground, dream: Dream) -> None:

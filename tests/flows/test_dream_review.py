@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from dream_ground import ANN, DAY, TWICE, Ground, ground_once, memory, night, notes, waiting
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.account import account
 from gitmem.core.errors import CheckFailed, UsageError
@@ -16,7 +16,6 @@ from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Ref, Write, land
 
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 DATED = {"main/hint.md": memory("The build broke yesterday.", "A hint on the build", "hint")}
 KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 HERE, THERE = "The jobs wait in Redis for a worker.", "The jobs wait in Postgres for a worker."

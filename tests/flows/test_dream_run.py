@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from dream_ground import DAY, NOW, TWICE, Ground, ground_once, notes
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from partial_engine import PartialEngine
 from ran import Gitmem
 
@@ -41,8 +41,6 @@ from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import RunTally, read_runs
 from gitmem.ledger.proposals import dreams_in
 from gitmem.transcripts.claude_home import slug
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 MERGED = "main/real-database.md"
 GONE = "main/no-mocks.md"
@@ -445,8 +443,7 @@ def test_kill_that_comes_too_late_says_which_dream_was_made(
     ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope = ground.scope()
-    tip = scope.repo.ref(scope.ref)
-    assert tip is not None
+    tip = ground.tip()
 
     def made_meanwhile(*_: object) -> bool:
         move_ref(scope.repo, f"{dreams_in(scope).waiting}d-abcdef", tip, None, "made")

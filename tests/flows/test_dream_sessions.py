@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dream_ground import ANN, Ground, ground_once, notes
 from dream_parked import DREAM_ID, Made, once_said, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import ASKING, Fate
@@ -20,8 +20,6 @@ from gitmem.engines.engine import DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.ledger.dreams import Dream
 from gitmem.rules.account import Lookup
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 OLD, NEW = "The build takes nine minutes.", "The build takes four minutes."
 PATH = "main/build.md"

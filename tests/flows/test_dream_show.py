@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from dream_ground import ANN, DAY, Ground, ground_once, memory, notes
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import CheckFailed
@@ -19,8 +19,6 @@ from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.git.refs import move_ref
 from gitmem.ledger.proposals import let_go
 from gitmem.ledger.workspace import TURNED_DOWN
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 OLD = "Never mock the database in integration tests."
 BUILD = "The build takes nine minutes."
@@ -262,8 +260,7 @@ def as_incoming(ground: Ground, changes: list[Made]) -> Dream:
     """Parks a dream that only the remote of a shared memory has."""
     dream = park(ground, changes)
     repo = ground.scope().repo
-    tip = repo.ref(ground.scope().ref)
-    assert tip is not None
+    tip = ground.tip()
     move_ref(repo, "refs/heads/gitmem/project", tip, None, "test")
     move_ref(repo, f"refs/remotes/origin/gitmem/dream/{dream.id}", dream.tip, None, "test")
     move_ref(repo, dream.ref, None, dream.tip, "test")

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from dream_ground import Ground, ground_once, notes
 from dream_parked import once_said, park
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
 from gitmem.cli.run import make_context
 from gitmem.dream.review import open_dreams
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 FACTS = notes(
     build=(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_files import proposed
 from partial_engine import PartialEngine
 from transcripts import Transcript
 
@@ -33,20 +34,10 @@ KEY = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 
 def edit(after: bytes = AFTER, before: bytes = BEFORE, **more: Any) -> Change:
-    made = Change(
-        op="update",
-        name="ports",
-        description="Which ports",
-        type="project",
-        body="Database is 91.\n\nQueues are 70.",
-        reason="moved",
-        confidence=0.9,
-        asked=True,
-        origin=ChangeOrigin("s", "u1", "u1", datetime(2026, 11, 20, 10, tzinfo=UTC)),
-        file="ports.md",
-        edited=Edited(before, after),
-    )
-    return replace(made, **more)
+    moved = "Database is 91.\n\nQueues are 70."
+    told = ChangeOrigin("s", "u1", "u1", datetime(2026, 11, 20, 10, tzinfo=UTC))
+    made = proposed("ports", op="update", body=moved, asked=True, origin=told, file="ports.md")
+    return replace(made, **{"edited": Edited(before, after), **more})
 
 
 class Editor(PartialEngine):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,8 +28,8 @@ from extract_ground import (
     workspace,
 )
 from once import home_folder, once, place, tmp_path
+from ran import Gitmem
 from transcripts import Transcript
-from typer.testing import CliRunner
 
 from gitmem.core import tombstone
 from gitmem.core.change import ChangeOrigin
@@ -101,11 +100,11 @@ def test_running_twice_adds_nothing_also_where_every_cursor_is_lost(
 
 
 def test_what_was_taken_back_is_not_learned_again_without_cursors(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
+    workspace: Workspace, edges: Edges, home: Path, repo: Path, gitmem: Gitmem
 ) -> None:
     path = session(home, repo, ASKED)
     extract(workspace, edges, path)
-    assert run("-C", repo, "undo")[0] == 0
+    gitmem("undo")
     before = refs(workspace)
     for file in (workspace.state / "cursors").iterdir():
         file.unlink()
@@ -363,53 +362,32 @@ def test_every_work_tree_that_shows_the_scope_gets_it(
     assert all((folder / "the-name.md").is_file() for folder in folders)
 
 
-def run(*words: object) -> tuple[int, str, str]:
-    from gitmem.cli.app import app
-
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    return done.exit_code, done.stdout, done.stderr
-
-
-def test_by_hand_from_any_file(workspace: Workspace, repo: Path) -> None:
-    path = FIXTURES / "plain.jsonl"
-    code, out, err = run("-C", repo, "extract", "--session", path)
-    assert code == 0 and "local/main/deploy-release-branch-only.md" in out
-    assert out.count("suggested s-") == 1 and "undo: git mem undo" in err
+def test_by_hand_from_any_file_and_a_dry_run_answers_whatever_was_looked_at_before(
+    workspace: Workspace, gitmem: Gitmem
+) -> None:
+    words = ("extract", "--session", FIXTURES / "plain.jsonl")
+    ran = gitmem(*words)
+    assert "local/main/deploy-release-branch-only.md" in ran.out
+    assert ran.out.count("suggested s-") == 1 and "undo: git mem undo" in ran.err
     before = refs(workspace)
-    code, out, err = run("-C", repo, "extract", "--session", path)
-    assert (code, out, refs(workspace)) == (0, "", before) and "nothing new" in err
+    ran = gitmem(*words)
+    assert ran.out == "" and "nothing new" in ran.err
+    [told] = gitmem(*words, "-n", "--json").json["sessions"]
+    assert not told["stored"] and not told["suggested"]
+    left_out = [f"left out: {one['name']}: {one['reason']}" for one in told["known"]]
+    assert left_out and gitmem(*words, "-n").out.splitlines() == left_out
+    assert refs(workspace) == before
+    ran = gitmem("extract", "--session", "no.jsonl", ok=False)
+    assert ran.code == 2 and "no.jsonl" in ran.err
 
 
-def test_a_dry_run_tells_all_and_writes_nothing(workspace: Workspace, repo: Path, git: Git) -> None:
+def test_a_dry_run_tells_all_and_writes_nothing(workspace: Workspace, repo: Path, gitmem: Gitmem) -> None:
     before = set(repo.joinpath(".git").rglob("*"))
-    _, out, _ = run("-C", repo, "extract", "-n", "--session", FIXTURES / "plain.jsonl")
-    assert "would store local/main/deploy-release-branch-only.md" in out
-    assert "would suggest" in out
-    _, out, _ = run("-C", repo, "extract", "-n", "--json", "--session", FIXTURES / "plain.jsonl")
-    [told] = json.loads(out)["sessions"]
+    words = ("extract", "-n", "--session", FIXTURES / "plain.jsonl")
+    told = gitmem(*words).out
+    assert "would store local/main/deploy-release-branch-only.md" in told
+    assert "would suggest" in told
+    [told] = gitmem(*words, "--json").json["sessions"]
     assert list(told) == ["session", "path", "stored", "suggested", "refused", "known", "left_to_the_agent"]
     assert told["stored"][0]["commit"] is None
     assert refs(workspace) == {} and set(repo.joinpath(".git").rglob("*")) == before
-
-
-def test_a_dry_run_of_a_session_answers_whatever_was_looked_at_before(
-    workspace: Workspace, repo: Path
-) -> None:
-    words = ["-C", repo, "extract", "--json", "--session", FIXTURES / "plain.jsonl"]
-    run(*words)
-    before = refs(workspace)
-    _, out, _ = run(*words, "-n")
-    [told] = json.loads(out)["sessions"]
-    assert not told["stored"] and not told["suggested"]
-    assert told["known"]
-    _, out, _ = run("-C", repo, "extract", "-n", "--session", FIXTURES / "plain.jsonl")
-    assert out.splitlines() == [f"left out: {one['name']}: {one['reason']}" for one in told["known"]]
-    assert refs(workspace) == before
-
-
-def test_a_transcript_that_is_not_there_is_a_usage_error(workspace: Workspace, repo: Path) -> None:
-    from gitmem.cli.app import app
-    from gitmem.core.errors import UsageError
-
-    done = CliRunner().invoke(app, ["-C", str(repo), "extract", "--session", "no.jsonl"])
-    assert isinstance(done.exception, UsageError) and "no.jsonl" in done.exception.message

@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 from extract_ground import Killed, history, kill_at, put, refs, tree, workspace
+from memory_files import proposed
 from once import home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, ChangeOrigin, Edited
+from gitmem.core.change import Edited
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.core.trailers import parse as parse_trailers
@@ -91,17 +92,7 @@ class Editor(PartialEngine):
         self.asked += 1
         if self.asked <= self.fails:
             raise EngineError("no model today")
-        add = Change(
-            "add",
-            "ship",
-            "Shipping days",
-            "project",
-            "We ship on Fridays.",
-            "said",
-            0.9,
-            True,
-            ChangeOrigin("s", "u", "u"),
-        )
+        add = proposed("ship", description="Shipping days", body="We ship on Fridays.", asked=True)
         edit = replace(
             add,
             op="update",

@@ -25,15 +25,9 @@ def ground(repo: Path) -> Ground:
 
 def asking(ground: Ground, text: str) -> str:
     """A side branch that makes this of the memory."""
-    repo, tip = ground.scope().repo, tip_of(ground)
+    repo, tip = ground.scope().repo, ground.tip()
     tree = write_tree(repo, repo.commit(tip).tree, {PATH: text.encode()})
     return repo.add_commit(tree, (tip,), ANN, ANN, "Learn\n")
-
-
-def tip_of(ground: Ground) -> str:
-    tip = ground.scope().repo.ref(ground.scope().ref)
-    assert tip is not None
-    return tip
 
 
 def page_out(ground: Ground) -> None:
@@ -42,12 +36,12 @@ def page_out(ground: Ground) -> None:
 
 
 def test_a_deletion_that_waits_is_not_granted_by_paging(ground: Ground) -> None:
-    repo, start = ground.scope().repo, tip_of(ground)
+    repo, start = ground.scope().repo, ground.tip()
     branch = asking(ground, TEXT.replace("\n\nTests take 5000.", ""))
     wanted = asked_for(repo, start, branch)
     page_out(ground)
-    assert left_out(repo, start, tip_of(ground), wanted) == wanted
-    assert find_landing(repo, tip_of(ground), branch, branch) is None
+    assert left_out(repo, start, ground.tip(), wanted) == wanted
+    assert find_landing(repo, ground.tip(), branch, branch) is None
 
 
 def test_what_was_edited_at_the_host_and_paged_out_since_has_landed(ground: Ground) -> None:
@@ -55,4 +49,4 @@ def test_what_was_edited_at_the_host_and_paged_out_since_has_landed(ground: Grou
     branch = asking(ground, TEXT.replace("Tests take 5000.", "Tests take 5000 and the one after."))
     ground.put({PATH: TEXT.replace("Tests take 5000.", "Tests take 5000 and the two after.")})
     page_out(ground)
-    assert find_landing(ground.scope().repo, tip_of(ground), branch, None) is not None
+    assert find_landing(ground.scope().repo, ground.tip(), branch, None) is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from docs_ground import LAYERS, TEXT, Git, Ground, Writer, ground
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.app import steps
 from gitmem.app.spool import Job
@@ -19,8 +19,6 @@ from gitmem.flows.document_branch import read_notes
 from gitmem.flows.documents import NotNow
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.workspace import DOCS_REF
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 NEW = TEXT.replace("src/parser.py", "src/reading.py")
 

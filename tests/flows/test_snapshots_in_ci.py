@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Command, Ran
 from snapshot_ground import MEMORY, NOW, USUAL
 
@@ -19,8 +19,6 @@ from gitmem.flows.context import Edges, workspace_at
 from gitmem.git.repository import Signature
 from gitmem.ledger.land import Ref, Write, land
 from gitmem.ledger.workspace import SHARED_REF
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from planted_secrets import GITHUB, Maker
 from purge_ground import objects
 from ran import Ran
@@ -21,7 +21,6 @@ from gitmem.git.repository import Signature
 from gitmem.ledger.land import Write, land, safe_message
 from gitmem.ledger.taint_note import read_tainted
 
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]
 REF = "refs/gitmem/project"

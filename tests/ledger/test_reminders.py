@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from ran import Gitmem, Ran
 from transcripts import Transcript
 
@@ -22,8 +22,6 @@ from gitmem.ledger import reminders
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 ID = "00000001-0000-4000-8000-000000000000"
 PASSING = "We never mock the database in tests, because mocks hid a broken migration."

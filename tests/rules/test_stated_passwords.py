@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 from partial_engine import PartialEngine
 from planted_secrets import Maker
 from ran import Ran
@@ -27,8 +27,6 @@ from gitmem.ledger.apply import Placed
 from gitmem.ledger.edits import nameless
 from gitmem.ledger.knowledge import KnownMemory
 from gitmem.transcripts.model import Message, Session
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 from code_head import head_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.git.command import GitCommand
 from gitmem.ledger.rewrites import keep_rewrites
 from gitmem.search import ancestry
 from gitmem.search.ancestry import FOLDER, Ancestry
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 BODY = "".join(f"line {number}\n" for number in range(40))
 

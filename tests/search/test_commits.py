@@ -11,15 +11,13 @@ from pathlib import Path
 
 import pytest
 from code_head import head_of
-from once import Once, home_folder, once, place, tmp_path
+from once import Once
 
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search import commits
 from gitmem.search.commits import CommitIndex, Hit, _Follower, follow, messages
 from gitmem.search.reverts import UndoneBy, undoing
-
-__all__ = ["home_folder", "once", "place", "tmp_path"]
 
 DECISION = """Keep the session cookie for thirty minutes
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_files import proposed
 from once import Once
 from ran import Command
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import initialised_at
 from gitmem.git.repository import Signature
@@ -61,18 +61,11 @@ def learn(
 def wait_for(repo: Path, *names: str, body: str = "", scope: str = "project") -> None:
     """Parks a suggestion for each name."""
     made = [
-        Change(
-            op="add",
-            name=name,
-            description=f"About {name}",
-            type="project",
+        proposed(
+            name,
             body=body or f"The {name} fact, said in passing.",
             reason="said so in a session",
-            confidence=0.5,
-            asked=False,
             agent="reviewer",
-            file="",
-            origin=ChangeOrigin(session="session-1", first="u1", last="u2"),
         )
         for name in names
     ]
