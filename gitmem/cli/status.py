@@ -48,7 +48,7 @@ def status(
 def _show(run: CommandContext, found: Status, verbose: bool) -> None:
     out = run.out
     if found.waits:
-        out.data(out.paint(_waiting(found.waits), "yellow"))
+        out.data(out.paint(waiting_line(found.waits), "yellow"))
     out.data(
         f"{out.paint(found.project, 'bold')}  engine {found.engine}, extract {found.extract}, "
         f"sharing {found.sharing}" + (", daily logs (gitmem.mode)" if found.mode == "log" else "")
@@ -133,7 +133,7 @@ def _trust(trust: Trust) -> Iterator[str]:
         yield "who signed what: git mem log --scope project; what a host squashed counts as not signed"
 
 
-def _waiting(items: Sequence[ReviewItem]) -> str:
+def waiting_line(items: Sequence[ReviewItem]) -> str:
     """What waits for a decision, and the one command for it."""
     if len(items) == 1:
         told = f"waits for you: {one_line(items[0].title, 100)}"

@@ -12,11 +12,13 @@ from gitmem.cli import backup
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, store_names
 from gitmem.cli.output import Output, aside_hint, sound
 from gitmem.cli.progress import Progress
+from gitmem.cli.status import waiting_line
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.decide import DecidingSession, ItemChoice, decide_one
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.purge import IN_PRIVATE
+from gitmem.flows.review import decidable
 from gitmem.flows.review_items import purge_item
 from gitmem.git.repository import short_name
 from gitmem.ledger.backup import named_backup, plan_backup
@@ -74,6 +76,7 @@ def sync(
     named = named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:
+        known = {item.id for item in decidable(workspace)}
         with Progress(quiet=run.out.silent) as progress:
 
             def ask(leaves: tuple[Leaving, ...]) -> bool:
@@ -113,6 +116,8 @@ def sync(
     value: dict[str, Any] = {}
     if done is not None:
         _show(run.out, done, dry_run)
+        if fresh := [item for item in decidable(workspace) if item.id not in known]:
+            run.out.say(waiting_line(fresh))
         value = _value(done, dry_run)
         if done.held and not dry_run:
             held = ", ".join(map(str, done.held))
@@ -208,16 +213,16 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
 
 
 def _line(done: Synced, dry_run: bool) -> str:
-    counts = f"{done.remote}: {done.fetched} fetched, {done.merged} merged, {done.pushed} pushed"
-    if dry_run:
-        return f"would sync {counts}"
+    remote = f"would sync {done.remote}" if dry_run else done.remote
+    counts = f"{remote}: {done.fetched} fetched, {done.merged} merged, {done.pushed} pushed"
+    asked = " (you are asked first)" if dry_run and done.leaves else ""
     if done.in_inbox and done.branch not in done.tended.closed:
         branch = short_name(done.branch)
         why = f"after {done.lost} lost races " if done.lost else ""
-        return f"{counts} {why}to {branch}, where it waits for review"
-    if done.branch and not (done.pushed or done.branch in done.tended.closed):
+        return f"{counts} {why}to {branch}, where it waits for review{asked}"
+    if done.branch and not (dry_run or done.pushed or done.branch in done.tended.closed):
         return f"{counts}, {short_name(done.branch)} brought up to date"
-    return counts
+    return counts + asked
 
 
 def _value(done: Synced, dry_run: bool) -> dict[str, Any]:

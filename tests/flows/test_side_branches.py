@@ -246,7 +246,20 @@ def test_a_dry_run_tells_what_it_would_do_and_moves_nothing(team: Team) -> None:
     assert (done["dry_run"], done["fetched"], done["branch"]) == (True, 1, ANN_INBOX)
     assert [memory["name"] for memory in done["leaves"]] == ["names"] and done["held"] == []
     assert (team.refs(), ann.git("for-each-ref", "refs/heads/")) == before
-    assert "would leave for the first time: reviewer/names" in ann.run("sync", "-n").out
+    told = ann.run("sync", "-n").out
+    assert "would leave for the first time: reviewer/names" in told
+    assert (
+        "2 pushed to gitmem/inbox/ann-example-com, where it waits for review (you are asked first)" in told
+    )
+
+
+def test_a_sync_says_what_it_brought_to_decide_on_once(team: Team) -> None:
+    ann, ben = team.people(ann="review", ben="direct")
+    for name in ("ports", "hosts"):
+        teach(ann, name)
+        ann.run("sync", "-y")
+        assert "waits for you: gitmem/inbox/ann-example-com: " in ben.run("sync").err
+        assert "waits for you" not in ben.run("sync").err
 
 
 def test_a_protected_branch_turns_this_clone_to_review_and_loses_nothing(team: Team) -> None:
