@@ -18,14 +18,14 @@ from gitmem.core import attributes
 from gitmem.core.account import BranchChange, claims_at, missing, proposals, speaks
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, INDEX, TOMBSTONES, homes
-from gitmem.core.trailers import Provenance, format_message
+from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Move, Remote
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths, write_tree
 from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.epochs import apart
-from gitmem.ledger.land import ROOT_SIGNATURE
+from gitmem.ledger.land import ROOT_SIGNATURE, is_commit
 from gitmem.ledger.merge import SUBJECT, MergedCommit, merge_commits
 from gitmem.ledger.workspace import DREAMS, INBOX, SHARED_REF
 from gitmem.values import dataclass
@@ -273,12 +273,20 @@ def with_part(repo: Repository, memory: str, side: str, base: str | None = None)
 
 
 def _part(repo: Repository, memory: str, ground: str, wanted: tuple[BranchChange, ...]) -> str | None:
-    """The first commit of the memory branch that had most of what is wanted; None where none had any."""
+    """The first commit of the memory branch that had most of what is wanted; None where none had any.
+
+    What took it and was undone since (`git mem undo`) has nothing to say: it waits again.
+    """
     best, found = len(wanted), None
+    undone: set[str] = set()
     for commit in _line(repo, memory, ground) if wanted else ():
         count = len(left_out(repo, ground, commit, wanted))
-        if count < len(wanted) and count <= best:
+        more = count < len(wanted) and count <= best
+        if more and not any(repo.is_ancestor(one, commit) for one in undone):
             best, found = count, commit
+        target = parse(repo.commit(commit).message).undoes
+        if commit not in undone and target and is_commit(repo, target):
+            undone.add(target)
     return found
 
 

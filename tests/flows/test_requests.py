@@ -294,6 +294,19 @@ def test_a_dream_whose_acceptance_is_undone_after_it_was_sent_waits_through_a_sy
         assert item["id"] in [one["id"] for one in ann.run("review", "--json").json]
 
 
+def test_a_dream_whose_acceptance_was_undone_lands_when_a_teammate_accepts_it(team: Team, dreamt) -> None:
+    """What the memory branch had for a while and took back says nothing against it."""
+    ann, id = dreamt, dream_id(dreamt)
+    ann.run("review", "accept", id, "1")
+    for words in (("sync", "-y"), ("undo",), ("sync", "-y"), ("review", "reject", id, "3", "-m", "no")):
+        ann.run(*words)
+    ann.run("review", "open", id, "-y")
+    ben = team.machine("ben", "direct")
+    ben.run("sync", "-y")
+    ben.run("review", "accept", id)
+    assert "yesterday (2026-" in ben.memories("project")["main/build.md"]
+
+
 @pytest.mark.parametrize("how", often(["merge", "squash"], "squash"))
 def test_what_a_dream_asks_is_no_part_of_its_request(team: Team, dreamt, how: str) -> None:
     """A host would land the deletion that a question only proposes."""
