@@ -19,7 +19,7 @@ from gitmem.core.daily_log import line_keys, lost_lines, split, with_every_line,
 from gitmem.core.errors import MissingObject
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind, merge_trees, without
+from gitmem.core.merge import kind, merge_trees, renames, without
 from gitmem.core.names import LOGS, archived_path, hot_path
 from gitmem.core.text import counted, decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
@@ -253,17 +253,23 @@ def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> 
         known = path in before or other in edits
         (gone if data is None else changed if known else added).append(path)
 
-    def names(paths: list[str]) -> str:
-        if len(paths) > NAMED:
-            return f"{len(paths)} memories"
-        return ", ".join(parse(path, edits[path] or before.get(path, b"")).name for path in paths)
+    new = {path: data for path in added if (data := edits[path]) is not None}
+    moved = renames({path: before.get(path, b"") for path in gone}, new)
+    added = [path for path in added if path not in moved.values()]
+    gone = [path for path in gone if path not in moved]
 
+    def name(path: str) -> str:
+        if path in moved:
+            return " to ".join(one.partition("/")[2] for one in (path, moved[path]))
+        return parse(path, edits[path] or before.get(path, b"")).name
+
+    verbs = {"add": added, "rename": list(moved), "update": changed, "delete": gone}
     parts = [
-        f"{verb} {names(paths)}"
-        for verb, paths in (("add", added), ("update", changed), ("delete", gone))
+        f"{verb} {', '.join(map(name, paths)) if len(paths) <= NAMED else f'{len(paths)} memories'}"
+        for verb, paths in verbs.items()
         if paths
     ]
-    op: Op = "add" if added else "update" if changed or not gone else "delete"
+    op: Op = "add" if added else "update" if changed or moved or not gone else "delete"
     logged = any(kind(path) == "log" for path in edits)
     subject = ", ".join(parts) or ("update the log" if logged else "update the index")
     return op, subject[0].upper() + subject[1:]

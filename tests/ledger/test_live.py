@@ -75,6 +75,8 @@ def test_a_deleted_file_is_deleted_and_loses_its_index_line(live: LiveDirectory,
     (live.path / "one.md").unlink()
     assert run().written[0].subject == "Delete one"
     assert "one.md" not in (live.path / "MEMORY.md").read_text()
+    (live.path / "two.md").rename(live.path / "second.md")
+    assert run().written[0].subject == "Rename two.md to second.md"
 
 
 @pytest.mark.parametrize("accident", ["folder", "index", "many"])
