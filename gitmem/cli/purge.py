@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes, context
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
@@ -82,7 +82,8 @@ def purge(
         if dry_run:
             return
         out.ask("This cannot be undone. Purge it?")
-    done = purging.carry_out(workspace, run.edges, wanted, push=not no_push, tell=_teller(run))
+    tell = lambda what: out.say(f"  {what}")  # noqa: E731
+    done = purging.carry_out(workspace, run.edges, wanted, push=not no_push, tell=tell)
     if out.as_json:
         out.json(_value(done, _out_of_reach(workspace)))
     else:
@@ -100,13 +101,6 @@ def _given(what: str) -> str:
     if not given.strip():
         raise UsageError("There is no text on standard input", "For example: git mem purge - < FILE")
     return given
-
-
-def _teller(run: CommandContext) -> Any:
-    def tell(what: str) -> None:
-        run.out.say(f"  {what}")
-
-    return tell
 
 
 def _show_plan(out: Output, plan: purging.PurgePlan) -> None:
