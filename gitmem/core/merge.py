@@ -296,8 +296,8 @@ def _assemble(claims: list[Claim], bodies: list[Body]) -> str | None:
 
 
 def _reach(claim: Claim) -> int:
-    """Where a block can stand at all: indented code after no list item, HTML that is left open last."""
-    if claim.text.startswith(("    ", "\t")):
+    """Where a block can stand at all: indented code and a mark alone behind no other, open HTML last."""
+    if claim.text.startswith(("    ", "\t")) or not claim.key:
         return 0
     return 2 if claim.text.lstrip().startswith("<") else 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from laws import by_claims_alone, examples
 
@@ -172,6 +172,9 @@ def test_a_side_that_changed_nothing_costs_no_byte(history: tuple[Files, ...]) -
 
 
 @given(histories(2, plain=True))
+@example(
+    tuple({"main/a.md": text} for text in (b"Here.\n", b"Here.\n\nMore.\n", b"*(disputed 01234567)*\n"))
+)
 @settings(max_examples=examples(300, FEW))
 def test_hard_merges_settle(history: tuple[Files, ...]) -> None:
     """Merging either head again, or the merge with itself through another base, adds nothing."""
