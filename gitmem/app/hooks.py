@@ -40,12 +40,6 @@ SAYS = frozenset({"SessionStart", "UserPromptSubmit", "Stop"})
 UNSEEN = "sdk-cli"
 # Before a tool runs, and after one failed: a tool call waits for these, so nothing else is done there.
 ACTIONS = frozenset({"PreToolUse", "PostToolUseFailure"})
-GIT_JOBS = {
-    "post-commit": "commit",
-    "post-merge": "merge",
-    "post-checkout": "checkout",
-    "post-rewrite": "rewrite",
-}
 # A prompt with a pasted log can be large; anything beyond is not read.
 LARGEST = 8 * 1024 * 1024
 LONGEST_TEXT = 4096
@@ -63,9 +57,9 @@ def main(
     """Runs one hook.
 
     Args:
-        argv: what follows `gitmem hook`: `<client> <Event>` or `git <hook> [arguments]`.
+        argv: what follows `gitmem hook`: `<client> <Event>`.
         environ: the environment.
-        stdin: the client's JSON, or git's lines.
+        stdin: the client's JSON.
         stdout: where an answer for the client goes; only ever one JSON object.
         start: starts the worker of a common git directory.
 
@@ -76,14 +70,11 @@ def main(
         return 0
     try:
         if disabled(environ):
-            if argv[0] != "git":
-                _, event, payload = _given(argv[0], argv[1], stdin)
-                if event in SAYS:
-                    _note(event, environ, payload)
-        elif argv[0] != "git":
+            _, event, payload = _given(argv[0], argv[1], stdin)
+            if event in SAYS:
+                _note(event, environ, payload)
+        else:
             _agent(argv[0], argv[1], environ, stdin, stdout, start)
-        elif argv[1] in GIT_JOBS:
-            _git(argv[1], argv[2:], environ, stdin, start)
     except Exception as error:
         _tell(f"hook {argv[0]} {argv[1]}: {type(error).__name__}: {error}")
     return 0
@@ -210,28 +201,6 @@ def _note(event: str, environ: Mapping[str, str], payload: Mapping[str, Any]) ->
         session = _text(payload, "session_id")
         note_switch(place[1] / "gitmem", session, off=bool(off), now=time.time(), whole=event == "Stop")
     return off
-
-
-def _git(
-    hook: str, args: Sequence[str], environ: Mapping[str, str], stdin: IO[bytes], start: Starter
-) -> None:
-    place = find_initialised(Path.cwd())
-    if place is None or (hook == "post-commit" and _in_rebase(Path(environ.get("GIT_DIR") or ".git"))):
-        return
-    from dataclasses import replace
-
-    from gitmem.app.spool import Job
-
-    job = Job(GIT_JOBS[hook], str(place[0]), time=time.time(), args=tuple(args))
-    if hook == "post-rewrite":
-        lines = [line.split() for line in stdin.read(LARGEST).decode("ascii", "replace").splitlines()]
-        job = replace(job, rewritten=tuple((words[0], words[1]) for words in lines if len(words) >= 2))
-    _spool(place[1], job, environ, start)
-
-
-def _in_rebase(git_dir: Path) -> bool:
-    """Whether a rebase is under way: it commits many times, and post-rewrite follows at its end."""
-    return (git_dir / "rebase-merge").is_dir() or (git_dir / "rebase-apply" / "rebasing").is_file()
 
 
 def _spool(common: Path, job: Job, environ: Mapping[str, str], start: Starter) -> None:

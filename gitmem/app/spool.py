@@ -28,21 +28,6 @@ LARGEST = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class SessionRef:
-    """A recorded conversation that a job names.
-
-    Attributes:
-        path: the transcript, as the client said it; unchecked.
-        id: the client's session id.
-        agent: `main`, or the subagent's name.
-    """
-
-    path: str
-    id: str
-    agent: str
-
-
-@dataclass(frozen=True)
 class Job:
     """What a hook saw; every text is as the hook got it, so hostile.
 
@@ -87,17 +72,6 @@ class Job:
         """Ids of the sessions that are named, each with whether it is about to be compacted."""
         pressing = {job.session_id for job in self.all if job.event == "pre-compact"}
         return {job.session_id: job.session_id in pressing for job in self.all if job.session_id}
-
-    @property
-    def sessions(self) -> tuple[SessionRef, ...]:
-        """Distinct conversations, in order."""
-        return tuple(
-            dict.fromkeys(
-                SessionRef(job.session_path, job.session_id, job.agent)
-                for job in self.all
-                if job.session_path or job.session_id
-            )
-        )
 
 
 def put(directory: Path, job: Job) -> Path:
@@ -204,6 +178,7 @@ def _from_json(text: str) -> Job:
         return value if isinstance(value, str) else ""
 
     time: Any = fields.get("time")
+    args = fields.get("args")
     return Job(
         event=string("event") or UNKNOWN,
         worktree=string("worktree"),
@@ -211,14 +186,5 @@ def _from_json(text: str) -> Job:
         session_id=string("session_id"),
         agent=string("agent"),
         time=float(time) if isinstance(time, int | float) and 0 <= time < 1e12 else 0.0,
-        args=tuple(arg for arg in _list(fields.get("args")) if isinstance(arg, str)),
-        rewritten=tuple(
-            (pair[0], pair[1])
-            for pair in _list(fields.get("rewritten"))
-            if isinstance(pair, list) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
-        ),
+        args=tuple(arg for arg in args if isinstance(arg, str)) if isinstance(args, list) else (),
     )
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

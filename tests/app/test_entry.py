@@ -157,26 +157,6 @@ def test_a_spool_that_cannot_be_written_is_logged(repo: Path, common: Path, hook
     assert "could not be left" in (common / "gitmem/log").read_text()
 
 
-def test_git_hooks_have_a_slow_way_too(repo: Path, common: Path, hook: Hook, monkeypatch) -> None:
-    monkeypatch.chdir(repo)
-    hook("git", "post-rewrite", "amend", payload=b"a b\nc d extra\n\nodd\n")
-    [job] = jobs(common)
-    assert (job.event, job.args, job.rewritten) == ("rewrite", ("amend",), (("a", "b"), ("c", "d")))
-
-
-def test_the_slow_way_leaves_no_job_for_a_commit_of_a_rebase_under_way(
-    repo: Path, common: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (repo / "deep").mkdir()
-    monkeypatch.chdir(repo / "deep")
-    (common / "rebase-merge").mkdir()
-    hook("git", "post-commit", payload=b"", environ={"GIT_DIR": str(common)})
-    assert jobs(common) == []
-    (common / "rebase-merge").rmdir()
-    hook("git", "post-commit", payload=b"", environ={"GIT_DIR": str(common)})
-    assert [job.event for job in jobs(common)] == ["commit"]
-
-
 def test_the_repository_is_found_as_git_finds_it(repo: Path, git, tmp_path: Path) -> None:
     other = tmp_path / "other"
     git("-C", repo, "worktree", "add", "-q", "-b", "other", other)
@@ -200,9 +180,7 @@ def run(*words: str, code: str = "", **env: str) -> subprocess.CompletedProcess[
     )
 
 
-@pytest.mark.parametrize(
-    "words", [["--version"], ["version"], ["hook", "claude", "Stop"], ["hook", "git", "post-commit"]]
-)
+@pytest.mark.parametrize("words", [["--version"], ["version"], ["hook", "claude", "Stop"]])
 def test_the_quick_ways_load_nothing_heavy(repo: Path, common: Path, monkeypatch, words: list[str]) -> None:
     """A prompt and a commit wait for these; importing pygit2 alone costs more than they may take."""
     monkeypatch.chdir(repo)

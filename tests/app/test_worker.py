@@ -52,7 +52,7 @@ def test_jobs_are_united_run_and_removed_and_nothing_to_do_is_fine(common: Path)
     leave(common, "stop", "s2", 2)
     assert worker.work(common, {}, recorder(ran)) == 0
     [job] = ran
-    assert [session.id for session in job.sessions] == ["s1", "s2"]
+    assert [part.session_id for part in job.all] == ["s1", "s2"]
     assert waiting(common) == []
     assert worker.read_state(common) is None
 
@@ -137,7 +137,7 @@ def test_a_failed_job_does_not_spoil_a_new_one(common: Path) -> None:
     ran: list[str] = []
 
     def run(common_dir, job, environ) -> None:
-        ran.extend(session.id for session in job.sessions)
+        ran.extend(part.session_id for part in job.all)
         if "bad" in ran:
             raise ValueError("no luck")
 

@@ -149,4 +149,4 @@ def test_jobs_are_taken_all_the_same(tmp_path: Path) -> None:
     put(tmp_path, Job("stop", "/r", "/later", "later", "main", LATER))
     put(tmp_path, Job("stop", "/r", "/now", "now", "main", NOW))
     assert {job.session_id for _, job in take(tmp_path)} == {"later", "now"}
-    assert len(coalesce(job for _, job in take(tmp_path)).sessions) == 2
+    assert len(coalesce(job for _, job in take(tmp_path)).named) == 2
