@@ -21,11 +21,10 @@ from gitmem.engines.choice import ENGINES
 
 if TYPE_CHECKING:
     from gitmem.app.bench_extract import FoundChange, Label, Scored
-    from gitmem.app.bench_recall import Measured, Own
+    from gitmem.app.bench_recall import Own, QueryOutcome
     from gitmem.engines.engine import Engine
 
 MOST_NIGHTS = 1_000
-LOST_SHOWN = 10
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Name each miss and false find.")]
 
@@ -65,7 +64,7 @@ def extract(
     `excluded`, what must not be kept, `{"message": UUID, "key": [WORDS]}`. Other keys are ignored. A find
     matches a label when it stems from its message and holds its key words.
     """
-    from gitmem.app.bench_extract import read_gold, score
+    from gitmem.app.bench_extract import figures, read_gold, score
 
     run = context(ctx, as_json=as_json)
     if engine not in ENGINES:
@@ -74,7 +73,9 @@ def extract(
     measured = engine_named(run, engine)
     begun = perf_counter()
     scored = [score(one, measured) for one in sessions]
-    _show_extraction(run.out, measured.name, scored, perf_counter() - begun, verbose=verbose)
+    seconds = round(perf_counter() - begun, 3)
+    value = {"engine": measured.name, **figures(scored), "seconds": seconds}
+    _tell(run, {**value, "per_session": [_session(one) for one in scored]} if verbose else value)
 
 
 def recall(
@@ -105,7 +106,7 @@ def recall(
         return
     if corpus is None or queries is None:
         raise UsageError("Two files are needed", "Give --corpus FILE --queries FILE, or --own.")
-    from gitmem.app.bench_recall import measure, read_given
+    from gitmem.app.bench_recall import figures, measure, read_given
     from gitmem.git.command import GitCommand
 
     given = read_given(run.edges.path(corpus), run.edges.path(queries))
@@ -113,7 +114,20 @@ def recall(
         measured = measure(
             given, GitCommand(run.edges.environ), Path(folder), int(run.edges.now), run.out.say
         )
-    _show_recall(run.out, measured, verbose=verbose)
+    total = figures(measured)
+    if total["missing_relevant"]:
+        run.out.warn(
+            f"{counted(total['missing_relevant'], 'relevant id')} not in the query's space, or not by then:"
+            f" left out; {counted(total['unanswerable'], 'query', 'queries')} with nothing else not scored"
+        )
+    if total["unread_times"]:
+        run.out.warn(
+            f"{counted(total['unread_times'], 'time')} of the corpus cannot be read and were ignored"
+        )
+    asked = measured.asked
+    if not as_json:
+        asked = [one for one in asked if one.relevant and one.share(5) < 1]
+    _tell(run, {**total, "per_query": each(asked)} if verbose else total)
 
 
 def _own(run: CommandContext) -> None:
@@ -174,11 +188,7 @@ def dream(
             files, thinker, Path(folder), run.edges.environ,
             now=run.edges.now, nights=nights, new=new, seed=seed, say=run.out.say,
         )  # fmt: skip
-    value = dream_figures(done)
-    if run.out.as_json:
-        run.out.json(value)
-    else:
-        _show_dream(run.out, value)
+    _tell(run, dream_figures(done))
     if done.lost:
         raise CheckFailed(f"{counted(len(done.lost), 'claim')} went without an account", "See `lost`.")
     if done.stopped:
@@ -207,16 +217,7 @@ def agent(
     run = context(ctx, as_json=as_json)
     found = read_tasks(run.edges.path(tasks))
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-", ignore_cleanup_errors=True) as folder:
-        value = figures(list(run_tasks(found, Path(folder), run.edges.environ, run.out.say)))
-    if run.out.as_json:
-        run.out.json(value)
-        return
-    titles = {"none": "without memory", "memory": "with memory", "others": "with the memory of other tasks"}
-    for arm, one in value["arms"].items():
-        run.out.data(
-            f"{titles[arm]:<32} solved {one['solved']} of {one['tasks']}, {one['solved_at_once']} at once; "
-            f"told {one['told']}; {one['tries']} tries; {one['tokens']:,} tokens a task"
-        )
+        _tell(run, figures(list(run_tasks(found, Path(folder), run.edges.environ, run.out.say))))
 
 
 def engine_named(run: CommandContext, name: str) -> Engine:
@@ -264,93 +265,27 @@ def _requests_of(engine: str) -> int:
     return ForkSettings("").dream_turns + REPAIR_TURNS
 
 
-ROWS = (
-    ("stored", "precision of what is stored"),
-    ("suggested", "precision of what is suggested"),
-    ("stored_and_suggested", "precision with suggestions"),
-    ("recall_asked_stored", "recall, asked for and stored"),
-    ("recall_plain", "recall of what was plainly said"),
-    ("recall_plain_wide", "recall of it by all candidates"),
-    ("recall", "recall of all labels"),
-    ("types", "right types"),
-)
+def _tell(run: CommandContext, value: dict[str, Any]) -> None:
+    if run.out.as_json:
+        run.out.json(value)
+    else:
+        _lines(run.out, "", value)
 
 
-def _show_extraction(
-    out: Output, engine: str, scored: Sequence[Scored], seconds: float, *, verbose: bool
-) -> None:
-    """Prints how an engine did.
-
-    Args:
-        seconds: that it took for all sessions.
-        verbose: whether each miss and false find is named.
-    """
-    from gitmem.app.bench_extract import figures
-
-    total = figures(scored)
-    if out.as_json:
-        named = {"engine": engine, **total, "seconds": round(seconds, 3)}
-        out.json({**named, "per_session": [_session(one) for one in scored]} if verbose else named)
+def _lines(out: Output, at: str, value: object) -> None:
+    """Prints figures under their names in JSON, those of one thing in one line."""
+    if isinstance(value, list):
+        value = {str(number): one for number, one in enumerate(value, 1)}
+    if isinstance(value, dict) and (not at or any(isinstance(one, dict | list) for one in value.values())):
+        for key, one in value.items():
+            _lines(out, f"{at}.{key}".removeprefix("."), one)
         return
-    if verbose:
-        for one in scored:
-            _show_session(out, one)
-    size = f"{counted(total['sessions'], 'session')}, {counted(total['messages'], 'message')}"
-    out.data(f"engine {engine}: {size}")
-    for key, title in ROWS:
-        out.data(f"{title:<36} {_shown(total[key])}")
-    out.data(f"{'suggestions a session':<36} {total['suggested_a_session']}")
-    out.data(f"{'candidates a session':<36} {total['candidates_a_session']}")
-    out.data(f"{'excluded content kept':<36} {total['exclusion_violations']}")
-    out.data(f"{'finds where nothing is to keep':<36} {total['finds_where_nothing_is_to_keep']}")
-    out.say(f"{total['messages'] / max(seconds, 1e-6):.0f} messages a second")
+    if isinstance(value, dict):
+        value = ", ".join(f"{key} {one}" for key, one in value.items())
+    out.data(f"{at:<34} {one_line(str(value), 300) or 'none'}")
 
 
-def _show_recall(out: Output, measured: Measured, *, verbose: bool) -> None:
-    """Prints how recall did on a corpus.
-
-    Args:
-        verbose: whether each query is named of which not all was among the first five.
-    """
-    from gitmem.app.bench_recall import DEPTHS, figures
-
-    total = figures(measured)
-    if total["missing_relevant"]:
-        out.warn(
-            f"{counted(total['missing_relevant'], 'relevant id')} not in the query's space, or not by then:"
-            f" left out; {counted(total['unanswerable'], 'query', 'queries')} with nothing else not scored"
-        )
-    if total["unread_times"]:
-        out.warn(f"{counted(total['unread_times'], 'time')} of the corpus cannot be read and were ignored")
-    if out.as_json:
-        out.json({**total, "per_query": each(measured)} if verbose else total)
-        return
-    if verbose:
-        for one in (one for one in measured.asked if one.relevant and one.share(5) < 1):
-            best = "none" if one.first is None else f"{one.first}."
-            out.data(f"{one.query.id}: first found {best}; {one_line(one.query.text, 100)}")
-    sizes = (("spaces", "space"), ("memories", "memory"), ("queries", "query"))
-    out.data(", ".join(f"{total[key]:,} {word if total[key] == 1 else key}" for key, word in sizes))
-    if total["threads"]:
-        out.data(f"{'lines after another':<24} {total['threads']:,}, as memories of one session")
-    for depth in DEPTHS:
-        out.data(f"{f'recall@{depth}':<24} {_mean(total[f'recall@{depth}'])}")
-    out.data(f"{'MRR':<24} {total['mrr'] if total['mrr'] is not None else 'none to judge'}")
-    selected, silent = total["selected"], total["nothing_relevant"]
-    out.data(f"{'selected, recall@5':<24} {_mean(selected['recall@5'])}")
-    out.data(f"{'selected, answered':<24} {selected['answered']} of {total['queries']}")
-    if silent["queries"]:
-        out.data(
-            f"{'answered wrongly':<24} {silent['answered']} of {silent['queries']} that ask for nothing"
-        )
-    ms, index = total["ms"], total["index"]
-    if ms["p50"] is not None:
-        out.data(f"{'ms a query':<24} p50 {ms['p50']:.1f}, p95 {ms['p95']:.1f}")
-    out.data(f"{'index':<24} {index['seconds']:.2f} s, {index['bytes'] / 1e6:.1f} MB")
-    out.say(f"intervals: {total['interval']}")
-
-
-def each(measured: Measured) -> list[dict[str, Any]]:
+def each(asked: Sequence[QueryOutcome]) -> list[dict[str, Any]]:
     """Every query with what was found, for `--verbose`."""
     return [
         {
@@ -363,7 +298,7 @@ def each(measured: Measured) -> list[dict[str, Any]]:
             "found": list(one.ranked[:10]),
             "selected": list(one.selected),
         }
-        for one in measured.asked
+        for one in asked
     ]
 
 
@@ -383,16 +318,6 @@ def _own_value(asked: Sequence[Own]) -> dict[str, Any]:
             if not one.found
         ],
     }
-
-
-def _mean(found: dict[str, float] | None) -> str:
-    return f"{found['mean']:.1f}  [{found['low']:.1f}, {found['high']:.1f}]" if found else "none to judge"
-
-
-def _shown(rate: dict[str, Any]) -> str:
-    if not rate["of"]:
-        return "none to judge"
-    return f"{rate['share']:.2f}  {rate['right']}/{rate['of']}  [{rate['low']:.2f}, {rate['high']:.2f}]"
 
 
 def _session(one: Scored) -> dict[str, Any]:
@@ -420,80 +345,3 @@ def _find(find: FoundChange) -> dict[str, Any]:
 
 def _label(label: Label) -> dict[str, Any]:
     return {"message": label.message, "type": label.type, "asked": label.asked, "key": list(label.keys)}
-
-
-def _show_session(out: Output, one: Scored) -> None:
-    counts = f"{len(one.right)} right, {len(one.wrong)} wrong, {len(one.missed)} missed"
-    out.data(f"{one.name}: {counted(one.spoken, 'message')}, {counts}")
-    for find in one.wrong:
-        word = "stored" if find.stored else "suggested"
-        out.data(f"  false ({word}) {find.messages[-1]}: {find.change.reason}")
-    for find in one.violations:
-        out.data(f"  excluded, kept {find.messages[-1]}: {find.change.description}")
-    for find, label in one.right:
-        if find.change.type != label.type:
-            out.data(f"  {find.change.type}, not {label.type}: {find.change.description}")
-    for label in one.missed:
-        out.data(f"  missed {label.message} ({label.type}): {' '.join(label.keys)}")
-
-
-def _show_dream(out: Output, value: dict[str, Any]) -> None:
-    out.data(
-        f"engine {value['engine']}: {counted(len(value['nights']), 'night')}, "
-        f"{value['arrived']} of {counted(value['corpus'], 'memory')} arrived, seed {value['seed']}"
-    )
-    for night in value["nights"]:
-        size, claims = night["size"], night["claims"]
-        failed = f"; {counted(len(night['failures']), 'failure')}" if night["failures"] else ""
-        out.data(
-            f"night {night['night']}: {night['arrived']} new; {_proposals(night['proposals'])}{failed}; "
-            f"{_claims(claims)}; recall {_recall(night['recall'])}; "
-            f"{size['before']['memories']} -> {size['after']['memories']} memories; "
-            f"{night['seconds']:.2f} s"
-        )
-        for failure in night["failures"]:
-            out.data(f"  not proved: {one_line(failure, 200)}")
-    total = value["all"]
-    claims = total["claims"]
-    out.data(f"{'claims that arrived':<24} {claims['arrived']:,}")
-    out.data(f"{'there word for word':<24} {claims['by_hash']:,}")
-    out.data(f"{'there by account':<24} {claims['by_account']:,}, {claims['superseded']:,} superseded")
-    out.data(f"{'dropped with a reason':<24} {claims['dropped']:,}")
-    out.data(f"{'lost':<24} {claims['lost']:,}")
-    for one in total["lost"][:LOST_SHOWN]:
-        out.data(f"  {one['claim']}: {one['why']}: {one_line(one['text'], 100)}")
-    for key, title in (("descriptions", "recall by description"), ("sentences", "recall by a sentence")):
-        before, after = (total["recall"][side][key] for side in ("before", "after"))
-        out.data(f"{title:<24} {_percent(before)} -> {_percent(after)}  of {after['of']:,}")
-    for key, title in (("memories", ""), ("claims", ""), ("bytes", ""), ("index_lines", "index lines")):
-        before, after = (total["size"][side][key] for side in ("before", "after"))
-        out.data(f"{title or key:<24} {before:,} -> {after:,}")
-    out.data(f"{'proposals':<24} {_proposals(total['proposals'])}")
-    out.data(f"{'notes for a person':<24} {total['notes']:,}")
-    out.data(f"{'not proved':<24} {total['failures']:,}")
-    out.data(f"{'seconds':<24} {total['seconds']:.2f}")
-    if value["used_up"]:
-        out.say(f"from night {value['used_up']} on nothing new was left to arrive")
-
-
-def _proposals(kinds: dict[str, int]) -> str:
-    named = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-    return f"{counted(sum(kinds.values()), 'proposal')}{f' ({named})' if named else ''}"
-
-
-def _claims(claims: dict[str, int]) -> str:
-    return (
-        f"{claims['arrived']} claims: {claims['by_hash']} by hash, {claims['by_account']} by account, "
-        f"{claims['dropped']} dropped, {claims['lost']} lost"
-    )
-
-
-def _recall(recall: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{_percent(recall['before'][key])} -> {_percent(recall['after'][key])}"
-        for key in ("descriptions", "sentences")
-    )
-
-
-def _percent(share: dict[str, Any]) -> str:
-    return "none" if share["share"] is None else f"{share['share']:.1f}"
