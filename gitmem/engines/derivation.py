@@ -458,21 +458,10 @@ NEW_LINES = 40
 REASONS = 60
 _WIDTH = 300
 _NOTE = re.compile(r"[-*•\s]*\**(changed|left)\**\s*:\**\s*(\S.*)", re.IGNORECASE)
-# What a diff names: where something is defined or called, what looks like no word, flags.
-_DEFINED = re.compile(
-    r"\b(?:def|class|fn|func|function|struct|enum|trait|interface|type|const|let|var|module|package)\s+"
-    r"([^\W\d]\w+)"
-)
-_SHAPED = re.compile(r"(?<!\w)(?:[^\W\d]\w*(?=\()|[^\W\d]\w*_\w+|[^\W\d]*[a-z0-9][A-Z]\w*|--[a-z][\w-]+)")
-_SHORTEST = 3
-_MOST_NAMES = 20_000
 
 
 def documented(given: DocumentInput, after: str, answer: str) -> tuple[Document, tuple[str, ...]]:
     """Takes of a model's work on a document what it was asked for.
-
-    A change that has to do with nothing stale and nothing that changed in the code is left out, and said in
-    the log.
 
     Args:
         after: its copy of the document.
@@ -489,16 +478,13 @@ def documented(given: DocumentInput, after: str, answer: str) -> tuple[Document,
         after = after.replace("\n", "\r\n")
     if before.endswith("\n") and not after.endswith("\n"):
         after += "\r\n" if "\r\n" in before else "\n"
-    old, new = before.split("\n"), after.split("\n")
-    kept, log = _concerned(given, old, new)
-    text = "\n".join(kept)
-    wrong = (*_kept(given, after), *document_problems(given, text), *_bounded(given, old, kept))
+    wrong = (*document_problems(given, after), *_bounded(given, after))
     reasons, notes = _told(answer)
-    if text == before:
+    if after == before:
         reasons = ()
     elif not reasons:
         reasons = ("the model gave no reason",)
-    return Document(text, reasons, notes, log=log), tuple(dict.fromkeys(wrong))
+    return Document(after, reasons, notes), wrong
 
 
 def is_settled(given: DocumentInput) -> bool:
@@ -541,27 +527,8 @@ def _body(given: DocumentInput) -> list[str]:
     return given.text.split("\n")[given.head :]
 
 
-def _concerned(given: DocumentInput, old: list[str], new: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The lines of the new text, with those of the old one where the change was not asked for."""
-    if not "".join(_body(given)).strip():
-        return new, ()
-    names, stale = _names(given), {one.line for one in given.stale}
-    kept: list[str] = []
-    log: list[str] = []
-    for how, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        touched = any(number in stale for number in range(low + 1, high + 1))
-        texts = (*old[low:high], *new[start:end])
-        blank = not any(line.strip() for line in texts)
-        if how == "equal" or touched or blank or any(_mentions(line, names) for line in texts):
-            kept += new[start:end]
-            continue
-        kept += old[low:high]
-        shown = one_line(" ".join(texts), 120)
-        log.append(f"line {low + 1}: has nothing to do with what changed, left as it was: {shown}")
-    return kept, tuple(log)
-
-
-def _bounded(given: DocumentInput, old: list[str], new: list[str]) -> Iterator[str]:
+def _bounded(given: DocumentInput, after: str) -> Iterator[str]:
+    old, new = given.text.split("\n"), after.split("\n")
     stale = {one.line for one in given.stale}
     gone = added = 0
     for how, low, high, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -578,43 +545,6 @@ def _bounded(given: DocumentInput, old: list[str], new: list[str]) -> Iterator[s
         )
     if added > max(NEW_LINES, lines * SHARE):
         yield f"{counted(added, 'line')} were added to {lines}: shorten them"
-
-
-def _names(given: DocumentInput) -> frozenset[str]:
-    """Names of what is stale and of what changed, in lower case."""
-    found: set[str] = set()
-    for one in given.stale:
-        found |= {one.name, one.became}
-    for path, diff in given.changed.items():
-        found |= {path, *_parts(path)}
-        for line in diff.split("\n"):
-            if line[:1] in "+-" or line.startswith("rename "):
-                found.update(_DEFINED.findall(line[:2_000]))
-                found.update(_SHAPED.findall(line[:2_000]))
-                found.update(_parts(line.rpartition(" ")[2]) if line.startswith("rename ") else ())
-        if len(found) > _MOST_NAMES:
-            break
-    return frozenset(name.lower().strip("`/ ") for name in found if len(name.strip("`/ ")) >= _SHORTEST)
-
-
-def _parts(path: str) -> Iterator[str]:
-    """Names by which prose calls a file: its own, that without its suffix, and its folder's path."""
-    folder, _, name = path.rpartition("/")
-    yield name
-    yield name.partition(".")[0]
-    if folder:
-        yield folder
-        yield folder.rpartition("/")[2]
-
-
-def _mentions(line: str, names: frozenset[str]) -> bool:
-    words = re.findall(r"[\w./@+-]+", line.lower())
-    return any(
-        part in names
-        for word in words
-        for part in (word, word.strip("./"), *re.split(r"[/.]", word), word.rpartition("/")[0])
-        if part
-    ) or any(" " in name and name in line.lower() for name in names)
 
 
 def _told(answer: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -314,7 +314,7 @@ class ModelEngine:
         if done.wrong:
             raise refused_document(given, done.wrong)
         made, _ = judged(done.files, done.answers)
-        return replace(made, usage=done.usage, log=(*made.log, *done.log))
+        return replace(made, usage=done.usage, log=done.log)
 
     def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
         """Has a model tidy a scope, after what the offline engine proves about it.
