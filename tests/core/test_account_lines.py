@@ -50,6 +50,12 @@ MEMORY = b"---\nname: a\ndescription: About a\ntype: project\n---\n\nShip on Fri
         ("CI is down today. **Why:** disk full.", "project", False),
         ("It is here. We ship today.", "project", False),
         ("It is so in the red building today.", "project", True),
+        ("The lamp is bright now.", "project", False),
+        ("It fails at the momentary switch.", "project", False),
+        ("Axis labels change today.", "project", False),
+        ("It issues tokens today.", "project", False),
+        ("The bots are todaybot and bottoday.", "project", False),
+        ("Chad and Wasabi are out today.", "project", True),
     ],
 )
 def test_a_fact_of_one_day_is_told_by_its_words(text: str, type: MemoryType, is_passing: bool) -> None:

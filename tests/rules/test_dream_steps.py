@@ -18,6 +18,7 @@ from gitmem.rules.account import (
     given_up,
     losses,
     misheard,
+    sources_of,
 )
 from gitmem.rules.invention import inventions, messages, permit, refiled
 from gitmem.rules.rule import Finding
@@ -254,6 +255,11 @@ def test_so_many_files_that_a_reason_names_are_looked_at(number: int, taught: bo
     code = {f"f{number}.py": "port = 4001"}.get
     fate = Fate("superseded", ref(before, "port"), ref(after, "port"), reason)
     assert (invented(before, after, fate, lookup=Lookup(code=code)) == "") is taught
+
+
+def test_what_an_agent_says_stands_in_its_own_folder() -> None:
+    files = {**memory("One."), "other/a.md": memory("Two.")["main/a.md"], LOG: b"- 10:00:00Z [user] Tea.\n"}
+    assert [one.text for one in sources_of(files, "main")] == ["One.", "About it", "Tea."]
 
 
 def test_one_reason_that_tells_of_a_name_is_proved_whatever_else_went_there() -> None:

@@ -58,7 +58,9 @@ from gitmem.rules.rule import Finding, RuleFile
     ],
 )
 def test_text_that_addresses_the_model_is_found(text: str) -> None:
-    assert (3, "error") in {(one.line, one.level) for one in find_instructions(f"A fact.\n\n{text}\n")}
+    for before in ("A fact.", ""):
+        found = find_instructions(f"{before}\n\n{text}\n")
+        assert (3, "error") in {(one.line, one.level) for one in found}
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def test_what_was_written_out_is_read_back() -> None:
     once = shown(NASTY, no_scan)
     assert restored(once, once) == NASTY
     assert restored("C:\\x86", "of another text") == "C:\\x86"
+    assert suspects("\\x3cSystemReminder> and \\u202eabcDEF") == (), "nor is a code a part of a word"
 
 
 def test_the_suspicion_misses_nothing_that_the_detector_finds() -> None:

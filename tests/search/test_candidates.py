@@ -163,7 +163,10 @@ def test_a_phrase_counts_as_often_as_its_rarest_word(catalog: Catalog, fake: Mem
 def test_a_line_of_a_log_is_named_by_its_time(catalog: Catalog, fake: MemoryRepository) -> None:
     line = "- 14:05:33Z [feedback ab] The heron howls.\n"
     follow(catalog, fake, {"main/logs/2026/11/2026-11-20.md": line})
-    assert [(c.kind, c.name) for c in search(catalog, "heron", [REF])] == [("log", "log 2026-11-20 14:05")]
+    (found,) = search(catalog, "heron", [REF])
+    assert (found.kind, found.name) == ("log", "log 2026-11-20 14:05")
+    for days, there in ((7, (found,)), (8, ())):
+        assert search(catalog, "heron", [REF], now=found.time + days * DAY) == there
 
 
 def test_a_build_that_is_stopped_goes_on_where_it_was(
