@@ -17,7 +17,7 @@ from gitmem.core.text import counted, one_line
 from gitmem.flows.check import CheckReport, CheckRequest
 from gitmem.flows.check import check as judge_request
 from gitmem.flows.code_check import Affected, CodeReport, Untrue, check_code
-from gitmem.flows.request import CheckRepository, reach_back
+from gitmem.flows.request import CheckRepository
 from gitmem.rules.rule import Finding
 
 WIDTH = 400
@@ -112,16 +112,12 @@ def prove_dream(
     ground: CheckRepository, asked: CheckRequest, met: str, base: str, head: str
 ) -> tuple[Finding, ...]:
     """What a dream cannot prove, as findings; nothing where a request is no dream."""
-    from gitmem.dream.budget import WINDOW
     from gitmem.dream.proof import is_dream, prove_branch
 
     if not is_dream(ground.repo, met, head):
         return ()
     found = []
-    if not reach_back(ground, base, head, asked.now - WINDOW):
-        what = "history is cut off here, so what dreams gave up within 30 days is not all counted"
-        found.append(Finding("", 1, "budget", what, "notice"))
-    for failure in prove_branch(ground.repo, base, head, now=asked.now, allow=asked.allow):
+    for failure in prove_branch(ground.repo, base, head, allow=asked.allow):
         # A file in the wrong place is the same in any request.
         rule = "path" if failure.rule == "place" else failure.rule
         what = failure.message + (f" ({failure.commit[:12]})" if failure.commit else "")

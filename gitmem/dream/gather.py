@@ -31,7 +31,6 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import Files, agent_folder, kind
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import counted, decode, one_line
-from gitmem.dream.budget import allowance
 from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, moment, said_when
 from gitmem.engines.engine import ConsolidateInput, Observation
 from gitmem.engines.offline.distil import paragraphs
@@ -41,7 +40,7 @@ from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.dreams import DreamCommit, dreams_of
 from gitmem.ledger.land import Tip
 from gitmem.ledger.workspace import Scope
-from gitmem.rules.account import unknown
+from gitmem.rules.account import allowance, unknown
 from gitmem.rules.findable import RecallWitness
 
 CodeFacts = Callable[[Mapping[str, str]], Sequence[Observation]]
@@ -132,7 +131,7 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         sessions=sources.sessions,
         worktree=sources.worktree,
         code=sources.file,
-        allowance=allowance(scope.repo, tip.commit, sources.now, files),
+        allowance=allowance(files),
         now=sources.now,
         taught=Taught(scope, tip.commit, files),
         lines=proposable(waiting),

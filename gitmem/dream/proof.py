@@ -26,8 +26,7 @@ from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import Files, agent_folder, only
 from gitmem.core.names import INDEX, homes, is_agent_folder
 from gitmem.core.text import decode
-from gitmem.core.trailers import TEACH_NOTHING, parse, tellings
-from gitmem.dream.budget import limit, named, spent
+from gitmem.core.trailers import TEACH_NOTHING, Fate, parse, tellings
 from gitmem.dream.cards import untold
 from gitmem.engines.engine import DreamChange
 from gitmem.git import repository
@@ -49,6 +48,7 @@ from gitmem.rules.account import (
     DreamGround,
     Lookup,
     ReplayedCommit,
+    allowance,
     crowd,
     errors,
     listed,
@@ -58,6 +58,7 @@ from gitmem.rules.account import (
 )
 from gitmem.rules.findable import RecallWitness
 from gitmem.rules.invention import inventions
+from gitmem.rules.paths import check_path
 from gitmem.rules.proof import costs, ends, prove
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
@@ -83,26 +84,20 @@ def prove_branch(
     base: str,
     tip: str,
     *,
-    now: float,
     allow: frozenset[str] = frozenset(),
     asked: Sequence[RecallWitness] = (),
     lookup: Lookup = NOWHERE,
-    left: str = "",
 ) -> tuple[Finding, ...]:
     """Judges a dream by the trees of its commits, from where it left the memory ref.
 
     Commits that merge a moved memory ref in are none of its own; what they did shows in the whole.
 
     Args:
-        base: tip of the memory ref, or any commit of it that holds where the dream left; what landed there
-            within 30 days counts against the budget.
+        base: tip of the memory ref, or any commit of it that holds where the dream left.
         tip: newest commit of the dream.
-        now: epoch seconds.
         allow: fingerprints of secrets that a person accepted.
         asked: the last recalls that showed memories of the scope; none where they are not known, as in CI.
         lookup: sessions and code, where they are here.
-        left: commit of the memory ref of whose claims a tenth may go, where that is not where the branch
-            left it: what is accepted bit by bit has as much room as all of it had when it was proposed.
 
     Returns:
         What it could not prove, and as notices what a person answered for; nothing where there is no commit
@@ -134,11 +129,8 @@ def prove_branch(
     )
     after = ends(before, steps) if end is None else end
     given = costs(before, steps, after)
-    if given:
-        used = spent(repo, base, now)
-        # Only who gives up more than a few has all claims counted.
-        most = limit(repo, left or met) if len(given | used) > FLOOR else FLOOR
-        ground = replace(ground, limit=most, spent=used)
+    if len(given) > FLOOR:  # only who gives up more than a few has all claims counted
+        ground = replace(ground, limit=allowance(read_files(repo, trees[0])))
     found = [*reader.large, *prove(before, steps, ground)]
     if not errors(found):
         found += _unfound(repo, trees, steps, before, after, asked)
@@ -202,7 +194,7 @@ def _step(reader: _Reader, step: repository.CommitDiff) -> ReplayedCommit:
     commit, said = step.commit, parse(step.commit.message)
     differences = step.before[0]
     old, new = reader.both(differences)
-    more = named(reader.repo, commit.tree, old, new, said.claims)
+    more = _named(reader.repo, commit.tree, old, new, said.claims)
     foreign = sorted(path for path, _, _ in differences if not is_memory(path))
     if any(path.rpartition("/")[2] == INDEX for path in foreign):
         tidied = _tidied(reader.repo, step, reader.gone)
@@ -230,6 +222,18 @@ def _step(reader: _Reader, step: repository.CommitDiff) -> ReplayedCommit:
         bool(dreams and taught),
         frozenset(targets),
     )
+
+
+def _named(repo: Repository, tree: str, old: Files, new: Files, fates: tuple[Fate, ...]) -> Files:
+    """Memories of a tree that no change touched, and that claims are said to have gone to."""
+    by_source = {fate.source: fate for fate in fates if not is_log(path_of(fate.source))}
+    wanted: set[str] = set()
+    for fate in (*by_source.values(), *(one for one in fates if is_log(path_of(one.source)))):
+        path = path_of(fate.source)
+        if path in old or not fate.source or is_log(path):
+            wanted.add(path_of(fate.target))
+    wanted = {path for path in wanted if is_memory(path) and check_path(path) is None}
+    return read_paths(repo, tree, wanted - old.keys() - new.keys())
 
 
 class _Sources:
@@ -529,12 +533,11 @@ TREES_ALONE = ProofEvidence()
 
 
 def failures_of(
-    dream: Dream, now: float, known: ProofEvidence = TREES_ALONE, replay: str | None = None
+    dream: Dream, known: ProofEvidence = TREES_ALONE, replay: str | None = None
 ) -> tuple[Finding, ...]:
     """Judges a dream from the trees, whatever its commits say.
 
     Args:
-        now: seconds since the epoch.
         known: what may be used besides.
         replay: commits of some of its changes on the memory ref; they are judged instead of the branch.
 
@@ -544,9 +547,8 @@ def failures_of(
     """
     repo = dream.scope.repo
     base = repo.ref(dream.scope.ref) or dream.base
-    tip, left = (replay, dream.base) if replay else (dream.tip, "")
     found = prove_branch(
-        repo, base, tip, now=now, allow=known.allow, asked=known.asked, lookup=known.lookup, left=left
+        repo, base, replay or dream.tip, allow=known.allow, asked=known.asked, lookup=known.lookup
     )
     told = {failure.claim for failure in found if failure.claim}
     silent = () if replay else _silent(dream)

@@ -142,7 +142,7 @@ def accept(
     _refuse_foreign(dream, chosen, everything)
     answered: frozenset[str] = frozenset()
     if ask and _names_sessions(dream, chosen):
-        answered = _answered(chosen, failures_of(dream, now, known), ask)
+        answered = _answered(chosen, failures_of(dream, known), ask)
 
     def plan(tip: Tip) -> Write:
         ours = read_files(dream.scope.repo, tip.tree)
@@ -151,7 +151,7 @@ def accept(
             _refuse_overtaken(dream, change, tip.commit)
         done = _checked(dream, chosen, ours, merged, known.allow)
         replay = None if everything else replayed(dream, chosen, tip)
-        _refuse_unproved(dream, failures_of(dream, now, known, replay), answered)
+        _refuse_unproved(dream, failures_of(dream, known, replay), answered)
         _reconcile(dream, ours, merged)
         return Write(
             difference(ours, merged),
@@ -546,14 +546,13 @@ class Refreshed:
     failures: tuple[Finding, ...] = ()
 
 
-def refresh(scope: Scope, dream: Dream, author: Signature, known: ProofEvidence = TREES_ALONE) -> Refreshed:
+def refresh(scope: Scope, dream: Dream, known: ProofEvidence = TREES_ALONE) -> Refreshed:
     """Merges the memory ref into a dream's branch, and proves it anew.
 
     The merge is the one that a sync makes of a side branch: fixed by its two parents, with the memory's
     own indexes. What arrived stays; where both changed one claim, both versions stand, disputed.
 
     Args:
-        author: the person, at the present.
         known: what a proof may use besides the trees.
 
     Raises:
@@ -566,7 +565,7 @@ def refresh(scope: Scope, dream: Dream, author: Signature, known: ProofEvidence 
     if tip is None:
         raise UsageError(f"There is no memory of the scope {scope.name}")
     if repo.is_ancestor(tip, dream.tip):
-        return Refreshed(dream, "", failures=errors(failures_of(dream, author.time, known)))
+        return Refreshed(dream, "", failures=errors(failures_of(dream, known)))
     overtaken = tuple(one for change in dream.open for one in overtaken_by(dream, change, tip))
     merged = with_memory(dream, tip)
     now = read_dream(scope, dream.here, merged, tip, tip, dream.remote)
@@ -574,4 +573,4 @@ def refresh(scope: Scope, dream: Dream, author: Signature, known: ProofEvidence 
     differs = changed_files(repo, repo.commit(tip).tree, repo.commit(merged).tree)
     moot = tuple(one.n for one in dream.open if one.n not in still or not differs & one.files.keys())
     left = tuple(one for one in overtaken if one.n not in moot)
-    return Refreshed(now, merged, moot, left, errors(failures_of(now, author.time, known)))
+    return Refreshed(now, merged, moot, left, errors(failures_of(now, known)))

@@ -318,5 +318,5 @@ def refresh_dream(workspace: Workspace, edges: Edges, id: str = "") -> Refreshed
                 f"{tree.path} has {short_name(dream.ref)} checked out", "Merge the memory branch there."
             )
     save_all(workspace, edges)
-    scope, who = workspace.scope(dream.scope.name), workspace.author(edges.now)
-    return refresh(scope, dream, who, evidence(workspace, edges, scope))
+    scope = workspace.scope(dream.scope.name)
+    return refresh(scope, dream, evidence(workspace, edges, scope))

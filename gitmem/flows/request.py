@@ -98,33 +98,6 @@ def meeting_point(ground: CheckRepository, base: str, head: str) -> str | None:
     return _met(ground, base, head)
 
 
-def reach_back(ground: CheckRepository, base: str, head: str, since: float) -> bool:
-    """Deepens a shallow history until all that is younger than a time is here.
-
-    Args:
-        base, head: commits that are here.
-        since: seconds since the epoch.
-
-    Returns:
-        Whether it is.
-    """
-    for step in (*DEEPER, None):
-        if _ends_before(ground, since):
-            return True
-        try:
-            _deepen(ground, base, head, step)
-        except RepositoryError:
-            return False
-    return _ends_before(ground, since)
-
-
-def _ends_before(ground: CheckRepository, since: float) -> bool:
-    if not ground.shallow:
-        return True
-    ends = (ground.layout.common_dir / "shallow").read_text(encoding="ascii").split()
-    return all(ground.repo.commit(oid).committer.time < since for oid in ends)
-
-
 def _met(ground: CheckRepository, base: str, head: str) -> str | None:
     try:
         bases = ground.repo.merge_bases(base, head)

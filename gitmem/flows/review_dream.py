@@ -72,7 +72,7 @@ def dream_cards(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Card,
 
 
 def _failures(workspace: Workspace, edges: Edges, dream: Dream) -> tuple[Finding, ...]:
-    found = failures_of(dream, edges.now, evidence(workspace, edges, dream.scope))
+    found = failures_of(dream, evidence(workspace, edges, dream.scope))
     return (*found, *outdated(dream, workspace.allowed))
 
 

@@ -200,7 +200,7 @@ def _commit(
     if done.written is None:
         return done
     now = find_dream(workspace, dream.id)
-    proof = failures_of(now, edges.now, evidence(workspace, edges, dream.scope))
+    proof = failures_of(now, evidence(workspace, edges, dream.scope))
     return replace(done, dream=now, failures=proof)
 
 

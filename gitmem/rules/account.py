@@ -74,6 +74,12 @@ SHARE = 10
 """One in so many claims may go."""
 
 
+def allowance(files: Files) -> int:
+    """How many claims of a tree a dream may drop or supersede."""
+    number = sum(len(claims_at(path, data)) for path, data in files.items() if is_memory(path))
+    return max(FLOOR, number // SHARE)
+
+
 def unknown(_id: str) -> None:
     """Knows of nothing."""
 
@@ -113,8 +119,7 @@ class DreamGround:
     """What is known besides the steps.
 
     Attributes:
-        limit: how many claims dreams may give up in 30 days; None for any number.
-        spent: those that dreams gave up lately.
+        limit: how many claims it may give up; None for any number.
         allow: fingerprints of secrets that a person accepted.
         said: claim (`<file>#<12 hex>`) to when it was first said, for claims of which that is known.
         standing: all paths of the tree before; empty where nobody looked.
@@ -126,7 +131,6 @@ class DreamGround:
     """
 
     limit: int | None = None
-    spent: frozenset[Mark] = frozenset()
     allow: frozenset[str] = frozenset()
     said: Mapping[str, datetime] = field(default_factory=dict)
     standing: frozenset[str] = frozenset()

@@ -56,8 +56,11 @@ def prove(before: Files, steps: Sequence[ReplayedCommit], ground: DreamGround) -
     found += [failure for failure in _whole(before, end, steps, ground) if _what(failure) not in told]
     found += oddities(ground.odd)
     fresh = costs(before, steps, end)
-    if ground.limit is not None and fresh - ground.spent and len(fresh | ground.spent) > ground.limit:
-        found.append(_over(len(fresh - ground.spent), len(ground.spent), ground.limit))
+    if ground.limit is not None and len(fresh) > ground.limit:
+        # Memory must not be consolidated away.
+        much = counted(len(fresh), "claim")
+        what = f"it drops or supersedes {much}: {ground.limit} are allowed, a tenth of all"
+        found.append(Finding("", 1, "budget", what))
     return tuple(dict.fromkeys(permit(found, ground.allow, "taught", UNSEEN)))
 
 
@@ -208,10 +211,3 @@ def _put_right(failure: Finding, before: Files, later: Sequence[Files]) -> bool:
         return failure.claim not in references(end)
     known = failure.path in before or end
     return bool(failure.rule == "place" and known and end.get(failure.path) == before.get(failure.path))
-
-
-def _over(fresh: int, spent: int, limit: int) -> Finding:
-    """Says that too much is given up: memory must not be consolidated away night by night."""
-    lately = f", and dreams gave up {spent} within 30 days" if spent else ""
-    what = f"it drops or supersedes {counted(fresh, 'claim')}{lately}: {limit} are allowed, a tenth of all"
-    return Finding("", 1, "budget", what)

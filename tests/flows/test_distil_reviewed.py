@@ -152,7 +152,7 @@ def test_a_line_that_a_merge_put_into_a_log_is_no_source(ground: Ground) -> None
     moved = ground.tip("local")
     merged = commits(repo, (made, moved), LOG, "Refresh\n\nGitmem-Op: merge\n")
     forged = commits(repo, (merged,), MADE, says_so())
-    found = prove_branch(repo, moved, forged, now=NOW)
+    found = prove_branch(repo, moved, forged)
     assert {failure.rule for failure in found} == {"account", "invented"}
 
 

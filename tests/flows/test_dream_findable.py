@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, NOW, Ground, make_ground, memory
+from dream_ground import ANN, Ground, make_ground, memory
 from slices import often
 
 from gitmem.core.account import references
@@ -273,8 +273,8 @@ def _dreamt(ground: Ground) -> tuple[Repository, str, str]:
 def test_recalls_count_where_they_are_known_and_nowhere_else(repo: Path) -> None:
     """CI and teammates know none: what a person asked of their own memory never leaves the machine."""
     where, base, tip = _dreamt(make_ground(repo))
-    assert prove_branch(where, base, tip, now=NOW) == ()
+    assert prove_branch(where, base, tip) == ()
     asked = [RecallWitness("vault rotates", "main/cards.md")]
-    (failure,) = prove_branch(where, base, tip, now=NOW, asked=asked)
+    (failure,) = prove_branch(where, base, tip, asked=asked)
     assert (failure.rule, failure.path) == ("found", "main/cards.md")
     assert 'a recall that showed it, "vault rotates", no longer finds it' in failure.message

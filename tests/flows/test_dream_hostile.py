@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory, waiting
+from dream_ground import ANN, NOW, TWICE, Ground, ground_once, memory, waiting
 from dream_parked import DREAM_ID, NIGHT, Made, park, ref_of
 from once import Once
 from slices import often
@@ -17,7 +17,6 @@ from slices import often
 from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate
-from gitmem.dream.budget import allowance
 from gitmem.dream.proof import failures_of, prove_branch
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, show
 from gitmem.dream.schedule import FILE, consolidation_lock, lock_folder
@@ -73,7 +72,7 @@ def further(
 
 
 def rules(ground: Ground, waits: Dream) -> list[tuple[str, str]]:
-    failures: tuple[Finding, ...] = failures_of(waits, ground.now)
+    failures: tuple[Finding, ...] = failures_of(waits)
     return sorted({(failure.rule, failure.path) for failure in failures})
 
 
@@ -282,7 +281,7 @@ def test_a_bottomless_tree_and_a_huge_memory_of_a_teammate_hide_no_other_dream(g
             inner = TreeEntry(TREE, repo.add_tree({"a": inner}))
         tree = repo.add_tree({**repo.tree(repo.commit(waits.tip).tree), "main": inner})
         tip = repo.add_commit(tree, (waits.base,), NIGHT, NIGHT, f"Dig\n\n{NIGHTLY}")
-    found = prove_branch(repo, waits.base, tip, now=NOW, asked=())
+    found = prove_branch(repo, waits.base, tip, asked=())
     assert any(one.rule == "place" and "deeper" in one.message for one in found)
     large = memory("- x\n" * 40_000, "Many", "many").encode()
     tree = write_tree(repo, repo.commit(waits.base).tree, {"main/many.md": large})
@@ -293,18 +292,3 @@ def test_a_bottomless_tree_and_a_huge_memory_of_a_teammate_hide_no_other_dream(g
     move_ref(repo, "refs/remotes/origin/gitmem/dream/d-ffffff", tip, None, "test")
     ground.configure("share", "direct")
     assert [one.id for one in open_dreams(ground.workspace)] == [DREAM_ID]
-
-
-def test_a_dream_that_landed_with_an_old_date_counts_as_what_it_builds_on(ground: Ground) -> None:
-    """Whoever commits writes the date; nothing is older than its parent."""
-    repo, ref = ground.scope().repo, ground.scope().ref
-    base, left = repo.ref(ref), allowance(repo, repo.ref(ref) or "", NOW)
-    assert base is not None
-    tree = write_tree(repo, repo.commit(base).tree, {"main/deploys.md": None})
-    old = Signature("Ann", "ann@example.com", NOW - 400 * DAY)
-    tip = repo.add_commit(tree, (base,), old, old, f"Drop it\n\n{NIGHTLY}")
-    assert left - allowance(repo, tip, NOW) == 2
-    # A parent from the future tells of a clock, and not of the present.
-    late = Signature("Ann", "ann@example.com", NOW + 400 * DAY)
-    early = repo.add_commit(repo.commit(base).tree, (base,), late, late, "Learn\n")
-    assert allowance(repo, repo.add_commit(tree, (early,), old, old, f"Drop it\n\n{NIGHTLY}"), NOW) == left

@@ -1,4 +1,4 @@
-"""A dream's branch is judged by its trees: from where it left memory, with what dreams gave up lately."""
+"""A dream's branch is judged by its trees: from where it left memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from check_ground import findings, make_memory
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory
+from dream_ground import ANN, NOW, TWICE, Ground, ground_once, memory
 from dream_parked import Made, park
 from memory_files import memory as sound
 from once import Once
@@ -15,7 +15,6 @@ from ran import Gitmem
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
-from gitmem.dream.budget import WINDOW, allowance, limit, spent
 from gitmem.dream.proof import is_dream, prove_branch
 from gitmem.dream.review import accept
 from gitmem.flows.dream import dream
@@ -67,7 +66,7 @@ def refs(path: str) -> list[str]:
 
 
 def rules(ground: Ground, base: str, tip: str) -> list[tuple[str, str]]:
-    found = prove_branch(ground.scope().repo, base, tip, now=ground.now)
+    found = prove_branch(ground.scope().repo, base, tip)
     return sorted({(failure.rule, failure.path) for failure in found})
 
 
@@ -96,7 +95,7 @@ def test_a_loss_is_found_whatever_the_trailers_say_of_it(ground: Ground, base: s
     lines += [f"Gitmem-Claim: dropped main/m9.md#{n:012x} forged" for n in range(1_000)]
     tip = side(repo, (base,), {"main/m1.md": None}, "Tidy\n\nGitmem-Op: dream\n" + "\n".join(lines) + "\n")
     assert rules(ground, base, tip) == [("account", "main/m1.md")]
-    (first, *_) = prove_branch(repo, base, tip, now=NOW)
+    (first, *_) = prove_branch(repo, base, tip)
     assert first.commit == tip and first.line == 8
 
 
@@ -141,9 +140,8 @@ def test_links_and_other_odd_entries_are_found(ground: Ground, base: str) -> Non
 
 
 def test_too_much_in_one_dream_is_refused(ground: Ground, base: str) -> None:
-    """20 memories of 3 claims: 6 may go in 30 days."""
+    """20 memories of 3 claims: 6 may go."""
     repo = ground.scope().repo
-    assert limit(repo, base) == 6 == allowance(repo, base, NOW)
     tip = base
     for n, expected in ((1, []), (2, []), (3, [("budget", "")])):
         tip = side(repo, (tip,), {f"main/m{n}.md": None}, dropping(f"main/m{n}.md"))
@@ -158,55 +156,7 @@ def test_what_is_accepted_bit_by_bit_has_the_room_that_all_of_it_had(ground: Gro
     waits = park(ground, [Made({path: None}, fates) for path, fates in zip(gone, told, strict=True)])
     for number in (1, 2):
         accept(ground.workspace, waits.id, (number,), ANN, ground.now)
-    place = ground.scope()
     assert not set(gone) & ground.tree().keys()
-    assert allowance(place.repo, place.repo.ref(place.ref) or "", NOW) == 0
-
-
-@pytest.mark.parametrize("how", ["squash", "rebase", "merge", "host's merge", "accept"])
-def test_what_landed_counts_for_thirty_days_however_it_landed(ground: Ground, base: str, how: str) -> None:
-    repo = ground.scope().repo
-    old = NOW - 2 * WINDOW
-    first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"), old)
-    branch = side(repo, (first,), {"main/m2.md": None}, dropping("main/m2.md"), old)
-    meanwhile = side(repo, (base,), {"main/new.md": memory("New.", "New", "new")}, "Learn\n")
-    files: dict[str, str | None] = {"main/m1.md": None, "main/m2.md": None}
-    told = f"Dream (#4)\n\n* Drop it\n\n{dropping('main/m1.md')}\n* Drop it\n\n{dropping('main/m2.md')}"
-    if how == "rebase":
-        half = side(repo, (meanwhile,), {"main/m1.md": None}, dropping("main/m1.md"))
-        landed = side(repo, (half,), {"main/m2.md": None}, dropping("main/m2.md"))
-    elif how in ("squash", "accept"):
-        parents = (meanwhile,) if how == "squash" else (meanwhile, branch)
-        landed = side(repo, parents, files, told)
-    else:
-        words = "Merge pull request #4\n" if how == "host's merge" else format_message("Accept", DREAM)
-        landed = side(repo, (meanwhile, branch), files, words)
-    ahead = side(
-        repo, (landed,), {"main/later.md": memory("Later.", "Later", "later")}, "Learn\n", NOW + DAY
-    )
-    assert len(spent(repo, landed, NOW)) == 6
-    assert allowance(repo, ahead, NOW + DAY) == 0
-    assert allowance(repo, ahead, NOW + 31 * DAY) == limit(repo, ahead)
-    tip = side(repo, (ahead,), {"main/m3.md": None}, dropping("main/m3.md"))
-    assert rules(ground, ahead, tip) == [("budget", "")]
-    # Undone, it was not given up.
-    back = side(repo, (ahead,), {path: MANY[path] for path in files}, "Revert\n")
-    assert allowance(repo, back, NOW + DAY) == limit(repo, back)
-
-
-def test_what_a_landed_dream_lost_without_a_word_counts_as_well(ground: Ground, base: str) -> None:
-    repo = ground.scope().repo
-    silent = side(repo, (base,), {"main/m1.md": None}, "Tidy\n\nGitmem-Writer: dream\n")
-    by_hand = side(repo, (silent,), {"main/m2.md": None}, "Not needed\n")
-    assert len(spent(repo, by_hand, NOW)) == 3
-
-
-def test_what_was_accepted_in_part_is_not_counted_twice(ground: Ground, base: str) -> None:
-    repo = ground.scope().repo
-    first = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"))
-    tip = side(repo, (first,), {"main/m2.md": None}, dropping("main/m2.md"))
-    part = side(repo, (base,), {"main/m1.md": None}, dropping("main/m1.md"), NOW + 9)
-    assert rules(ground, part, tip) == []
 
 
 def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, gitmem) -> None:
@@ -226,23 +176,6 @@ def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, 
         (".", 1, "budget", "error"),
         (".", 1, "loss", "error"),
     ]
-
-
-def test_a_shallow_checkout_is_deepened_to_what_landed_within_thirty_days(tmp_path: Path, gitmem) -> None:
-    """A depth of one, as hosts check out, knows of no dream before."""
-    bodies = {name: f"Port {name} serves Ann.\n\nBen closes door {name}." for name in ("one", "two")}
-    request = make_memory(tmp_path / "ground", **bodies)
-    for name in ("one", "two"):
-        data = sound(bodies[name], name, f"About {name}")
-        request.commit({f"main/{name}.md": None}, dropping(f"main/{name}.md", text=data))
-        if name == "one":
-            request.push("gitmem/project")
-            request.commit({"main/later.md": sound("Later.", "later", "Later")}, "Learn")
-            request.push("gitmem/project")
-    request.push("gitmem/dream/d-000001")
-    top = request.shallow("refs/heads/gitmem/dream/d-000001")
-    found = checked(gitmem, top)
-    assert [one for one in found if one[2] == "budget"] == [(".", 1, "budget", "error")]
 
 
 def test_a_trailer_lets_nobody_rewrite_an_index(tmp_path: Path, gitmem) -> None:

@@ -55,17 +55,17 @@ def again(ground: Ground, dream: Dream) -> Dream:
 def test_what_memory_says_by_now_is_moot_and_what_is_up_to_date_has_nothing_to_merge(
     ground: Ground, dream: Dream
 ) -> None:
-    done = refresh(ground.scope(), dream, ANN)
+    done = refresh(ground.scope(), dream)
     assert (done.merged, done.failures) == ("", ()) and again(ground, dream).tip == dream.tip
     ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, BUILD_NOW)})
-    done = refresh(ground.scope(), dream, ANN)
+    done = refresh(ground.scope(), dream)
     assert done.moot == (1,) and [one.n for one in again(ground, dream).open] == [2]
 
 
 def test_what_arrived_is_merged_in_and_the_merge_is_the_same_anywhere(ground: Ground, dream: Dream) -> None:
     fresh = memory("Ask Ben before a release.", "Who releases", "release")
     tip = ground.put({"main/release.md": fresh, "main/MEMORY.md": FACTS["main/MEMORY.md"] + "- more\n"})
-    done = refresh(ground.scope(), dream, ANN)
+    done = refresh(ground.scope(), dream)
     assert (done.moot, done.overtaken, done.failures) == ((), (), ())
     repo = ground.scope().repo
     commit = repo.commit(done.merged)
@@ -77,7 +77,7 @@ def test_what_arrived_is_merged_in_and_the_merge_is_the_same_anywhere(ground: Gr
     now = again(ground, dream)
     assert [one.subject for one in now.open] == [one.subject for one in dream.changes]
     move_ref(repo, now.ref, dream.tip, done.merged, "test")
-    assert refresh(ground.scope(), dream, ANN).merged == done.merged
+    assert refresh(ground.scope(), dream).merged == done.merged
     accept(ground.workspace, dream.id, None, ANN, ground.now)
     assert "Ask Ben" in ground.tree()["main/release.md"] and BUILD_NOW in ground.tree()["main/build.md"]
 
@@ -86,7 +86,7 @@ def test_a_change_whose_claim_changed_meanwhile_is_told(ground: Ground, dream: D
     """It is not forced on memory: both wordings stand, disputed, and a person settles it."""
     theirs = "The server listens on port 8443."
     ground.put({"main/server.md": FACTS["main/server.md"].replace(PORT, theirs)})
-    done = refresh(ground.scope(), dream, ANN)
+    done = refresh(ground.scope(), dream)
     (told,) = done.overtaken
     assert (told.n, told.what, told.text, told.now) == (2, "changed", PORT, theirs)
     assert done.moot == ()
@@ -99,13 +99,13 @@ def test_a_change_whose_memory_was_deleted_meanwhile_says_that_it_brings_it_back
 ) -> None:
     """A bare deletion loses to an edit, here as in every merge; the person is told before they accept."""
     ground.put({"main/build.md": None})
-    (told,) = refresh(ground.scope(), dream, ANN).overtaken
+    (told,) = refresh(ground.scope(), dream).overtaken
     assert (told.n, told.what, told.now) == (1, "gone", "")
 
 
 def test_a_change_whose_claim_was_forgotten_meanwhile_is_moot(ground: Ground, dream: Dream, gitmem) -> None:
     gitmem("forget", "build", "--scope", "project")
-    done = refresh(ground.scope(), dream, ANN)
+    done = refresh(ground.scope(), dream)
     assert done.moot == (1,) and done.overtaken == ()
     accept(ground.workspace, dream.id, None, ANN, ground.now)
     assert "main/build.md" not in ground.tree() and PORT_NOW in ground.tree()["main/server.md"]
@@ -117,7 +117,7 @@ def test_what_was_decided_before_stays_decided(ground: Ground, dream: Dream) -> 
 
     reject(ground.workspace, dream.id, (1,), "Nine is right.", ANN, ground.now)
     ground.put({"main/release.md": memory("Ask Ben.", "Who releases", "release")})
-    done = refresh(ground.scope(), again(ground, dream), ANN)
+    done = refresh(ground.scope(), again(ground, dream))
     assert done.moot == ()
     assert [(one.n, one.decided) for one in again(ground, dream).changes] == [(1, "rejected"), (2, "")]
     accept(ground.workspace, dream.id, None, ANN, ground.now)

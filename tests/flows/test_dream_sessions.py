@@ -40,8 +40,8 @@ def ground(repo: Path, once: Once[None]) -> Ground:
     return ground_once(once, repo, FACTS)
 
 
-def rules(dream: Dream, said: dict[str, str], now: float) -> list[str]:
-    return [one.rule for one in failures_of(dream, now, ProofEvidence(lookup=Lookup(said.get)))]
+def rules(dream: Dream, said: dict[str, str]) -> list[str]:
+    return [one.rule for one in failures_of(dream, ProofEvidence(lookup=Lookup(said.get)))]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def rules(dream: Dream, said: dict[str, str], now: float) -> list[str]:
     ],
 )
 def test_a_session_is_looked_up(ground: Ground, said: dict[str, str], rule: list[str]) -> None:
-    assert rules(park(ground, [made("s-1")]), said, ground.now) == rule
+    assert rules(park(ground, [made("s-1")]), said) == rule
 
 
 def test_a_session_that_the_change_does_not_name_teaches_nothing(ground: Ground) -> None:
     dream = park(ground, [made("")])
-    assert rules(dream, {"s-1": TALK.format(NEW)}, ground.now) == ["invented"]
+    assert rules(dream, {"s-1": TALK.format(NEW)}) == ["invented"]
 
 
 def test_a_person_answers_for_a_session_that_is_not_here(ground: Ground, gitmem) -> None:

@@ -143,7 +143,7 @@ class ConsolidationWork:
         if spent and self._left is not None:
             if spent > self._left:
                 self.notes.append(
-                    f"limit: {self._allowance} claims may be dropped or superseded in these 30 days; what "
+                    f"limit: {self._allowance} claims may be dropped or superseded at once; what "
                     "would need more waits for another dream"
                 )
                 return False
