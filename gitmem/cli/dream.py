@@ -68,9 +68,7 @@ def dream(
     ] = "",
     force: Annotated[
         bool,
-        typer.Option(
-            "--force", help="Pass every gate but the lock, and look again where nothing was found."
-        ),
+        typer.Option("--force", help="Pass every gate but the lock."),
     ] = False,
     store: Annotated[
         str,

@@ -61,26 +61,22 @@ class Sources:
         since: when the last dream was, epoch seconds; 0 for never.
         agents: folder names of those whose memories to consolidate; empty for all.
         code: compares claims with the code.
-        head: the commit of it that they are compared with; empty where there is none.
         sessions: id of a session since the last dream to what was said there, private parts left out.
         worktree: top of the code's work tree; None where there is none.
         file: gives a file of the code at HEAD, by its path; None where there is none.
         allow: fingerprints of secrets that the person accepted.
         asked: the last recalls that showed memories of the scope; none where nobody keeps them, as in CI.
-        anew: whether to look also where the last dream found nothing.
     """
 
     now: float
     since: float = 0.0
     agents: tuple[str, ...] = ()
     code: CodeFacts = nothing_known
-    head: str = ""
     sessions: Mapping[str, str] = field(default_factory=dict)
     worktree: Path | None = None
     file: Callable[[str], str | None] = unknown
     allow: frozenset[str] = frozenset()
     asked: Sequence[RecallWitness] = ()
-    anew: bool = False
 
 
 def keys_of(changes: Iterable[DreamCommit]) -> frozenset[str]:

@@ -23,7 +23,7 @@ from gitmem.core.errors import CheckFailed, EngineError, GitmemError
 from gitmem.core.merge import only
 from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Fate, Provenance, Usage
-from gitmem.dream.gather import Sources, gather, keys_of
+from gitmem.dream.gather import Sources, gather
 from gitmem.dream.proof import prove_plan, refuse, sessions_behind
 from gitmem.dream.schedule import HeldLock
 from gitmem.engines.engine import (
@@ -35,12 +35,10 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
-from gitmem.engines.offline import OfflineEngine
-from gitmem.engines.offline.corrections import corrections
 from gitmem.git.locks import Locked
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
-from gitmem.ledger.dreams import DreamCommit, claim_stories, dreams_of, standing_targets
+from gitmem.ledger.dreams import DreamCommit, claim_stories, standing_targets
 from gitmem.ledger.land import Tip, read_tip, safe_message, signer
 from gitmem.ledger.proposals import dreams_in, let_wait, taken
 from gitmem.ledger.state import Space
@@ -64,8 +62,6 @@ class DreamPlan:
         usage: what asking a model cost; None where none was asked.
         sessions: of each change the session that taught what it says anew; empty for none.
         apart: keys of what the engine need not be asked again, for `keep_apart`.
-        looked_at: all that decided what is proposed, for `note_nothing`; empty where it was looked at
-            before, or not to the end.
     """
 
     scope: Scope
@@ -78,7 +74,6 @@ class DreamPlan:
     usage: Usage | None = None
     sessions: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
-    looked_at: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def commits(self) -> tuple[DreamCommit, ...]:
@@ -116,17 +111,9 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     """
     tell(DreamProgress("orient"))
     tip = read_tip(scope.repo, scope.ref)
-    looked_at = _looked_at(scope, engine, tip, sources)
-    # Rules find nothing again, but for what a session corrects; a model may.
-    rules_alone = engine.name == OfflineEngine.name and not sources.anew
-    told = read_nothing(scope, looked_at, sources.now) if rules_alone else None
-    if told is not None and next(corrections(sources.sessions), None) is None:
-        return DreamPlan(scope, tip, engine.name, (), told, {})
     files = read_files(scope.repo, tip.tree)
     tell(DreamProgress("gather"))
     given = gather(scope, tip, files, sources)
-    if any(one.unfinished for one in given.observed):
-        looked_at = {}
 
     def judge(changes: Sequence[DreamChange]) -> list[str]:
         return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]
@@ -160,21 +147,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         made.usage,
         heard,
         made.apart,
-        looked_at,
     )
-
-
-def _looked_at(scope: Scope, engine: Engine, tip: Tip, sources: Sources) -> dict[str, str]:
-    """All that decides what is proposed, but for time and what sessions say."""
-    waiting = keys_of(change for dream in dreams_of(scope) for change in dream.open)
-    return {
-        "engine": engine.name,
-        "memory": tip.tree,
-        "code": sources.head,
-        "agents": " ".join(sources.agents),
-        "waiting": hashlib.sha256("\n".join(sorted(waiting)).encode()).hexdigest(),
-        "allowed": " ".join(sorted(sources.allow)),
-    }
 
 
 def check(
@@ -384,37 +357,6 @@ def _unwanted(given: ConsolidateInput) -> Callable[[Collection[str]], str]:
 def _paths(change: DreamChange) -> set[str]:
     """All memories that a change is about."""
     return set(filter(is_memory, {*change.edits, *paths_named(change.fates)}))
-
-
-RULES = 5
-"""Raised when the offline engine finds more than before: it looks again where it found nothing."""
-
-_NOTHING = Space("dream nothing", 100)
-"""By memory ref, what the last dream that proposed nothing looked at, and what it told a person."""
-
-WEEK = 7 * 86_400.0
-"""Seconds for which that holds: what dreams may give up, and what logs tell of a day, changes with time."""
-
-
-def read_nothing(scope: Scope, looked_at: Mapping[str, str], now: float) -> tuple[str, ...] | None:
-    """What a dream told that proposed nothing of the same; None where something is other than it was.
-
-    Args:
-        looked_at: all that decides what is proposed: names of trees and commits, and the like.
-        now: epoch seconds.
-    """
-    note = _NOTHING.get(scope.state, scope.ref)
-    try:
-        same = note["rules"] == RULES and note["looked at"] == dict(looked_at)
-        return tuple(map(str, note["notes"])) if same and 0 <= now - float(note["time"]) < WEEK else None
-    except (ValueError, KeyError, TypeError, OverflowError):
-        return None
-
-
-def note_nothing(scope: Scope, looked_at: Mapping[str, str], now: float, notes: Iterable[str]) -> None:
-    """Notes that nothing was proposed of this. Best effort: without the note the next dream looks again."""
-    note = {"rules": RULES, "looked at": dict(looked_at), "time": now, "notes": [*notes]}
-    _NOTHING.put(scope.state, scope.ref, note)
 
 
 _APART = Space("dream apart", 50)

@@ -101,14 +101,12 @@ class Observation:
         text: what it is, one line, with its evidence.
         claims: those that it is about, as `<file>#<12 hex>`.
         names: names in them that the code has otherwise now, with what these are called there.
-        unfinished: whether it says that something was not looked up, and may be another time.
     """
 
     kind: str
     text: str
     claims: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
-    unfinished: bool = False
 
 
 Phase = Literal["orient", "gather", "consolidate", "prune", "check"]

@@ -13,7 +13,7 @@ from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 from gitmem.dream.gather import Sources
 from gitmem.dream.review import Refreshed, find_dream, refresh
-from gitmem.dream.run import DreamPlan, carry_out, keep_apart, note_nothing, plan_dream
+from gitmem.dream.run import DreamPlan, carry_out, keep_apart, plan_dream
 from gitmem.dream.schedule import (
     Gate,
     GateInput,
@@ -98,7 +98,7 @@ def dream(
     """Consolidates one scope, if it is time.
 
     Args:
-        force: pass every gate but the locks, and look also where the last dream found nothing.
+        force: pass every gate but the locks.
         dry_run: plan whatever the gates say, and write nothing.
         agent: folder name of the one agent to consolidate; empty for all.
         present: ids of the sessions that are just going on, which do not count.
@@ -122,7 +122,7 @@ def dream(
         from gitmem.flows.engines import engine_for  # a gate holds nearly always
 
         thinker = engine or engine_for(workspace, edges)
-        sources = dream_sources(workspace, edges, place, (agent,) if agent else (), anew=force)
+        sources = dream_sources(workspace, edges, place, (agent,) if agent else ())
         if dry_run:
             with signals.work():
                 plan = plan_dream(place, thinker, sources, tell)
@@ -204,7 +204,6 @@ def _dream(
             with _noted(place, edges.now), consolidation_lock(place, edges.now) as held:
                 with stop.work():
                     plan = plan_dream(place, engine, sources, told)
-                notes = plan.notes
                 plan = _with_promotions(workspace, edges, plan, sources, False)
                 # From here on it is too late for a signal: in a moment the dream is there.
                 id = carry_out(plan, held, who) if plan.changes else ""
@@ -212,8 +211,6 @@ def _dream(
         except Locked as error:
             return DreamOutcome(place.name, Gate("lock", error.message))
     failures.worked(place.state, "dream", place.ref)
-    if plan.looked_at and not plan.changes:
-        note_nothing(place, plan.looked_at, edges.now, notes)
     return DreamOutcome(place.name, None, plan, id)
 
 

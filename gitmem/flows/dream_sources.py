@@ -79,7 +79,7 @@ def code_file(workspace: Workspace) -> Callable[[str], str | None]:
 
 
 def dream_sources(
-    workspace: Workspace, edges: Edges, place: Scope, agents: tuple[str, ...] = (), *, anew: bool = False
+    workspace: Workspace, edges: Edges, place: Scope, agents: tuple[str, ...] = ()
 ) -> Sources:
     """What a dream of one scope may know; no code and no session is read before it is asked for.
 
@@ -88,7 +88,6 @@ def dream_sources(
 
     Args:
         agents: folder names of those whose memories to consolidate; empty for all.
-        anew: look also where the last dream found nothing.
     """
 
     since, allow = prior_of(place), workspace.allowed
@@ -97,13 +96,11 @@ def dream_sources(
         since=since,
         agents=agents,
         code=nothing_known if place.name == "user" else code_facts(workspace, place),
-        head="" if place.name == "user" else workspace.code.resolve("HEAD") or "",
         sessions=SaidSince(workspace, edges, since),
         worktree=workspace.layout.worktree,
         file=unknown if place.name == "user" else code_file(workspace),
         allow=allow,
         asked=asked_before(place, allow),
-        anew=anew,
     )
 
 
@@ -149,7 +146,7 @@ class _Comparison:
         if unasked:
             naming = len({path_of(ref) for ref, _ in asked})
             text = f"no time was left to look up what {len(unasked)} of {counted(naming, 'memory')} name"
-            yield Observation("code", f"{text} {where}", unfinished=True)
+            yield Observation("code", f"{text} {where}")
 
     def _ask(self, asked: Sequence[_Asked], *, follow: bool = False) -> set[str]:
         """Asks about HEAD, and of what is dated about the code of then; names memories left unasked."""
