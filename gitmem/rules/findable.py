@@ -6,14 +6,13 @@ first five, it must find afterwards: the memory, or the one that took its claims
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gitmem.core.account import claims_at, is_memory, path_of
-from gitmem.core.limits import CANDIDATES, RECALLED
+from gitmem.core.limits import RECALLED
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
 from gitmem.core.text import one_line
@@ -38,23 +37,6 @@ class RecallWitness:
     path: str
 
 
-class FoundVersion(NamedTuple):
-    """One version of a memory that a search over both trees found.
-
-    Attributes:
-        path: in its tree.
-        before, after: the trees that hold this version.
-        score: the higher the better.
-        bare: the same without what others give that link to it.
-    """
-
-    path: str
-    before: bool
-    after: bool
-    score: float
-    bare: float
-
-
 class Search(Protocol):
     """A search over what memory was before a change, and what it is after it."""
 
@@ -70,14 +52,8 @@ class Search(Protocol):
     def changed(self) -> Sequence[str]:
         """Paths at which they differ, sorted."""
 
-    def look(self, query: str) -> Sequence[FoundVersion]:
-        """The best of both trees, best first; with `NEIGHBOURS` that both have, where there are so many."""
-
-    def first(self, query: str, *, after: bool, most: int) -> Sequence[str]:
-        """Paths of what one tree answers, best first, exactly as recall searches it."""
-
-    def may_lose(self, memory: Memory) -> bool:
-        """Whether its own description may find something new before a memory that did not change."""
+    def first(self, query: str, *, after: bool) -> Sequence[str]:
+        """Paths of what one tree answers as recall searches it, best first, `CANDIDATES` at most."""
 
 
 QUERY_CHARS = 160
@@ -133,7 +109,7 @@ def _lost(
         said = old.description.strip() if old else ""
         then = new.description.strip() if new else ""
         for query in filter(None, dict.fromkeys((said, then))):
-            alike = (row.path for row in search.look(query) if row.before and row.after)
+            alike = (one for one in search.first(query, after=False) if one not in search.changed)
             near |= set(islice(alike, NEIGHBOURS))
         if old is None and then:
             failures |= set(_unfindable(search, then, path))
@@ -144,8 +120,7 @@ def _lost(
             failures |= set(_judged(search, said, path, {path}, "its new description", then))
     for path in near:
         memory = parse(path, search.before[path])
-        if is_memory(path) and memory.description.strip() and search.may_lose(memory):
-            query = memory.description.strip()
+        if query := memory.description.strip():
             failures |= set(_judged(search, query, path, {path}, "its own description"))
     for one in dict.fromkeys(asked):
         if homes.get(one.path):
@@ -194,32 +169,24 @@ def _judged(
         then: asked of the tree after; the same query where empty.
     """
     asked = then or query
-    if surely_among(search.look(asked), homes, RECALLED, after=True):
-        return
-    if surely_not_among(search.look(query), path, RECALLED):
-        return
-    was = search.first(query, after=False, most=RECALLED)
-    now = search.first(asked, after=True, most=RECALLED)
-    if path in was and not homes & set(now):
+    now = search.first(asked, after=True)[:RECALLED]
+    if not homes & set(now) and path in (was := search.first(query, after=False)[:RECALLED]):
         yield _failure(asked, path, homes, what, [one for one in now if one not in was] or now)
 
 
 def _unfindable(search: Search, query: str, path: str) -> Iterator[Finding]:
     """What is wrong where a new memory is not found by its own description."""
-    if not surely_among(search.look(query), {path}, RECALLED, after=True):
-        now = search.first(query, after=True, most=RECALLED)
-        if path not in now:
-            yield _failure(query, path, {path}, "its own description", now)
+    now = search.first(query, after=True)[:RECALLED]
+    if path not in now:
+        yield _failure(query, path, {path}, "its own description", now)
 
 
 def _shown(search: Search, one: RecallWitness, homes: Set[str]) -> Iterator[Finding]:
     """The same for a recall, which may have shown a memory from further down."""
-    if surely_among(search.look(one.query), homes, RECALLED, after=True):
-        return
-    was = search.first(one.query, after=False, most=CANDIDATES)
+    was = search.first(one.query, after=False)
     if one.path in was:
         most = max(RECALLED, was.index(one.path) + 1)
-        now = search.first(one.query, after=True, most=most)
+        now = search.first(one.query, after=True)[:most]
         if not homes & set(now):
             yield _failure(one.query, one.path, homes, "a recall that showed it", now[:RECALLED])
 
@@ -237,17 +204,3 @@ def _named(path: str) -> str:
 
 def _parsed(tree: Files, path: str) -> Memory | None:
     return parse(path, tree[path]) if path in tree else None
-
-
-def surely_among(rows: Sequence[FoundVersion], paths: Collection[str], most: int, *, after: bool) -> bool:
-    """Whether one of these is among the first so many of a tree, whatever links give to whom."""
-    mine = [row for row in rows if (row.after if after else row.before)]
-    worth = max((row.bare for row in mine if row.path in paths), default=-math.inf)
-    return worth > 0 and sum(row.score >= worth for row in mine if row.path not in paths) < most
-
-
-def surely_not_among(rows: Sequence[FoundVersion], path: str, most: int) -> bool:
-    """Whether a memory is not among the first so many of the tree before, whatever links give to whom."""
-    mine = [row for row in rows if row.before]
-    worth = max((row.score for row in mine if row.path == path), default=rows[-1].score if rows else 0.0)
-    return sum(row.bare > worth for row in mine if row.path != path) >= most

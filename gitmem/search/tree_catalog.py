@@ -10,8 +10,7 @@ from weakref import finalize
 from gitmem.search import database, postings
 from gitmem.search.entries import ENTER_NOW, entry_rows
 from gitmem.search.index import Catalog, Value
-from gitmem.search.text import Read, read_memory
-from gitmem.search.trees import is_memory
+from gitmem.search.text import Read
 
 
 class LooseCatalog(Catalog):
@@ -23,53 +22,24 @@ class LooseCatalog(Catalog):
         # Many hold a part of it, and it ends with the last of them.
         finalize(self, connection.close)
 
-    def add(
-        self,
-        ref: str,
-        files: Mapping[str, bytes],
-        read: Read = read_memory,
-        *,
-        mark: str = "",
-        alone: bool = False,
-    ) -> None:
+    def add(self, ref: str, files: Mapping[str, bytes], read: Read) -> None:
         """Adds memory files to what a ref holds; nothing is known of when they were taught.
 
         Args:
-            files: path from the root of a memory tree to content; all but memory files is passed over.
+            files: path from the root of a memory tree to content.
             read: parser of memory files.
-            mark: put behind each path, so that a ref can hold two versions of a file.
-            alone: whether each memory is read by itself, without what stands beside it in its session.
         """
         held: dict[str, bytes] = {}
         wanted: dict[str, str] = {}
-        for path in sorted(filter(is_memory, files)):
+        for path in sorted(files):
             wanted[path] = oid = hashlib.sha256(files[path]).hexdigest()
             held[oid] = files[path]
         connection = self._connection
         ids = postings.index_texts(connection, _Values(held), wanted, read)
-        if alone:
-            ids = {oid: one._replace(session="") for oid, one in ids.items()}
-        marked = {f"{path}{mark}": oid for path, oid in wanted.items()}
         with database.writing(connection):
             connection.execute("INSERT OR IGNORE INTO ref(name, tip) VALUES(?, '')", (ref,))
             number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
-            connection.executemany(ENTER_NOW, entry_rows(number, ref, marked, ids, {}))
-
-    def copy(self) -> LooseCatalog:
-        """A catalog that holds the same, and can be added to."""
-        other = LooseCatalog()
-        self._connection.backup(other._connection)
-        return other
-
-    def words(self, ref: str) -> dict[str, str]:
-        """The words of what a ref holds, by path with its mark, as the catalog keeps them."""
-        return dict(
-            self.read(
-                "SELECT e.path, b.words FROM ref r JOIN entry e ON e.ref = r.id"
-                " JOIN blob b ON b.id = e.blob WHERE r.name = ? ORDER BY e.path",
-                (ref,),
-            )
-        )
+            connection.executemany(ENTER_NOW, entry_rows(number, ref, wanted, ids, {}))
 
     def _steadily(self, work: Callable[[], Value], busy: Value) -> Value:  # noqa: ARG002 - as above it
         return work()  # no file, so nothing that could be damaged or held by others

@@ -20,7 +20,7 @@ from ground import START, Home, Prose
 from gitmem.core.account import claims_at
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.dream.proof import prove_branch
-from gitmem.dream.search import SearchPair, _indexed
+from gitmem.dream.search import SearchPair
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Repository, Signature
@@ -58,7 +58,7 @@ def measure(memories: int, touched: int, rounds: int, folder: Path) -> Iterator[
         raise SystemExit(f"the dream is not sound: {failures[0]}")
 
     def timed(work: Callable[[], object]) -> float:
-        for known in (_lost, _indexed, claims_at):
+        for known in (_lost, claims_at):
             known.cache_clear()
         return cpu(work)
 

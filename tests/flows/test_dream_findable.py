@@ -22,6 +22,7 @@ from gitmem.rules import findable
 from gitmem.rules.findable import RecallWitness
 from gitmem.rules.rule import Finding
 from gitmem.search.query import search
+from gitmem.search.text import read_memory
 from gitmem.search.tree_catalog import LooseCatalog
 
 lost_to_search = partial(findable.lost_to_search, search=SearchPair)
@@ -199,7 +200,7 @@ def test_odd_files_do_no_harm() -> None:
 def _found(files: Mapping[str, bytes], asked: Mapping[str, str]) -> set[str]:
     """The memories that are found by what is asked for each, in a catalog of this tree alone."""
     catalog = LooseCatalog()
-    catalog.add("tree", files)
+    catalog.add("tree", files, read_memory)
     found = {
         path: [one.path for one in search(catalog, query, ("tree",), limit=5)]
         for path, query in asked.items()
@@ -208,8 +209,8 @@ def _found(files: Mapping[str, bytes], asked: Mapping[str, str]) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", often(range(4), 0))
-def test_the_short_cuts_overlook_nothing(seed: int) -> None:
-    """Every description is asked of either tree in a catalog of its own, without any short cut."""
+def test_what_a_catalog_of_each_tree_alone_misses_is_told(seed: int) -> None:
+    """Every description is asked of either tree in a catalog of its own."""
     chance = random.Random(seed)
 
     def said() -> str:
@@ -230,8 +231,8 @@ def test_the_short_cuts_overlook_nothing(seed: int) -> None:
     asked = {path: _said(data) for path, data in before.items()}
     lost = _found(before, asked) - _found(after, asked)
     found = set(told(lost_to_search(before, after)))
-    rows = SearchPair(before, after).look(target)
-    near = set([row.path for row in rows if row.path not in touched][:5])
+    first = SearchPair(before, after).first(target, after=False)
+    near = set([path for path in first if path not in touched][:5])
     assert lost & touched, "the ground is poor"
     assert lost & near, "the ground is poor"
     assert lost & (touched | near) <= found
