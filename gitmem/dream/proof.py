@@ -369,9 +369,6 @@ def _odd(repo: Repository, base: str | None, tip: str | None, prefix: str = "") 
     return found
 
 
-_HINT = "No branch was made and memory is as it was."
-
-
 def prove_plan(
     files: Files,
     changes: Sequence[DreamChange],
@@ -477,11 +474,8 @@ def _steps(
     return first, steps, state
 
 
-def refuse(failures: Sequence[Finding], what: str = "The dream", hint: str = _HINT) -> None:
-    """Raises where anything could not be proved.
-
-    Args:
-        what: names the dream.
+def refuse(failures: Sequence[Finding]) -> None:
+    """Raises where anything of a dream that is to be made could not be proved.
 
     Raises:
         CheckFailed: it names the first failure and how many more there are.
@@ -489,7 +483,8 @@ def refuse(failures: Sequence[Finding], what: str = "The dream", hint: str = _HI
     failures = errors(failures)
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise CheckFailed(f"{what} cannot be proved: {failures[0]}{more}", hint)
+        hint = "No branch was made and memory is as it was."
+        raise CheckFailed(f"The dream cannot be proved: {failures[0]}{more}", hint)
 
 
 @dataclass(frozen=True)

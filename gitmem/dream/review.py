@@ -7,7 +7,6 @@ branch stays as it is, so an undo brings the question back.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
@@ -60,8 +59,6 @@ from gitmem.rules.invention import UNSEEN
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.values import dataclass
-
-_DAY = re.compile(r" \(\d{4}-\d\d-\d\d\)")
 
 __all__ = ["Dream", "DreamCommit", "Landed", "accept", "find_dream", "open_dreams", "reject", "show"]
 
@@ -395,24 +392,9 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Finding], answered: Collec
         return
     more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
     hint = f"See all: git mem review show {dream.id}; mend it: git mem review edit {dream.id}"
-    claims, commits = ({getattr(one, what) for one in failures} for what in ("claim", "commit"))
-    wrong = [
-        change
-        for change in dream.open
-        if change.commit in commits or any({one.source, one.target} & claims for one in change.fates)
-    ]
-    if wrong and all(map(_only_dated, wrong)):
-        numbers = " ".join(str(change.n) for change in wrong)
-        more += ". An earlier gitmem took those words for a day, and this one does not"
-        hint = f"Turn that down: git mem review reject {dream.id} {numbers} -m 'no day is meant'"
-    elif len(dream.open) > 1:
+    if len(dream.open) > 1:
         hint += f"; or accept what is sound by its number: git mem review accept {dream.id} N"
     raise CheckFailed(f"{dream.id} is not proved: {failures[0]}{more}", hint)
-
-
-def _only_dated(change: DreamCommit) -> bool:
-    """Whether all that a change does is to write days behind words."""
-    return all(_DAY.sub("", one.after) == one.before != one.after for one in change.claims)
 
 
 def _reconcile(dream: Dream, ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:

@@ -44,7 +44,6 @@ from gitmem.ledger.proposals import dreams_in, let_wait, taken
 from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import errors
-from gitmem.rules.findable import RecallWitness
 from gitmem.rules.rule import Finding
 
 ID_DIGITS = 6
@@ -115,8 +114,21 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
     tell(DreamProgress("gather"))
     given = gather(scope, tip, files, sources)
 
+    def prove(changes: Sequence[DreamChange]) -> tuple[Finding, ...]:
+        return prove_plan(
+            files,
+            changes,
+            allowance=given.allowance,
+            said=given.said,
+            allow=sources.allow,
+            asked=sources.asked,
+            sessions=given.sessions,
+            code=given.code,
+            names=given.names,
+        )
+
     def judge(changes: Sequence[DreamChange]) -> list[str]:
-        return [*map(str, errors(_failures(files, changes, given, sources.allow, sources.asked)))]
+        return [*map(str, errors(prove(changes)))]
 
     given = replace(given, judge=judge, waiting=given.waiting | known_apart(scope, engine.name))
     made = ask(engine, given, tell)
@@ -131,7 +143,7 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         )
         left, made = replace(left, changes=left.changes[: given.most]), replace(made, notes=notes)
     tell(DreamProgress("check"))
-    check(files, left.changes, given, sources.allow, sources.asked)
+    refuse(prove(left.changes))
     heard = sessions_behind(
         files, left.changes, given.sessions, said=given.said, code=given.code, names=given.names
     )
@@ -147,49 +159,6 @@ def plan_dream(scope: Scope, engine: Engine, sources: Sources, tell: Tell = unto
         made.usage,
         heard,
         made.apart,
-    )
-
-
-def check(
-    files: Mapping[str, bytes],
-    changes: tuple[DreamChange, ...],
-    given: ConsolidateInput | None = None,
-    allow: frozenset[str] = frozenset(),
-    asked: Sequence[RecallWitness] = (),
-) -> None:
-    """Proves each change, and all of them, from the trees.
-
-    Args:
-        files: the tree that they start from.
-        given: what the engine was told: when claims were said, and how many may go.
-        allow: fingerprints of secrets that a person accepted.
-        asked: the last recalls that showed memories of the scope.
-
-    Raises:
-        CheckFailed: something cannot be proved; it names the first failure.
-    """
-    refuse(_failures(files, changes, given, allow, asked))
-
-
-def _failures(
-    files: Mapping[str, bytes],
-    changes: Sequence[DreamChange],
-    given: ConsolidateInput | None,
-    allow: frozenset[str],
-    asked: Sequence[RecallWitness],
-) -> tuple[Finding, ...]:
-    if given is None:
-        return prove_plan(files, changes, allow=allow, asked=asked)
-    return prove_plan(
-        files,
-        changes,
-        allowance=given.allowance,
-        said=given.said,
-        allow=allow,
-        asked=asked,
-        sessions=given.sessions,
-        code=given.code,
-        names=given.names,
     )
 
 

@@ -295,7 +295,9 @@ def _sessions(asked: GateInput) -> Gate | None:
     scanned, since, number = _noted(asked.scope)
     if since != last or not scanned <= asked.now < scanned + SCAN_SECONDS:
         scanned, number = asked.now, asked.count(last)
-        _note(asked.scope, scanned, last, number)
+        # Best effort: without the note the sessions are counted again.
+        fields = {"scanned": scanned, "since": last, "sessions": number}
+        _COUNTED.put(asked.scope.state, asked.scope.ref, fields)
     if number >= SESSIONS:
         return None
     reason = f"{number} of {SESSIONS} sessions since the last dream"
@@ -360,8 +362,3 @@ def _noted(scope: Scope) -> tuple[float, float, int]:
         return float(fields["scanned"]), float(fields["since"]), int(fields["sessions"])
     except (ValueError, KeyError, TypeError, OverflowError):
         return 0.0, -1.0, 0
-
-
-def _note(scope: Scope, scanned: float, since: float, number: int) -> None:
-    # Best effort: without the note the sessions are counted again.
-    _COUNTED.put(scope.state, scope.ref, {"scanned": scanned, "since": since, "sessions": number})

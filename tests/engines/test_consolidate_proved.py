@@ -17,7 +17,7 @@ from slices import often
 
 from gitmem.core.account import path_of, references
 from gitmem.core.memory import create
-from gitmem.dream.run import check
+from gitmem.dream.proof import prove_plan, refuse
 from gitmem.engines.engine import ConsolidateInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.pairs import Judgement, judge, weight_of, why_asked
@@ -249,7 +249,7 @@ def test_a_later_claim_that_takes_back_an_earlier_one_is_offered_in_its_place() 
     assert (change.edits["main/billing-aaa.md"] or b"").endswith(
         b"See [[billing-bbb]].\n\nThe mirror has two disks.\n"
     )
-    check(files, made.changes)
+    refuse(prove_plan(files, made.changes))
     # Said in the other order, it takes nothing back.
     days = {one: days[other], other: days[one]}
     made = OfflineEngine().consolidate(ConsolidateInput(files, days))
@@ -308,7 +308,7 @@ def test_what_explains_a_claim_stays_whatever_is_asked_of_the_claim(bare: str, l
     left = b"".join(filter(None, after.values())).decode()
     assert WHY in left and MORE in left and "Which database tests use" in left and len(after) == 2
     assert left.count("Integration tests run") == 1
-    check(files, made.changes)
+    refuse(prove_plan(files, made.changes))
 
 
 DRAFT = (
@@ -344,7 +344,7 @@ def dreamt(files: dict[str, bytes], days: Sequence[int] = (0, 0)) -> list[str]:
         if path_of(name) == path and day
     }
     made = OfflineEngine().consolidate(ConsolidateInput(files, said))
-    check(files, made.changes)
+    refuse(prove_plan(files, made.changes))
     return [change.kind for change in made.changes]
 
 
@@ -478,7 +478,7 @@ def test_a_memory_that_says_no_more_than_the_description_of_another_goes_into_it
         "main/note-3.md": create("note-3", LONG, "project", LONG.rstrip(".") + "!", "note-3.md").render(),
     }
     (change,) = OfflineEngine().consolidate(ConsolidateInput(files)).changes
-    check(files, (change,))
+    refuse(prove_plan(files, (change,)))
     assert change.kind == "merge" and change.edits["main/note-3.md"] is None
 
 

@@ -14,7 +14,7 @@ from once import Once
 from gitmem.core.account import account, references
 from gitmem.core.trailers import parse
 from gitmem.dream.cards import cards_of, claim_origins
-from gitmem.dream.run import check
+from gitmem.dream.proof import prove_plan, refuse
 from gitmem.dream.schedule import last_dream
 from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
@@ -39,7 +39,7 @@ def consolidated(
     tree = {path: text.encode() for path, text in files.items()}
     times = dict.fromkeys(references(tree), said) if said else {}
     made = OfflineEngine().consolidate(ConsolidateInput(tree, times))
-    check(tree, made.changes)
+    refuse(prove_plan(tree, made.changes))
     after = dict(tree)
     for change in made.changes:
         change.apply_to(after)

@@ -22,7 +22,8 @@ from partial_engine import PartialEngine
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.core.trailers import Fate, FateKind, parse
-from gitmem.dream.run import ask, check
+from gitmem.dream.proof import prove_plan, refuse
+from gitmem.dream.run import ask
 from gitmem.dream.schedule import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.flows.dream import dream
@@ -293,7 +294,8 @@ def tried(make: Callable[[], Any]) -> None:
     """Hands on what an engine made as the flow does, where its work is judged from the trees."""
     files = {path: text.encode() for path, text in ALL.items()}
     given = ConsolidateInput(files, allowance=3)
-    check(files, ask(Double(lambda *_: make()), given, untold).changes, given)
+    changes = ask(Double(lambda *_: make()), given, untold).changes
+    refuse(prove_plan(files, changes, allowance=given.allowance))
 
 
 @pytest.mark.parametrize("how", CAUGHT)

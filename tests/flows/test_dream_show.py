@@ -267,18 +267,3 @@ def as_incoming(ground: Ground, changes: list[Made]) -> Dream:
     ground.configure("share", "direct")
     assert ground.scope().ref == "refs/heads/gitmem/project"
     return one_open(ground)
-
-
-def test_a_date_that_only_an_earlier_version_wrote_is_to_be_turned_down(ground: Ground, gitmem) -> None:
-    """The name of a button is no day by today's rules, and the dream that waits took it for one."""
-    path, text = "main/button.md", memory("Press “Today” to see what is new.", "The button", "button")
-    ground.put({path: text})
-    after = text.replace("“Today”", "“Today” (2026-11-18)")
-    fate = Fate("merged", ref_of(path, text, "Press"), ref_of(path, after, "Press"), "said on 2026-11-18")
-    dream = park(ground, [Made({path: after}, [fate], "Date what button says"), superseded()])
-    refused = gitmem("review", "accept", dream.id, "1", ok=False)
-    assert refused.code == 1 and "An earlier gitmem took those words for a day" in refused.err
-    assert f"git mem review reject {dream.id} 1 -m" in refused.err
-    gitmem("review", "reject", dream.id, "1", "-m", "no day is meant")
-    gitmem("review", "accept", dream.id)
-    assert "2026" not in ground.tree()[path] and NOW in ground.tree()["main/build.md"]
