@@ -44,9 +44,6 @@ Attributes are read from what is checked out, so `git show gitmem/project` run b
 know how to show memory; these lines tell it for the agent that everybody has.
 """
 
-FORMER = ("MEMORY.md merge=union", f"*/logs/**/*.md merge=union diff=gitmem {MACRO}")
-"""Lines of earlier versions, which those of today replace: the second one matched no archived log."""
-
 BRANCH_TEXT = "".join(f"{line}\n" for line in BRANCH)
 SNAPSHOTS_TEXT = "".join(f"{line}\n" for line in SNAPSHOTS)
 
@@ -61,12 +58,7 @@ def completed(text: str, lines: tuple[str, ...]) -> str:
         lines: `BRANCH` or `SNAPSHOTS`.
     """
     present = text.splitlines()
-    if all(line in present for line in lines) and not any(line in FORMER for line in present):
+    if all(line in present for line in lines):
         return text
-    own = [line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in (*lines, *FORMER)]
+    own = [line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in lines]
     return "".join(f"{line}\n" for line in lines) + "".join(own)
-
-
-def upgraded(text: str, lines: tuple[str, ...]) -> str:
-    """The file with former lines replaced; one that has none of them is left as the person made it."""
-    return completed(text, lines) if any(line in FORMER for line in text.splitlines()) else text

@@ -23,7 +23,7 @@ from dataclasses import field
 from itertools import accumulate, combinations
 from pathlib import Path
 
-from gitmem.core import attributes, index, tombstone
+from gitmem.core import index, tombstone
 from gitmem.core.claim import DISPUTE_LENGTH, claim_id, parse_body, with_dispute
 from gitmem.core.daily_log import (
     in_order,
@@ -61,7 +61,6 @@ from gitmem.ledger.push_plan import is_kept
 from gitmem.values import dataclass
 
 SUBJECT = "Tidy memory after a merge"
-ATTRIBUTES_SUBJECT = "Tell git how to merge memory"
 
 DEEPEST = 256
 """Commits that are looked at where a clone has no note of where it was; older ones others have seen."""
@@ -96,12 +95,11 @@ class Tidying:
     told: tuple[str, ...] = ()
 
 
-def tidy_ref(repo: Repository, ref: str, state: Path, *, host_files: bool = False) -> Written | None:
+def tidy_ref(repo: Repository, ref: str, state: Path) -> Written | None:
     """Tidies a memory ref where a commit that gitmem did not make has come to it.
 
     Args:
         state: folder for the note of what has been looked at.
-        host_files: whether attributes of an earlier gitmem are renewed, which is for who may write there.
 
     Returns:
         The commit, or None where there was nothing to do.
@@ -117,14 +115,12 @@ def tidy_ref(repo: Repository, ref: str, state: Path, *, host_files: bool = Fals
     def plan(tip: Tip) -> Write | None:
         foreign, looked = foreign_commits(repo, tip.commit, seen)
         tidying = plan_tidying(repo, tip, foreign) if foreign else Tidying()
-        edits = tidying.edits | (_renewed_attributes(repo, tip) if host_files else {})
-        if not edits:
+        if not tidying.edits:
             if foreign or looked > NEAR:
                 _note(note, tip.commit)
             return None
-        subject = SUBJECT if foreign else ATTRIBUTES_SUBJECT
         told = "\n".join(tidying.told)
-        return Write(edits, subject, Provenance("merge", "sync", claims=tidying.fates), told)
+        return Write(tidying.edits, SUBJECT, Provenance("merge", "sync", claims=tidying.fates), told)
 
     written = land(Ref(repo, ref), plan, None)
     if written is not None:
@@ -261,7 +257,7 @@ class _Work:
     def _file(self, path: str, data: bytes) -> None:
         sides = self.sides.get(path, [])
         if has_marks(path, data):
-            whole = without_marks(path, data) or self._merged_again(path, data)
+            whole = without_marks(path, data)
             if whole is None:
                 self.told.append(f"{path}: conflict marks are left that only a person can resolve")
                 return
@@ -289,32 +285,6 @@ class _Work:
                 self.paths.add(path)
                 self._put(path, whole)
                 self.told.append(f"{path}: lines that were taken out of a log stand there again")
-
-    def _merged_again(self, path: str, data: bytes) -> bytes | None:
-        """A memory as gitmem would have merged it, where marks of merges in a row run into one another."""
-        for made in self.merges:
-            if read_file(self.repo, made.tree, path) == data:
-                return self._resolved(made, path, DEEPEST)
-        return None
-
-    def _resolved(self, made: Commit, path: str, depth: int) -> bytes | None:
-        data = read_file(self.repo, made.tree, path)
-        if data is None or not has_marks(path, data):
-            return data
-        if whole := without_marks(path, data):
-            return whole
-        if len(made.parents) != 2 or not depth or kind(path) != "memory":
-            return None
-        first, other = made.parents
-        ours = self._resolved(self.repo.commit(first), path, depth - 1)
-        # In a row each is the next one's first parent; by both, a hostile history has 2^256 ways back.
-        theirs = self._resolved(self.repo.commit(other), path, 0)
-        if ours is None or theirs is None:
-            return None
-        bases = self.repo.merge_bases(first, other)
-        base = read_file(self.repo, self.repo.commit(bases[0]).tree, path) if bases else None
-        sides = [{path: one} if one is not None else {} for one in (base, ours, theirs)]
-        return merge_trees(*sides).files.get(path)
 
     def _bury(self, one: str, other: str) -> None:
         """Takes out what one side forgot and the merge brought back."""
@@ -394,14 +364,6 @@ class _Work:
     def _put(self, path: str, data: bytes | None) -> None:
         self._read(path)
         self.now[path] = data
-
-
-def _renewed_attributes(repo: Repository, tip: Tip) -> dict[str, bytes | None]:
-    data = read_file(repo, tip.tree, attributes.FILE)
-    if data is None:
-        return {}
-    renewed = encode(attributes.upgraded(decode(data), attributes.BRANCH))
-    return {attributes.FILE: renewed} if renewed != data else {}
 
 
 def _is_before(repo: Repository, oid: str, seen: str) -> bool:

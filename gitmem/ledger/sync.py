@@ -223,8 +223,7 @@ class _Sync:
         if options.dry_run or taken.before == taken.commit:
             return taken.commit
         kept = _keep_index(self.repo, SHARED_REF, taken.before, published) or taken.commit
-        direct = self.workspace.sharing == "direct"
-        tidied = tidy_ref(self.repo, SHARED_REF, self.workspace.state, host_files=direct)
+        tidied = tidy_ref(self.repo, SHARED_REF, self.workspace.state)
         return tidied.commit if tidied else kept
 
     def _is_other_epoch(self, theirs: str, ours: str = "") -> bool:

@@ -45,7 +45,6 @@ _OWN = {
     attributes.FILE: (
         attributes.BRANCH_TEXT.encode(),
         attributes.SNAPSHOTS_TEXT.encode(),
-        *(f"{line}\n".encode() for line in attributes.FORMER),
     ),
 }
 _SAID = re.compile(r"^[ \t]*(format|epoch)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)

@@ -77,24 +77,3 @@ def test_missing_lines_come_in_front_of_a_persons_own(lines: tuple[str, ...]) ->
     assert attributes.completed(own, lines) == text + own
     assert attributes.completed(f"{lines[1]}\n{own}\n{lines[0]}\r\n", lines) == f"{text}{own}\n"
     assert attributes.completed(own + "\n" + text, lines) == own + "\n" + text
-
-
-@pytest.mark.parametrize("former", attributes.FORMER)
-def test_lines_of_earlier_versions_are_replaced_and_only_they_ask_for_it(former: str) -> None:
-    assert (
-        attributes.upgraded(f"{former}\n*.png binary\n", attributes.BRANCH)
-        == f"{attributes.BRANCH_TEXT}*.png binary\n"
-    )
-    assert (
-        attributes.completed(f"{attributes.BRANCH_TEXT}{former}\n", attributes.BRANCH)
-        == attributes.BRANCH_TEXT
-    )
-    assert attributes.upgraded("*.png binary\n", attributes.BRANCH) == "*.png binary\n"
-    assert attributes.upgraded(attributes.BRANCH[0], attributes.BRANCH) == attributes.BRANCH[0]
-
-
-def test_former_lines_are_those_that_were_written() -> None:
-    assert attributes.FORMER == (
-        "MEMORY.md merge=union",
-        "*/logs/**/*.md merge=union diff=gitmem gitmem-merge",
-    )

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from laws import examples
 
 from gitmem.core import index
-from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.claim import dispute_of, normal_form, with_dispute
 from gitmem.core.memory import parse
 from gitmem.core.tombstone import bury
@@ -162,21 +161,6 @@ def test_marks_that_do_not_belong_together_are_left_and_told(ground: Ground) -> 
     assert "only a person can resolve" in ground.repo.commit(ground.tip).message
 
 
-def test_marks_of_two_merges_in_a_row_keep_three_sides(ground: Ground) -> None:
-    base = ground.add(START, message=OWN)
-    one, two, three = (
-        ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, (base,), OWN) for n in "123"
-    )
-    inner = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
-    first = ground.add(START | {"main/a.md": memory("a", inner)}, (one, two))
-    outer = {"main/a.md": memory("a", f"<<<<<<< HEAD\n{inner}=======\nPort 3.\n>>>>>>> three\n")}
-    assert ground.tidy(ground.add(START | outer, (first, three)))
-    claims = parse("a.md", ground.files["main/a.md"].encode()).parsed.claims
-    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Port 3."]
-    disputes = {claim.key: claim.dispute for claim in claims}
-    assert disputes["Port 1."] == disputes["Port 2."] != ""
-
-
 def test_marks_inside_marks_that_no_merge_explains_are_left_and_told(ground: Ground) -> None:
     first = ground.add(START, message=OWN)
     inner = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
@@ -185,16 +169,6 @@ def test_marks_inside_marks_that_no_merge_explains_are_left_and_told(ground: Gro
     assert ground.tidy(ground.add(START | added, (first,)))
     assert ground.files["main/a.md"] == text
     assert "only a person can resolve" in ground.repo.commit(ground.tip).message
-
-
-def test_merges_of_merges_with_marks_are_looked_at_once(ground: Ground) -> None:
-    """Each of 60 merges has both of those before it as parents: 2^60 ways lead to the first."""
-    sides = [ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, message=OWN) for n in "12"]
-    for number in range(60):
-        marked = f"<<<<<<< HEAD\nPort {number}."
-        parents = (sides[0], sides[1])
-        sides = [ground.add({"main/a.md": memory("a", marked, side)}, parents) for side in ("x", "y")]
-    assert not ground.tidy(sides[0])
 
 
 def test_what_one_side_forgot_is_taken_out_again_and_recorded(ground: Ground) -> None:
@@ -326,17 +300,6 @@ def test_an_octopus_is_tidied_like_any_merge(ground: Ground) -> None:
     parents = tuple(ground.add(START | {path: text}, (base,), OWN) for path, text in files.items())
     assert ground.tidy(ground.add(START | files, parents))
     assert ground.files["main/MEMORY.md"] == "".join(entry(name) for name in "abcd")
-
-
-def test_attributes_of_an_earlier_version_are_renewed(ground: Ground) -> None:
-    former = "MEMORY.md merge=union\n*/logs/**/*.md merge=union diff=gitmem gitmem-merge\n"
-    old = START | {".gitattributes": f"{former}*.bin binary\n"}
-    tip = ground.add(old, message=OWN)
-    assert not ground.tidy(tip), "in review, what stands at the root is not for a clone to change"
-    made = tidy_ref(ground.repo, REF, ground.state, host_files=True)
-    assert made is not None and made.subject == "Tell git how to merge memory"
-    assert tidy_ref(ground.repo, REF, ground.state, host_files=True) is None
-    assert ground.files[".gitattributes"] == BRANCH_TEXT + "*.bin binary\n"
 
 
 LOG, OLD = "main/logs/2026/11/2026-11-20.md", "main/archive/logs/2026/11/2026-11-20.md"

@@ -167,7 +167,7 @@ def test_what_git_or_a_host_acts_on_takes_a_person_in_any_folder(folder: str, na
 
 
 def test_a_memory_and_what_gitmem_writes_take_nobody() -> None:
-    own = (attributes.BRANCH_TEXT, attributes.SNAPSHOTS_TEXT, *(f"{line}\n" for line in attributes.FORMER))
+    own = (attributes.BRANCH_TEXT, attributes.SNAPSHOTS_TEXT)
     for files in (FORMATTED, {"main/x.md": "x"}, *({attributes.FILE: text} for text in own)):
         assert list(judge_hosts(side({}), side(files), RuleContext())) == []
     (found,) = judge_hosts(side({}), side({"x": "x"}), RuleContext())
