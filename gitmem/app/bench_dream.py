@@ -38,7 +38,6 @@ from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import MAIN, Scope, Workspace, store_project_id
 from gitmem.search.query import search
-from gitmem.search.text import read_memory
 from gitmem.search.tree_catalog import LooseCatalog
 from gitmem.search.words import terms
 
@@ -426,7 +425,7 @@ def ask(files: Files, asked: Iterable[PlantedQuestion]) -> Figures:
     catalog = LooseCatalog()
     hits: dict[bool, list[bool]] = {True: [], False: []}
     try:
-        catalog.add(_REF, files, read_memory)
+        catalog.add(_REF, files)
         for one in asked:
             first = search(catalog, one.text, (_REF,), limit=RECALLED)
             hits[one.described].append(one.path in {candidate.path for candidate in first})

@@ -10,7 +10,7 @@ from weakref import finalize
 from gitmem.search import database, postings
 from gitmem.search.entries import ENTER_NOW, entry_rows
 from gitmem.search.index import Catalog, Value
-from gitmem.search.text import Read
+from gitmem.search.text import Read, read_memory
 
 
 class LooseCatalog(Catalog):
@@ -22,7 +22,7 @@ class LooseCatalog(Catalog):
         # Many hold a part of it, and it ends with the last of them.
         finalize(self, connection.close)
 
-    def add(self, ref: str, files: Mapping[str, bytes], read: Read) -> None:
+    def add(self, ref: str, files: Mapping[str, bytes], read: Read = read_memory) -> None:
         """Adds memory files to what a ref holds; nothing is known of when they were taught.
 
         Args:

@@ -22,7 +22,6 @@ from gitmem.rules import findable
 from gitmem.rules.findable import RecallWitness
 from gitmem.rules.rule import Finding
 from gitmem.search.query import search
-from gitmem.search.text import read_memory
 from gitmem.search.tree_catalog import LooseCatalog
 
 lost_to_search = partial(findable.lost_to_search, search=SearchPair)
@@ -200,7 +199,7 @@ def test_odd_files_do_no_harm() -> None:
 def _found(files: Mapping[str, bytes], asked: Mapping[str, str]) -> set[str]:
     """The memories that are found by what is asked for each, in a catalog of this tree alone."""
     catalog = LooseCatalog()
-    catalog.add("tree", files, read_memory)
+    catalog.add("tree", files)
     found = {
         path: [one.path for one in search(catalog, query, ("tree",), limit=5)]
         for path, query in asked.items()
