@@ -398,7 +398,10 @@ def make_project_id(workspace: Workspace, besides: str = "") -> str:
             words = ["rev-list", "--max-parents=0", "HEAD"]
             roots = frozenset(git.run(words, git_dir=top, check=False).text.split())
         seed = min(roots, default=str(top.resolve()))
-        stem = (workspace.layout.worktree or top).name
+        here = workspace.layout.worktree
+        if here is None or workspace.layout.git_dir != top:  # a linked work tree is called after its branch
+            here = top.parent if top.name.startswith(".") else top
+        stem = here.name
     clean = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:40] or "project"
     whole = f"{seed} {besides}" if besides else seed
     return f"{clean}-{hashlib.sha256(whole.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"

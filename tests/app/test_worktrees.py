@@ -53,6 +53,18 @@ def tip(tree: Path) -> str | None:
     return workspace_at(real_edges(tree)).code.ref("refs/gitmem/project")
 
 
+def test_a_project_is_called_after_the_repository_not_after_a_linked_work_tree(
+    project: Path, git: Git, gitmem: Gitmem
+) -> None:
+    for remote in git("-C", project, "remote").split():
+        git("-C", project, "remote", "remove", remote)
+    git("-C", project, "worktree", "add", "-q", "-b", "fix-42", project.parent / "fix-42")
+    name = "project" if project.name == "main" else project.name
+    assert gitmem("init", "-y", cwd=project.parent / "fix-42").out.startswith(
+        f"gitmem keeps memory for {name}-"
+    )
+
+
 def test_live_directories_and_hooks_follow_work_trees_that_come_move_and_go(
     project: Path, git: Git, tmp_path: Path, home: Path, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
