@@ -125,7 +125,7 @@ MEANT = {
     "grep": "recall",
     "ls": "list",
     "cat": "show",
-    "edit": "show",
+    "edit": "save",
     "mv": "move",
     "revert": "undo",
     "reset": "restore",
@@ -302,7 +302,9 @@ def main() -> int:
         asked = getattr(error, "ctx", None)
         words = " ".join(("git mem", *getattr(asked, "command_path", "gitmem").split()[1:]))
         takes = asked.command.params if asked is not None else []
-        message, hint = error.format_message(), f"See: {words} -h"  # type: ignore[attr-defined]
+        message = str(error.format_message())  # type: ignore[attr-defined]
+        message = message.replace("valid int range", "valid number")
+        hint = f"See: {words} -h"
         if message.startswith("Got unexpected extra argument"):
             taken = [one.metavar or one.name.upper() for one in takes if one.param_type_name == "argument"]
             most = f"no more than {' '.join(taken)}" if taken else "options alone"

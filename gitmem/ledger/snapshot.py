@@ -77,7 +77,7 @@ def state(
     if snapshot is None or not snapshot.files:
         return "none", "there is no snapshot"
     if known:
-        return "current", "it was merged"
+        return "current", "memory here has taken it in"
     if not remembers and not taken:
         return "initialize", "there is no memory here yet"
     # Of the same moment but another content is what git merged from two: it keeps the newer one's time.

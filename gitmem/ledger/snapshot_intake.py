@@ -415,10 +415,10 @@ def make(
     parent = top / (_inside(to) if to else usual_folder(workspace))
     for agent in wanted:
         if tip is None or agent not in known:
-            there = ", ".join(map(agent_folder_name, known)) or "none"
-            raise UsageError(
-                f"{agent_folder_name(agent)} has no project memory", f"Agents that have some: {there}."
-            )
+            there = ", ".join(map(agent_folder_name, known))
+            store = "Store some: git mem remember TEXT --scope project"
+            hint = f"Agents that have some: {there}." if there else store
+            raise UsageError(f"{agent_folder_name(agent)} has no project memory", hint)
     if tip is None:
         return ()
     done = []

@@ -158,6 +158,7 @@ def test_without_memory_there_is_nothing_to_write(bare: Host, run: Run) -> None:
     done = run(place, "snapshot", "create")
     assert (done.code, done.out) == (2, "")
     assert "main has no project memory" in done.err
+    assert "Store some: git mem remember TEXT --scope project" in done.err
 
 
 def test_a_remote_out_of_reach_is_an_error_and_not_an_empty_snapshot(host: Host, run: Run) -> None:
