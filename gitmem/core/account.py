@@ -369,7 +369,7 @@ class _Held:
             # To page a memory out, or to bring it back, is all that this asks for.
             return one.new.key in _keys(self._tree, one.path)
         # What is said elsewhere by now is no longer said here as it was.
-        left = one.kind == "changed" and one.old is not None and here[one.old.key] > one.old.ordinal
+        left = one.old is not None and here[one.old.key] > one.old.ordinal
         elsewhere = not left and one.new.key in self._fresh.get(agent_folder(one.path), ())
         return elsewhere or here[one.new.key] > one.new.ordinal
 

@@ -18,6 +18,7 @@ from gitmem.ledger import purge
 from gitmem.ledger.erase import left_behind, old_tips
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.proposals import make, suggestions_of, waiting
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
 from gitmem.ledger.workspace import SHARED_REF, Workspace, open_workspace
 
@@ -165,6 +166,17 @@ def test_a_file_that_holds_it_is_listed(workspace: Workspace, live: LiveDirector
 )
 def test_a_plan_that_moves_nothing_is_none(plan: PurgePlan, does: bool) -> None:
     assert bool(plan) is does
+
+
+@pytest.mark.parametrize(("scope", "left"), [("user", ["s-2", "s-3"]), ("local", ["s-1", "s-3"])])
+def test_what_waits_about_a_memory_goes_with_it(workspace: Workspace, scope: str, left: list[str]) -> None:
+    family = suggestions_of(workspace)
+    for id, name, path in (("s-1", "user", "a"), ("s-2", "local", "a"), ("s-3", scope, "b")):
+        edits, record = {f"main/{path}.md": b"B\n"}, f'{{"scope": "{name}"}}'.encode()
+        assert make(family, id, {}, edits, record, "Learn", Provenance("add"), "why", ANN)
+    purge = Purge(memories=frozenset({"main/a.md"}))
+    Purging(workspace, Target(purge, scope), "0123abcd", ANN).rewrite()
+    assert [*waiting(family)] == left
 
 
 @pytest.mark.parametrize(

@@ -165,18 +165,24 @@ def test_a_person_is_asked_where_it_takes_a_text_or_what_was_shared(ground: Grou
         assert check_consent(repo, Peer("origin", TRACKING, 0, theirs), ours, theirs)[0] == ours
 
 
-def test_what_was_purged_of_a_branch_that_waits_is_asked_about_too(ground: Ground) -> None:
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_what_was_purged_of_a_branch_that_waits_is_asked_about_too(ground: Ground, goes_on: bool) -> None:
+    """Also where all that was shared is still there."""
     repo, anew = ground.repo, ground.purged(ground.put(root_commit(ground.repo)), PURGE)
-    move_ref(repo, TRACKING, anew, None, "fetch")
-    assert check_consent(repo, Peer("origin", TRACKING, 0), ground.own, anew) == ("", Purge())
+    if goes_on:
+        anew = ground.put(ground.two, **{".gitmem": "format = 1\nepoch = 1 0123abcd\n"})
+    shared = ground.two if goes_on else ""
+    for old, new in ((None, shared), (shared, anew)) if shared else ((None, anew),):
+        move_ref(repo, TRACKING, new, old, "fetch")
+    assert check_consent(repo, Peer("origin", TRACKING, 0), ground.own, anew) == (shared, Purge())
     move_ref(repo, TRACKING.replace("project", "inbox/eve"), ground.there, None, "fetch")
     with pytest.raises(PurgeWaits):
         check_consent(repo, Peer("origin", TRACKING, 0), ground.own, anew)
     agreed = Peer("origin", TRACKING, 0, anew)
-    assert check_consent(repo, agreed, ground.own, anew) == ("", PURGE)
+    assert check_consent(repo, agreed, ground.own, anew) == (shared, PURGE)
     # A log that was cut short says nothing of what came before.
     log = repo.git_dir / "logs" / TRACKING
-    log.write_text(log.read_text().replace("0" * 40, anew))
+    log.write_text(log.read_text().replace("0" * 40, anew).replace(shared or "0" * 40, anew))
     assert check_consent(repo, agreed, ground.own, anew)[0] is None
 
 

@@ -118,6 +118,18 @@ def test_a_name_that_is_a_credential_is_told_and_one_that_was_there_is_not(name:
     assert judged(after, side(**{name: memory("B.")})) == []
 
 
+def test_a_name_that_spells_a_value_told_elsewhere_is_not_shown() -> None:
+    """By itself nobody takes it for one."""
+    value = Maker(5).some(32)
+    slug = f"{value[:8]}-{value[8:16]}-{value[16:]}".lower()
+    spelt = f"{value[:8]}_{value[8:16]}.{value[16:]}"
+    found = judged(
+        None, side(main__a=memory(f"It is `PAYMENTS_API_KEY={spelt}`."), **{f"main__{slug}": "A.\n"})
+    )
+    assert {one.path for one in found} == {PATH, f"main/{slug}.md"} and safe_path(slug) == slug
+    assert slug not in repr(without_secrets(found, frozenset()))
+
+
 def test_the_name_of_the_branch_is_judged() -> None:
     (found,) = judged(None, side(), ref=f"add-{GITHUB}")
     assert found.path == "" and found.message.startswith("the name of the branch holds a secret, ")

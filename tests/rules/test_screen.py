@@ -158,11 +158,12 @@ def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
     assert [one.rule for one in refuse_secrets({}, edits, frozenset())] == ["password-in-prose"]
     with pytest.raises(CheckFailed, match="may hold a secret") as caught:
         refuse_secrets({}, edits, frozenset(), hold=True)
-    assert PASSWORD not in caught.value.message
+    assert PASSWORD not in caught.value.message and "--allow stores it this once" in caught.value.hint
     token = {"main/a.md": memory("a", "How CI signs", f"It is {GITHUB}.")}
     for base, where in (({}, "the text"), ({"main/a.md": memory("a", "How CI signs", "x")}, "main/a.md")):
-        with pytest.raises(CheckFailed, match=f"^Not stored: {where} holds a secret"):
+        with pytest.raises(CheckFailed, match=f"^Not stored: {where} holds a secret") as caught:
             refuse_secrets(base, token, frozenset())
+        assert "--allow" not in caught.value.hint
     with pytest.raises(CheckFailed, match=r"^Not stored: main/con\.md the part"):
         refuse_secrets({}, {"main/con.md": b"x"}, frozenset())
 

@@ -408,10 +408,11 @@ def test_what_does_not_say_that_it_amends_takes_no_place(tmp_path: Path) -> None
     assert not any(item.amended for item in answer.items)
 
 
-def test_an_earlier_memory_amends_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("days", [0, 1])
+def test_a_memory_amends_none_that_came_later_or_with_it(tmp_path: Path, days: int) -> None:
     ground = Ground(tmp_path)
     ground.put(FILES | {"main/later.md": AMENDING}, START)
-    ground.put(FILES | {"main/earlier.md": EARLIER, "main/later.md": AMENDING}, START + DAY)
+    ground.put(FILES | {"main/earlier.md": EARLIER, "main/later.md": AMENDING}, START + days * DAY)
     (one,) = [one for _, one in gather("newest timestamp", [ground.source]) if one.file == "earlier.md"]
     assert later_ones([ground.source])(one, EARLIER) == []
 
