@@ -114,7 +114,6 @@ class HookState:
 
     hook: str
     standing: Standing
-    path: Path
 
 
 def read_setup(git: GitCommand, worktree: Path, config: Configuration | None = None) -> GitSetup:
@@ -254,7 +253,7 @@ def inspect_git_hooks(common_dir: Path, argv: Sequence[str], setup: GitSetup) ->
             standing = "dead"
         elif hook in planned:
             standing = "outdated"
-        states.append(HookState(hook, standing, path))
+        states.append(HookState(hook, standing))
     return tuple(states)
 
 

@@ -70,14 +70,12 @@ class Landed:
     Attributes:
         numbers: the changes that were decided.
         written: the commit on the memory ref; None where nothing was left to write.
-        agents: agents whose live directories are now behind.
         closed: whether nothing of the dream is open any more.
     """
 
     dream: Dream
     numbers: tuple[int, ...]
     written: Written | None
-    agents: tuple[str, ...]
     closed: bool
 
 
@@ -415,8 +413,7 @@ def _settled(
 ) -> Landed:
     """Deletes a dream's ref once all is decided; one that memory's history does not hold is kept aside."""
     closed = len(chosen) == len(dream.open) and close(dream, keep=parked)
-    agents = {path.split("/", 1)[0] for change in chosen for path in change.files}
-    return Landed(dream, tuple(change.n for change in chosen), written, tuple(sorted(agents)), closed)
+    return Landed(dream, tuple(change.n for change in chosen), written, closed)
 
 
 def _subject(verb: str, dream: Dream, chosen: tuple[DreamCommit, ...], everything: bool) -> str:

@@ -47,9 +47,6 @@ BODY = 1 << 20
 SECONDS = 30
 """For which a connection may say nothing."""
 
-KEPT = 32
-"""Answers that are kept until memory changes."""
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -99,7 +96,6 @@ class ViewServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         self._once = secrets.token_urlsafe(24)
         self.writing = threading.Lock()
-        self._answers: dict[str, tuple[str, bytes]] = {}
         self._lists: dict[tuple[str, str | None], list[ListedMemory]] = {}
 
     @property
@@ -140,16 +136,8 @@ class ViewServer(ThreadingHTTPServer):
             GitmemError: it cannot be read.
         """
         with self.place() as place:
-            tag, key = f'"{place.tag}"', json.dumps([asked, *sorted(given.items())])
-            if known == tag:
-                return tag, None
-            kept = self._answers.get(key)
-            if kept is None or kept[0] != tag:
-                kept = tag, encoded(data.READS[asked](place, given))
-                if len(self._answers) >= KEPT:
-                    self._answers.clear()
-                self._answers[key] = kept
-            return kept
+            tag = f'"{place.tag}"'
+            return tag, None if known == tag else encoded(data.READS[asked](place, given))
 
     def change(self, asked: str, given: Mapping[str, Any]) -> bytes:
         """Does what is asked for, one at a time; raises as `answer`."""
