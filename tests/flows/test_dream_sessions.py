@@ -177,7 +177,8 @@ PORT = once_said(
 
 def test_of_several_changes_what_is_sound_lands_and_the_rest_is_named(ground: Ground, gitmem):
     """One undo takes all of it back."""
-    ground.put(TWICE)
+    index = "main/MEMORY.md"
+    ground.put(TWICE | {index: FACTS[index] + TWICE[index]})
     before = ground.tree()
     park(ground, [DAY, made(""), PORT])
     done = gitmem("review", "accept", DREAM_ID, "1", "2", "3", ok=False)
