@@ -79,30 +79,23 @@ def test_equal_contained_and_near_duplicates_are_merged(one: str, other: str) ->
     assert len([path for path in after if not path.endswith("MEMORY.md")]) == 1
 
 
-def test_what_a_list_says_of_one_case_takes_in_nothing_that_is_said_of_all() -> None:
+def test_what_is_said_of_two_things_stays_twice() -> None:
+    text = memory("Run the linter before committing.", "Lint first")
     rule = "- Ann reviews all migrations"
     narrow, wide = ("Linting rules", f"In CI:\n\n{rule}"), ("Linting rules", f"{RUN}\n\n{rule}")
-    for both in ({"aa": narrow, "bb": wide}, {"aa": wide, "bb": narrow}):
-        made, _ = consolidated(notes(**both))
-        assert made.changes == ()
-
-
-def test_duplicates_of_two_agents_or_types_stay() -> None:
-    text = memory("Run the linter before committing.", "Lint first")
-    made, _ = consolidated(
-        {"main/a.md": text, "reviewer/a.md": text, "main/b.md": text.replace("project", "user")}
-    )
-    assert made.changes == ()
-
-
-def test_a_claim_that_explains_another_or_stands_under_a_lead_stays() -> None:
-    body = "On Monday:\n\n- run the full suite\n\nOn Friday:\n\n- run the full suite"
-    made, _ = consolidated(notes(aa=("When to test", body)))
-    assert made.changes == ()
+    leads = "On Monday:\n\n- run the full suite\n\nOn Friday:\n\n- run the full suite"
     broke = "**Why:** it broke twice."
-    why = f"Use the real database.\n\n{broke}\n\nUse the real cache.\n\n{broke}"
-    made, _ = consolidated(notes(aa=("Tests", why)))
-    assert made.changes == ()
+    for files in (
+        # It is said to two agents, or under two types.
+        {"main/a.md": text, "reviewer/a.md": text, "main/b.md": text.replace("project", "user")},
+        # What a list says of one case takes in nothing that is said of all.
+        notes(aa=narrow, bb=wide),
+        notes(aa=wide, bb=narrow),
+        # It stands under a lead, or explains another claim.
+        notes(aa=("When to test", leads)),
+        notes(aa=("Tests", f"Use the real database.\n\n{broke}\n\nUse the real cache.\n\n{broke}")),
+    ):
+        assert consolidated(files)[0].changes == ()
 
 
 def test_the_copy_goes_and_the_first_of_a_name_stays() -> None:
@@ -164,26 +157,23 @@ def test_a_dream_is_a_branch_with_one_commit_a_change_and_memory_stays(ground: G
 
 
 def test_what_was_adopted_was_said_nobody_knows_when(ground: Ground) -> None:
+    """Its commit has the time of the file, which any later edit of it may have set."""
     ground.put({"main/hint.md": memory("It broke yesterday.", "A hint", "hint")}, op="adopt")
     assert night(ground).id == ""
     # A later edit of another claim makes this one no younger.
     ground.put({"main/hint.md": memory("It broke yesterday.\n\nAnd more.", "A hint", "hint")})
     assert night(ground).id == ""
     ground.put({"main/hint.md": memory("It broke yesterday.\n\nIt was mended today.", "A hint", "hint")})
-    (change,) = night(ground).plan.changes  # type: ignore[union-attr]
+    (change,) = night(ground, dry_run=True).plan.changes  # type: ignore[union-attr]
     text = change.edits["main/hint.md"] or b""
     assert b"today (2026-11-" in text and b"yesterday." in text
-
-
-def test_a_card_says_of_what_was_adopted_that_nobody_knows_when_it_was_said(ground: Ground) -> None:
-    """Its commit has the time of the file, which any later edit of it may have set."""
-    twice = memory("Builds take an hour.\n\nBuilds take an hour.", "A hint", "hint")
-    ground.put({"main/hint.md": twice}, op="adopt")
+    twice = memory("Builds take an hour.\n\nBuilds take an hour.", "Builds", "builds")
+    ground.put({"main/hint.md": None, "main/builds.md": twice}, op="adopt")
     night(ground)
     (dream,) = open_dreams(ground.workspace)
     (card,) = cards_of(dream.open, claim_origins(dream))
-    notes = " ".join(note for side in card.sides for note in side.notes)
-    assert "said by Ann, nobody knows when, in a file of 2026-11-16" in notes
+    said = " ".join(note for side in card.sides for note in side.notes)
+    assert "said by Ann, nobody knows when, in a file of 2026-11-16" in said
 
 
 @pytest.mark.parametrize(
@@ -205,15 +195,12 @@ def test_each_scope_dreams_in_its_own_place(ground: Ground, scope: str, share: s
     assert (scope == "project") == any(outcome.id in ref for ref in code)
 
 
-def test_a_dry_run_writes_nothing(ground: Ground) -> None:
+def test_a_dry_run_writes_nothing_and_nothing_to_propose_moves_the_time_alone(ground: Ground) -> None:
     ground.put(TWICE)
     outcome = night(ground, dry_run=True)
     assert outcome.plan is not None and len(outcome.plan.changes) == 1
     assert open_dreams(ground.workspace) == () and last_dream(ground.scope()) == 0
-
-
-def test_nothing_to_propose_makes_no_branch_and_moves_the_time(ground: Ground) -> None:
-    ground.put(notes(a=("One", "One fact alone.")))
+    ground.put(dict.fromkeys(TWICE) | notes(a=("One", "One fact alone.")))
     outcome = night(ground)
     assert outcome.plan is not None and outcome.id == "" and open_dreams(ground.workspace) == ()
     assert last_dream(ground.scope()) == ground.now

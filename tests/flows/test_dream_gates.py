@@ -165,7 +165,7 @@ def test_a_dream_that_was_killed_leaves_no_branch_and_is_as_if_it_never_began(gr
     assert last_dream(scope) == NOW and (lock_folder(scope) / FILE).read_text() == ""
 
 
-def test_a_dead_process_gives_its_lock_and_its_time_back(ground: Ground) -> None:
+def test_a_dead_process_gives_its_lock_and_its_time_back_and_a_damaged_lock_is_free(ground: Ground) -> None:
     scope = ground.scope()
     path = lock_folder(scope) / FILE
     path.parent.mkdir(parents=True)
@@ -174,6 +174,9 @@ def test_a_dead_process_gives_its_lock_and_its_time_back(ground: Ground) -> None
         assert held.prior == NOW - 5 * DAY
         raise RuntimeError
     assert last_dream(scope) == NOW - 5 * DAY
+    for body in (b"\xff\x00 what", b"1 0.00 nan", b"1 0.00 inf", b"1 0.00 -5", b"1 0.00"):
+        path.write_bytes(body)
+        assert name(ground, force=True) == "", body
 
 
 def test_after_an_hour_a_lock_is_taken_over_and_its_first_holder_does_no_harm(ground: Ground) -> None:
@@ -187,14 +190,6 @@ def test_after_an_hour_a_lock_is_taken_over_and_its_first_holder_does_no_harm(gr
         with consolidation_lock(scope, NOW + STALE_SECONDS) as second:
             assert second.prior == 7 and second.is_ours()
     assert last_dream(scope) == NOW + STALE_SECONDS
-
-
-def test_a_damaged_lock_is_like_a_free_one(ground: Ground) -> None:
-    path = lock_folder(ground.scope()) / FILE
-    path.parent.mkdir(parents=True)
-    for body in (b"\xff\x00 what", b"1 0.00 nan", b"1 0.00 inf", b"1 0.00 -5", b"1 0.00"):
-        path.write_bytes(body)
-        assert name(ground, force=True) == "", body
 
 
 def test_status_tells_which_gate_holds_and_writes_no_branch(ground: Ground) -> None:
