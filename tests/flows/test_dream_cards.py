@@ -148,17 +148,14 @@ class TestAnswers:
         (again,) = find_dream(ground.workspace, DREAM_ID).open
         assert again.asks and EARLIER in "\n".join(ground.tree().values())
 
-    def test_different_things_stay_and_are_not_asked_of_again(
+    def test_an_answer_is_one_and_to_a_question_and_different_things_stay(
         self, ground: Ground, question: Dream, gitmem
     ) -> None:
+        for words in (["--same"], ["1", "--same", "--newer"]):
+            assert gitmem("review", "accept", DREAM_ID, *words, ok=False).code == 2
         gitmem("review", "accept", DREAM_ID, "1", "--different")
         text = "\n".join(ground.tree().values())
         assert EARLIER in text and MIDDLE in text and not open_dreams(ground.workspace)
-
-    def test_an_answer_is_one_and_to_a_question(self, ground: Ground, question: Dream, gitmem) -> None:
-        for words in (["--same"], ["1", "--same", "--newer"]):
-            assert gitmem("review", "accept", DREAM_ID, *words, ok=False).code == 2
-        reject(ground.workspace, DREAM_ID, (1,), "", ANN, LATER)
         dream_of(ground, 2)
         assert gitmem("review", "accept", DREAM_ID, "1", "--older", ok=False).code == 2
         assert thinned(ground) == set()
@@ -174,8 +171,12 @@ def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, 
 
 
 class TestAsShown:
-    def test_a_dream_that_moved_is_refused(self, ground: Ground, gitmem) -> None:
+    def test_a_dream_that_moved_is_refused_and_too_little_of_a_name_is_no_commit(
+        self, ground: Ground, gitmem
+    ) -> None:
         shown = dream_of(ground, 3).tip
+        for words in ((DREAM_ID, "--at", shown[:4]), (DREAM_ID, "x-000000", "--at", shown)):
+            assert gitmem("review", "accept", *words, ok=False).code == 2
         laid = laid_out(find_dream(ground.workspace, DREAM_ID), 1)
         worded = {path: data.replace(b"ready", b"done") for path, data in laid.items()}
         edit(find_dream(ground.workspace, DREAM_ID), laid, worded, "", ANN)
@@ -187,12 +188,6 @@ class TestAsShown:
         assert f"--at {now[:12]}" in gitmem("review", "show", DREAM_ID).out
         gitmem("review", "accept", DREAM_ID, "2", "--at", now[:12])
         assert thinned(ground) == {1}
-
-    def test_too_little_of_a_name_is_no_commit(self, ground: Ground, gitmem) -> None:
-        shown = dream_of(ground, 2).tip
-        assert gitmem("review", "accept", DREAM_ID, "--at", shown[:4], ok=False).code == 2
-        two = (DREAM_ID, "x-000000")
-        assert gitmem("review", "accept", *two, "--at", shown, ok=False).code == 2
 
 
 class TestInParts:
@@ -211,28 +206,22 @@ class TestInParts:
         reject(ground.workspace, DREAM_ID, (3, 5), "", ANN, LATER)
         assert thinned(ground) == {0, 1, 3} and not open_dreams(ground.workspace)
 
-    def test_an_undo_of_the_last_part_brings_the_rest_back(self, ground: Ground, gitmem) -> None:
+    @pytest.mark.parametrize("kept", [True, False])
+    def test_an_undo_of_the_last_part_lets_what_was_accepted_wait_again(
+        self, ground: Ground, gitmem, kept: bool
+    ) -> None:
+        """Where the dream is not kept, as in another clone, its numbers are others: no decision counts."""
         dream_of(ground, 3)
         reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)
         landed = accept(ground.workspace, DREAM_ID, (2,), ANN, LATER)
         assert landed.written and landed.closed
-        gitmem("undo", landed.written.commit)
-        assert thinned(ground) == set()
-        assert [change.n for change in find_dream(ground.workspace, DREAM_ID).open] == [2]
-
-    def test_an_undo_where_the_dream_is_not_kept_lets_what_was_accepted_wait_again(
-        self, ground: Ground, gitmem
-    ) -> None:
-        """As in another clone: its numbers are others there, and no decision on those counts for it."""
-        dream_of(ground, 3)
-        reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)
-        landed = accept(ground.workspace, DREAM_ID, (2,), ANN, LATER)
         repo = ground.scope().repo
-        move_ref(repo, TURNED_DOWN + DREAM_ID, None, repo.ref(TURNED_DOWN + DREAM_ID), "test")
-        assert landed.written
+        if not kept:
+            move_ref(repo, TURNED_DOWN + DREAM_ID, None, repo.ref(TURNED_DOWN + DREAM_ID), "test")
         said = gitmem("undo", landed.written.commit).err
         (again,) = open_dreams(ground.workspace)
         assert thinned(ground) == set() and f"{again.id} waits again" in said
+        assert not kept or (again.id, [change.n for change in again.open]) == (DREAM_ID, [2])
         accept(ground.workspace, again.id, None, ANN, LATER)
         assert thinned(ground) == {1}
 

@@ -59,6 +59,9 @@ def corpus(**more: str) -> dict[str, bytes]:
 
 
 DEPLOYS = memory("Use `make ship` from the release branch.", "Deploys go out with make ship", "procedure")
+CARDS = memory(
+    "Sandbox cards begin with 4242.\n\nThe vault rotates quarterly.", "Payment test cards", "cards"
+)
 
 
 def changed(files: Mapping[str, bytes], **edits: str | None) -> dict[str, bytes]:
@@ -82,20 +85,24 @@ def test_a_blurred_description_is_told_with_the_words_that_no_longer_find() -> N
     found = lost_to_search(before, after)
     assert told(found) == ["main/deploys.md"]
     assert '"Deploys go out with make ship", no longer finds it' in str(found[0])
+    reversed_trees = (dict(reversed(list(tree.items()))) for tree in (before, after))
+    assert lost_to_search(*reversed_trees) == found, "the answer is the same each time"
     general = changed(before, deploys=DEPLOYS.replace("Deploys go out with make ship", "The noon job runs"))
     found = lost_to_search(before, general)
     assert ['"The noon job runs", no longer finds it; main/' in str(one) for one in found] == [True]
 
 
-def test_a_small_edit_loses_nothing() -> None:
-    before = corpus(deploys=DEPLOYS)
-    after = changed(before, deploys=DEPLOYS.replace("branch.", "branch since yesterday (2026-11-20)."))
-    assert lost_to_search(before, after) == ()
-
-
-def test_equal_trees_need_no_search() -> None:
+def test_what_is_found_as_before_was_paged_out_or_dropped_is_not_missed() -> None:
     before = corpus(deploys=DEPLOYS)
     assert lost_to_search(before, dict(before), asked=[RecallWitness("deploys", "main/deploys.md")]) == ()
+    edited = changed(before, deploys=DEPLOYS.replace("branch.", "branch since yesterday (2026-11-20)."))
+    assert lost_to_search(before, edited) == ()
+    without = changed(before, deploys=None)
+    archived = without | {"main/archive/1f/deploys.md": before["main/deploys.md"]}
+    assert lost_to_search(before, archived) == ()
+    gone = references({"main/deploys.md": before["main/deploys.md"]})
+    fates = [Fate("dropped", ref, reason="no longer so") for ref in gone]
+    assert lost_to_search(before, without, fates) == ()
 
 
 @pytest.mark.parametrize(
@@ -120,19 +127,6 @@ def test_what_was_merged_away_is_found_where_its_claims_went(kept: str, lost: li
     assert not lost or "nor main/releases.md, which took its claims" in found[0].message
 
 
-def test_a_move_to_the_archive_is_followed_without_a_word() -> None:
-    before = corpus(deploys=DEPLOYS)
-    after = changed(before, deploys=None) | {"main/archive/1f/deploys.md": before["main/deploys.md"]}
-    assert lost_to_search(before, after) == ()
-
-
-def test_a_memory_whose_claims_were_dropped_is_not_missed() -> None:
-    before = corpus(deploys=DEPLOYS)
-    gone = references({"main/deploys.md": before["main/deploys.md"]})
-    fates = [Fate("dropped", ref, reason="no longer so") for ref in gone]
-    assert lost_to_search(before, changed(before, deploys=None), fates) == ()
-
-
 def test_a_neighbour_that_rewritten_memories_crowd_out_is_told() -> None:
     """Five that now say of themselves what it says come before it: none of them has changed it."""
     plain = {f"fare_{n}": memory(f"Fare {n} is fixed.", f"Fare table {n}", f"fare-{n}") for n in range(6)}
@@ -154,11 +148,8 @@ def test_a_neighbour_that_rewritten_memories_crowd_out_is_told() -> None:
 
 
 def test_a_recall_that_showed_a_touched_memory_must_still_show_it() -> None:
-    text = memory(
-        "Sandbox cards begin with 4242.\n\nThe vault rotates quarterly.", "Payment test cards", "cards"
-    )
-    before = corpus(cards=text)
-    after = changed(before, cards=text.replace("\n\nThe vault rotates quarterly.", ""))
+    before = corpus(cards=CARDS)
+    after = changed(before, cards=CARDS.replace("\n\nThe vault rotates quarterly.", ""))
     recall = RecallWitness("vault rotates", "main/cards.md")
     assert told(lost_to_search(before, after, asked=[recall, recall])) == ["main/cards.md"]
     assert lost_to_search(before, after, asked=[RecallWitness("sandbox cards", "main/cards.md")]) == ()
@@ -241,18 +232,6 @@ def _said(data: bytes) -> str:
     match = re.search("description: (.*)", data.decode())
     assert match
     return match[1]
-
-
-def test_the_answer_is_the_same_each_time() -> None:
-    before = corpus(deploys=DEPLOYS)
-    after = changed(before, deploys=memory("See the runbook.", "Job details", "procedure"))
-    reordered = dict(reversed(list(after.items())))
-    assert lost_to_search(before, after) == lost_to_search(dict(reversed(list(before.items()))), reordered)
-
-
-CARDS = memory(
-    "Sandbox cards begin with 4242.\n\nThe vault rotates quarterly.", "Payment test cards", "cards"
-)
 
 
 def _dreamt(ground: Ground) -> tuple[Repository, str, str]:

@@ -35,12 +35,15 @@ def found(ground: Ground) -> Dream:
     return waits
 
 
-def test_a_dream_is_shown_claim_by_claim_with_its_reasons(found: Dream) -> None:
+def test_a_dream_is_shown_claim_by_claim_with_its_reasons_and_not_proposed_again(
+    ground: Ground, found: Dream
+) -> None:
     lines = list(show(found))
     assert lines[0].endswith("(project): 2 changes")
     assert "   - The build broke yesterday." in lines
     assert any(line.startswith("   + The build broke yesterday (2026-") for line in lines)
     assert any(line.startswith("2. Merge no-mocks into real-database") for line in lines)
+    assert night(ground) is None and len(open_dreams(ground.workspace)) == 1
 
 
 def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground, found: Dream) -> None:
@@ -94,16 +97,16 @@ def test_a_change_whose_target_went_meanwhile_is_refused(ground: Ground, found: 
     assert "yesterday (2026-" in ground.tree()["main/hint.md"]
 
 
-def test_single_changes_are_accepted_one_by_one(ground: Ground, found: Dream) -> None:
+def test_single_changes_are_accepted_one_by_one(ground: Ground, found: Dream, gitmem) -> None:
     landed = accept(ground.workspace, found.id, (2,), ANN, ground.now)
-    assert not landed.closed
-    assert (
-        "main/no-mocks.md" not in ground.tree() and ground.tree()["main/hint.md"] == DATED["main/hint.md"]
-    )
+    assert not landed.closed and "2 changes proposed, 1 decided" in gitmem("review").out
+    assert "main/no-mocks.md" not in ground.tree()
+    assert ground.tree()["main/hint.md"] == DATED["main/hint.md"]
     (left,) = open_dreams(ground.workspace)
     assert [(change.n, change.decided) for change in left.changes] == [(1, ""), (2, "accepted")]
-    with pytest.raises(UsageError, match="no open change 2"):
-        accept(ground.workspace, found.id, (2,), ANN, ground.now)
+    for id, numbers, why in ((found.id, (2,), "no open change 2"), ("d-000000", None, "no open dream")):
+        with pytest.raises(UsageError, match=why):
+            accept(ground.workspace, id, numbers, ANN, ground.now)
     assert accept(ground.workspace, found.id, None, ANN, ground.now).closed
     assert "yesterday (2026-" in ground.tree()["main/hint.md"] and open_dreams(ground.workspace) == ()
 
@@ -167,11 +170,6 @@ def test_what_somebody_did_to_the_branch_by_hand_does_not_land(
         accept(ground.workspace, found.id, None, ANN, ground.now)
 
 
-def test_an_unknown_dream_is_a_usage_error(ground: Ground) -> None:
-    with pytest.raises(UsageError, match="no open dream"):
-        accept(ground.workspace, "d-000000", None, ANN, ground.now)
-
-
 def test_the_index_is_brought_in_line_on_acceptance(ground: Ground) -> None:
     stray = notes(loose=("Loose", "A loose fact."))["main/loose.md"]
     ground.put(
@@ -202,22 +200,14 @@ def test_the_command_proposes_and_tells_how_to_go_on(ground: Ground, gitmem) -> 
     assert gitmem("dream", "sleep", ok=False).code == 2
 
 
-def test_what_waits_already_is_not_proposed_again(ground: Ground, found: Dream) -> None:
-    assert night(ground) is None
-    assert len(open_dreams(ground.workspace)) == 1
-
-
 def test_what_holds_a_dream_is_told_with_what_passes_it(ground: Ground, gitmem) -> None:
+    refused = gitmem("dream", "--engine", "foo", ok=False)
+    assert refused.code == 2 and "offline, anthropic, claude-code" in refused.err, "before any gate"
     held = gitmem("dream", "--scope", "project")
     assert "(counted again after " in held.out and "git mem dream --force" in held.err
     assert "held: 0 of 5 sessions" in gitmem("dream", "status", "--scope", "project").out
     gitmem("dream", "--force", "--scope", "project")
     assert "less than 24 hours ago (until " in gitmem("dream", "--scope", "project").out
-
-
-def test_an_engine_that_is_none_is_refused_before_any_gate(ground: Ground, gitmem) -> None:
-    refused = gitmem("dream", "--engine", "foo", ok=False)
-    assert refused.code == 2 and "offline, anthropic, claude-code" in refused.err
 
 
 def test_of_each_kind_of_note_some_are_shown(gitmem, ground: Ground) -> None:
@@ -236,11 +226,6 @@ def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitme
     assert len(numbers) > 2
     told = gitmem("review", "accept", found.id, *numbers).out
     assert f"accepted 1-{len(numbers)} of {found.id}" in told
-
-
-def test_the_list_counts_what_was_decided(ground: Ground, found: Dream, gitmem) -> None:
-    gitmem("review", "accept", found.id, "1")
-    assert "2 changes proposed, 1 decided" in gitmem("review").out
 
 
 def test_a_question_tells_the_difference_and_lands_only_where_just_that_one_is_accepted(
