@@ -63,9 +63,14 @@ def test_a_rename_is_proposed_on_top_of_the_commit_and_nothing_of_the_person_s_i
     assert "src/parser.py" in here.git("log", "-1", "--format=%b", DOCS_REF)
 
 
-def test_commits_that_touch_nothing_it_names_ask_nobody(here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commits_that_touch_nothing_it_names_ask_nobody_nor_does_any_where_that_is_set(
+    here, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engines, "engine_for", lambda *_: pytest.fail("asked"))
     here.commit("other", **{"lib/odd.py": "changed"})
+    assert here.work() == [] and not here.tip
+    here.git("config", "gitmem.docs", "false")
+    here.move("src/parser.py", "src/reading.py")
     assert here.work() == [] and not here.tip
 
 
@@ -84,12 +89,6 @@ def test_the_job_of_a_hook_does_it_in_each_work_tree_that_it_tells_of(
     here.git("merge", "-q", "gitmem/docs")
     steps.run(here.repo / ".git", Job("merge", str(here.repo), args=("0",)), dict(os.environ))
     assert not here.tip
-
-
-def test_documents_are_left_alone_where_that_is_set(here) -> None:
-    here.git("config", "gitmem.docs", "false")
-    here.move("src/parser.py", "src/reading.py")
-    assert here.work() == [] and not here.tip
 
 
 def test_the_branch_follows_the_code_and_the_engine_is_asked_once(
@@ -112,8 +111,8 @@ def test_the_branch_follows_the_code_and_the_engine_is_asked_once(
     assert here.text() == NEW.replace("printer", "writing").strip() and engine.asked == 2
 
 
-@pytest.mark.parametrize("how", ["merge", "no-ff", "squash", "cherry-pick", "by hand"])
-def test_what_was_taken_by_any_way_goes_from_the_branch(proposed, how: str) -> None:
+@pytest.mark.parametrize("how", ["merge", "no-ff", "squash", "cherry-pick", "by hand", "taken back"])
+def test_what_was_taken_by_any_way_or_is_no_longer_so_goes_from_the_branch(proposed, how: str) -> None:
     if how == "merge":
         proposed.git("merge", "-q", "--ff-only", "gitmem/docs")
     elif how == "no-ff":
@@ -124,10 +123,13 @@ def test_what_was_taken_by_any_way_goes_from_the_branch(proposed, how: str) -> N
         proposed.commit("Take it")
     elif how == "cherry-pick":
         proposed.git("cherry-pick", "gitmem/docs")
-    else:
+    elif how == "by hand":
         proposed.commit("Mend it", **{LAYERS: NEW})
+    else:
+        proposed.git("revert", "--no-edit", "HEAD")
     assert proposed.work() == ["gitmem/docs is deleted: nothing is proposed any more"]
-    assert not proposed.tip and proposed.text(at="HEAD") == NEW.strip()
+    assert not proposed.tip
+    assert proposed.text(at="HEAD") == (TEXT if how == "taken back" else NEW).strip()
 
 
 def test_of_two_documents_each_has_its_commit_and_one_can_be_taken_alone(here) -> None:
@@ -140,11 +142,6 @@ def test_of_two_documents_each_has_its_commit_and_one_can_be_taken_alone(here) -
     assert here.work() == []
     assert here.git("rev-list", "--count", f"HEAD..{DOCS_REF}") == "1"
     assert here.git("diff", "--name-only", "HEAD", DOCS_REF) == LAYERS
-
-
-def test_a_rename_that_is_taken_back_is_no_longer_answered(proposed) -> None:
-    proposed.git("revert", "--no-edit", "HEAD")
-    assert proposed.work() == ["gitmem/docs is deleted: nothing is proposed any more"]
 
 
 def test_what_somebody_else_put_on_the_branch_is_left_alone_with_a_word(proposed) -> None:
