@@ -45,10 +45,10 @@ class Reviewer:
             self.git("checkout", "-q", "-B", branch, f"origin/{branch}")
 
     def edit(self, branch: str, path: str, change: Callable[[str], str | None]) -> None:
-        """Edits one file on a branch, as the host's editor does; None deletes it."""
+        """Edits one file on a branch, or makes it, as the host's editor does; None deletes it."""
         self.at(branch)
         file = self.folder / path
-        text = change(file.read_bytes().decode())
+        text = change(file.read_bytes().decode() if file.exists() else "")
         if text is None:
             self.git("rm", "-q", path)
         else:

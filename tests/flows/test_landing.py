@@ -141,12 +141,8 @@ def test_an_index_that_a_reviewer_edited_is_taken_as_it_is(team: Team) -> None:
     ann.run("remember", *words)
     ann.run("sync", "-y")
     team.reviewer.land(INBOX, "squash", delete=False)
-    team.reviewer.at(PROJECT)
-    index = team.reviewer.folder / "main/MEMORY.md"
-    index.write_text("# Ours\n\n- [java](java.md) — Java, by the reviewer\n")
-    team.reviewer.git("add", "main/MEMORY.md")
-    team.reviewer.git("commit", "-q", "-m", "Tidy")
-    team.reviewer.git("push", "-q", "origin", PROJECT)
+    index = "# Ours\n\n- [java](java.md) — Java, by the reviewer\n"
+    team.reviewer.edit(PROJECT, "main/MEMORY.md", lambda _: index)
     ann.run("sync", "-y")
     lines = ann.memories("project")["main/MEMORY.md"]
     assert "# Ours" in lines and lines.count("](java.md)") == 1
@@ -200,26 +196,18 @@ def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team)
     assert INBOX in team.reviewer.branches() and ann.run("review", "--json").json == []
 
 
-def test_what_was_closed_can_be_withdrawn(team: Team) -> None:
-    ann = closed(team)
-    (item,) = ann.run("review", "--json").json
-    ann.run("review", "reject", item["id"], "-m", "right, too personal")
-    assert set(project(ann)) == {"main/first.md"}
-    assert ann.run("review", "--json").json == []
-    ann.run("sync", "-y")
-    assert INBOX not in team.reviewer.branches()
-
-
 @pytest.mark.parametrize("sent", [False, True], ids=["at once", "after a sync"])
-def test_what_was_withdrawn_is_back_when_that_is_undone(team: Team, sent: bool) -> None:
+def test_what_was_closed_can_be_withdrawn_and_is_back_when_that_is_undone(team: Team, sent: bool) -> None:
     """Also that it is not to be learned again, which the local scope notes; a sync leaves the rest out."""
     ann = closed(team)
     before = project(ann)
     (item,) = ann.run("review", "--json").json
     ann.run("review", "reject", item["id"], "-m", "no")
-    assert stones(ann)
+    assert stones(ann) and set(project(ann)) == {"main/first.md"}
+    assert ann.run("review", "--json").json == []
     if sent:
         ann.run("sync", "-y")
+        assert INBOX not in team.reviewer.branches()
     assert "with 1 change of the same command" in ann.run("undo").out
     assert project(ann) == before and not stones(ann)
 
@@ -324,13 +312,8 @@ def test_a_change_of_a_dream_that_was_taken_out_on_the_web_does_not_come_back(te
     ann, id = dreaming(team)
     branch = f"gitmem/dream/{id}"
     text = told("no-mocks")
-    reviewer = team.reviewer
-    reviewer.at(branch)
-    (reviewer.folder / "main/no-mocks.md").write_text(text)
-    reviewer.git("add", "main/no-mocks.md")
-    reviewer.git("commit", "-q", "-m", "Create no-mocks.md")
-    reviewer.git("push", "-q", "origin", branch)
-    reviewer.land(branch, how)
+    team.reviewer.edit(branch, "main/no-mocks.md", lambda _: text)
+    team.reviewer.land(branch, how)
     said = ann.run("sync", "-y")
     assert "not taken, and not proposed again: Merge no-mocks into real-database" in said.err
     here = project(ann)
