@@ -19,17 +19,14 @@ __all__ = ["desk", "laptop", "safe"]
 
 def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> None:
     both = {waits(desk, "hosts", "The host is alpha."), waits(laptop, "names", "Names are short.")}
-    for one in (desk, laptop, desk):
-        one.run("backup")
+    back_up(desk, laptop, desk)
     assert waiting_ids(desk) == waiting_ids(laptop) == both
     # An undo on another machine brings them back.
     desk.run("review", "accept", *sorted(both))
-    desk.run("backup")
-    laptop.run("backup")
+    back_up(desk, laptop)
     laptop.run("undo")
     assert waiting_ids(laptop) == both
-    laptop.run("backup")
-    desk.run("backup")
+    back_up(laptop, desk)
     assert waiting_ids(desk) == both
 
 
@@ -55,14 +52,17 @@ def test_what_two_machines_made_of_one_suggestion_is_one(
         waits(machine, "hosts", "The host is alpha.", later=number)
         for number, machine in enumerate((desk, laptop))
     }
-    for machine in (desk, laptop, desk):
-        machine.run("backup")
+    back_up(desk, laptop, desk)
     ref = f"refs/gitmem/proposal/{desk.workspace.project_id}/{id}"
     assert len({refs(git, where)[ref] for where in (desk.private, laptop.private, safe)}) == 1
     desk.run("review", "reject", id, "-m", "wrong")
-    for machine in (desk, laptop, desk):
-        machine.run("backup")
+    back_up(desk, laptop, desk)
     assert waiting_ids(desk) == waiting_ids(laptop) == set()
+
+
+def back_up(*machines: Machine) -> None:
+    for one in machines:
+        one.run("backup")
 
 
 def waits(one: Machine, name: str, text: str, scope: str = "local", later: int = 0) -> str:
@@ -89,11 +89,9 @@ def test_what_was_purged_is_gone_from_what_another_machine_decided(
 ) -> None:
     """Else an undo lets it wait again, and the next backup brings it to where it was purged."""
     id = waits(desk, "hosts", "The word is durian-top here.")
-    desk.run("backup")
-    laptop.run("backup")
+    back_up(desk, laptop)
     laptop.run("review", "accept", id)
-    laptop.run("backup")
-    desk.run("backup")
+    back_up(laptop, desk)
     desk.run("purge", "-y", "durian-top")
     laptop.run("backup")
     assert holding(laptop.private, "durian-top") == []
@@ -111,14 +109,12 @@ def test_a_purge_reaches_suggestions_that_only_another_machine_has(
     desk: Machine, laptop: Machine, safe: Path, git
 ) -> None:
     desk.learn("word", "The word is durian-top now.")
-    desk.run("backup")
-    laptop.run("backup")
+    back_up(desk, laptop)
     waiting = waits(laptop, "hosts", "Hosts are called durian-top as well.")
     decided = waits(laptop, "names", "Names end in durian-top, all of them.")
     laptop.run("review", "reject", decided, "-m", "wrong")
     desk.run("purge", "-y", "durian-top")
-    laptop.run("backup")
-    desk.run("backup")
+    back_up(laptop, desk)
     assert waiting_ids(desk) == waiting_ids(laptop) == {waiting}
     for one in (laptop, desk):
         assert "durian-top" not in proposed(one)
@@ -150,8 +146,7 @@ def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(
     desk: Machine, laptop: Machine
 ) -> None:
     yes, no = waits(desk, "hosts", "The word is durian-top."), waits(desk, "names", "Not durian-top.")
-    desk.run("backup")
-    laptop.run("backup")
+    back_up(desk, laptop)
     laptop.run("review", "accept", yes)
     laptop.run("review", "reject", no, "-m", "wrong")
     desk.run("purge", "-y", "durian-top")
@@ -167,15 +162,13 @@ def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
 ) -> None:
     """No memory of the machine that purged had it yet, so that nothing but the suggestion tells of it."""
     id = waits(desk, "hosts", "The word is durian-top here.")
-    desk.run("backup")
-    laptop.run("backup")
+    back_up(desk, laptop)
     laptop.run("review", "accept", id)
     late = waits(laptop, "names", "Names end in durian-top, all of them.")
     if first == "accepted":
         laptop.run("backup")
     desk.run("purge", "-y", "durian-top", "--no-push")
-    for one in (desk, laptop, desk, laptop):
-        one.run("backup")
+    back_up(desk, laptop, desk, laptop)
     for one in (laptop, desk):
         assert "The word is [purged] here." in one.memories()["main/hosts.md"]
         assert late in waiting_ids(one)
@@ -189,8 +182,7 @@ def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(
 ) -> None:
     """That may have been shared: nobody but the person takes it out there."""
     id = waits(desk, "hosts", "The word is durian-top here.", "project")
-    desk.run("backup")
-    laptop.run("backup")
+    back_up(desk, laptop)
     laptop.run("review", "accept", id)
     desk.run("purge", "-y", "durian-top", "--no-push")
     desk.run("backup")

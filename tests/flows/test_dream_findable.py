@@ -85,8 +85,8 @@ def test_a_blurred_description_is_told_with_the_words_that_no_longer_find() -> N
     found = lost_to_search(before, after)
     assert told(found) == ["main/deploys.md"]
     assert '"Deploys go out with make ship", no longer finds it' in str(found[0])
-    reversed_trees = (dict(reversed(list(tree.items()))) for tree in (before, after))
-    assert lost_to_search(*reversed_trees) == found, "the answer is the same each time"
+    turned = [dict(reversed(list(tree.items()))) for tree in (before, after)]
+    assert lost_to_search(turned[0], turned[1]) == found, "the answer is the same each time"
     general = changed(before, deploys=DEPLOYS.replace("Deploys go out with make ship", "The noon job runs"))
     found = lost_to_search(before, general)
     assert ['"The noon job runs", no longer finds it; main/' in str(one) for one in found] == [True]

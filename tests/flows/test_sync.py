@@ -108,17 +108,12 @@ def remote_refs(git, bare: Path) -> dict[str, str]:
     return dict(row.split() for row in rows)
 
 
-def test_without_sharing_nothing_is_synced(clone) -> None:
+def test_sharing_turns_the_ref_into_a_branch_and_back_and_without_it_nothing_is_synced(clone) -> None:
     ann = clone("ann")
-    ann.learn("ports")
+    known = ann.learn("ports")
     with pytest.raises(CheckFailed, match="Sharing is off") as caught:
         ann.sync()
     assert (caught.value.exit_code, caught.value.hint) == (1, "Turn it on: git mem share")
-
-
-def test_sharing_turns_the_ref_into_a_branch_and_back(clone) -> None:
-    ann = clone("ann")
-    known = ann.learn("ports")
     ann.share()
     repo = ann.workspace.code
     assert repo.ref(PRIVATE_REF) is None
@@ -157,8 +152,9 @@ def test_a_writer_that_began_before_sharing_is_folded_in(clone) -> None:
     assert ann.workspace.code.ref(PRIVATE_REF) is None
 
 
-def test_two_clones_exchange_memories_without_a_conflict(clone) -> None:
-    ann, ben = clone("ann"), clone("ben")
+@pytest.mark.parametrize("words", [(), ("--single-branch", "--depth", "1")])
+def test_two_clones_exchange_memories_without_a_conflict(clone, words: tuple[str, ...]) -> None:
+    ann, ben = clone("ann"), clone("ben", *words)
     ann.share()
     ben.share()
     ann.learn("ports")
@@ -171,7 +167,9 @@ def test_two_clones_exchange_memories_without_a_conflict(clone) -> None:
     assert ann.workspace.code.ref(SHARED_REF) == ben.workspace.code.ref(SHARED_REF)
 
 
-def test_only_memory_refs_are_pushed(clone, bare: Path, git) -> None:
+def test_only_memory_refs_are_pushed_and_the_persons_own_pre_push_hook_is_heard(
+    clone, bare: Path, git
+) -> None:
     ann = clone("ann")
     ann.share()
     ann.learn("ports")
@@ -179,6 +177,12 @@ def test_only_memory_refs_are_pushed(clone, bare: Path, git) -> None:
     git("-C", ann.path, "tag", "-a", "-m", "x", "v1", SHARED_REF)
     git("-C", ann.path, "branch", "mine")
     before = remote_refs(git, bare)
+    hook = ann.path / ".git/hooks/pre-push"
+    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(RepositoryError, match="not today"):
+        ann.sync()
+    hook.unlink()
     ann.sync()
     assert set(remote_refs(git, bare)) - set(before) == {PROJECT}
 
@@ -276,17 +280,6 @@ def test_in_review_mode_the_memory_branch_is_left_to_others(clone, bare: Path, g
     assert "reviewer/ports.md" not in ben.memories()
 
 
-def test_the_persons_own_pre_push_hook_is_heard(clone) -> None:
-    ann = clone("ann")
-    ann.share()
-    ann.learn("ports")
-    hook = ann.path / ".git/hooks/pre-push"
-    hook.write_text("#!/bin/sh\necho not today >&2\nexit 1\n")
-    hook.chmod(0o755)
-    with pytest.raises(RepositoryError, match="not today"):
-        ann.sync()
-
-
 def test_gitmems_own_pre_push_hook_lets_a_sync_pass(clone, bare: Path, git) -> None:
     from gitmem.app.git_hooks import apply, plan_git_hooks, read_setup
 
@@ -317,18 +310,6 @@ def test_a_fresh_clone_starts_from_the_remotes_memory_and_one_with_its_own_does_
     cem.learn("mine")
     assert not start_from_remote(cem.workspace)
     assert cem.workspace.sharing == "off"
-
-
-def test_a_single_branch_clone_syncs(clone) -> None:
-    ann = clone("ann")
-    ann.share()
-    ann.learn("ports")
-    ann.sync()
-    ben = clone("ben", "--single-branch", "--depth", "1")
-    ben.share()
-    ben.learn("hosts")
-    assert (ben.sync().fetched, ben.sync().branch) == (1, "")
-    assert ann.sync().fetched == 1
 
 
 def gitmem(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
