@@ -9,9 +9,8 @@ from pathlib import PurePosixPath
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import OTHER_BYTES
-from gitmem.core.merge import SPLIT_DIGITS, MergedTree, agent_folder, merge_trees
+from gitmem.core.merge import SPLIT_DIGITS, MergedTree, merge_trees
 from gitmem.core.names import INDEX, collision_key, is_agent_folder, is_memory_file, twins, unfit
-from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.objects import is_entry_name
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
@@ -114,8 +113,7 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     paths = changed_files(held, base, one) | changed_files(held, base, other)
     aside = set_aside(repo, [tree for tree in (base, one, other) if tree], paths)
     paths -= aside.keys()
-    given = paths | {f"{folder}/{TOMBSTONES}" for path in paths if (folder := agent_folder(path))}
-    given |= twins(paths)
+    given = paths | twins(paths)
     sides = [read_paths(held, tree, given) if tree else {} for tree in (base, one, other)]
     found, merged = landing(held, one, given, sides[1], merge_trees(*sides))
     edits: dict[str, bytes | TreeEntry | None] = dict(found)

@@ -344,7 +344,7 @@ _MONTHS = re.compile(
     r"(?<![a-z])(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)(?![a-z])"
 )
-_UNITS = ("day", "week", "month", "quarter", "year", "tonight", "19", "20")
+_UNITS = frozenset({"day", "week", "month", "quarter", "year", "tonight", "19", "20"})
 
 
 def may_name_time(query: str) -> bool:

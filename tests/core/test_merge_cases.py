@@ -50,6 +50,13 @@ def test_additions_of_both_sides_stand_in_the_place_they_were_put() -> None:
     assert result == "First.\n\nOurs.\n\nLast.\n\n- theirs\n"
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("Alpha beta.", "Alpha\nbeta."), ("Alpha\nbeta.", "Alpha beta.")]
+)
+def test_a_claim_that_one_side_wraps_anew_is_wrapped_so(before: str, after: str) -> None:
+    assert merged(f"{before}\n", f"{before}\n\nNew.\n", f"{after}\n") == f"{after}\n\nNew.\n"
+
+
 def test_a_claim_deleted_on_one_side_and_left_alone_on_the_other_goes() -> None:
     assert merged("Keep.\n\nGone.\n", "Keep.\n", "Keep.\n\nGone.\n\nNew.\n") == "Keep.\n\nNew.\n"
 

@@ -186,6 +186,15 @@ def test_another_number_name_or_negation_is_another_statement(text: str) -> None
 
 
 @pytest.mark.parametrize(
+    "between",
+    ["\n\n", "\n \n", "\n- ", "\n  * ", "\n+ ", "\n2. ", "\n10) ", "\n## ", ". ", "! ", "? ", "; "],
+)
+def test_rules_are_told_apart_by_what_stands_between_them(between: str) -> None:
+    rules = between.join(("Never push to main directly", "Use tabs", "Ask Ann"))
+    assert in_rules("Use tabs", (rules,)) and not in_rules("Use tabs", (rules.replace(between, " "),))
+
+
+@pytest.mark.parametrize(
     "word", ["not", "no", "never", "without", "avoid", "cannot", "neither", "nor", "forbidden", "don't"]
 )
 def test_any_negation_is_one(word: str) -> None:

@@ -56,6 +56,8 @@ def test_what_a_person_says_of_a_memory_is_told_nowhere() -> None:
     step = ReplayedCommit(ANNS, BENS, (), person=True)
     assert told(ANNS, step) == told(ANNS, step, end=BENS) == []
     assert told(ANNS, end=BENS) == [("main/a.md", "account")]
+    both = told(ANNS | OTHER, DREAM, end=BENS | memory("Two.", "Ben", "b"))
+    assert both == [("main/a.md", "account"), ("main/b.md", "account")]
 
 
 def test_what_was_reworded_in_a_squash_went_into_the_new_words() -> None:
@@ -63,6 +65,15 @@ def test_what_was_reworded_in_a_squash_went_into_the_new_words() -> None:
     new = memory("One is enough.")
     assert told(ANNS, ReplayedCommit(ANNS, new, (), squashed=True)) == [("main/a.md", "unchecked")]
     assert ("main/a.md", "account") in told(ANNS, ReplayedCommit(ANNS, new, ()))
+
+
+def test_a_loss_is_told_once_wherever_it_shows() -> None:
+    old, new, end = (memory(f"{text}Stays.") for text in ("Use port 4000.\n\n", "Use a port.\n\n", ""))
+    source, target = (
+        next(ref for ref, one in references(files).items() if "Use" in one.text) for files in (old, new)
+    )
+    step = ReplayedCommit(old, new, (Fate("merged", source, target),))
+    assert told(old, step, end=end) == [("main/a.md", "merged")]
 
 
 def test_one_word_lets_all_pass_that_sessions_are_said_to_have_taught() -> None:

@@ -41,6 +41,10 @@ def test_a_source_about_something_else_teaches_nothing(source: str, taught: bool
     ("source", "missing"),
     [
         ("Ann left. The staging port since noon is 4001.", ()),
+        (
+            "The staging port since noon is 4001 on Ann.",
+            ("the number 4001", "the word since", "the word noon"),
+        ),
         ("The staging port since May is 4001.", ("the number 4001", "the word since", "the word noon")),
     ],
 )

@@ -107,6 +107,8 @@ def test_a_word_of_the_heading_counts_more_than_one_of_the_body() -> None:
     named, described = text(said("xxxx"), name="a"), text(said("xxxx"), description="ayy")
     in_body = text(said("axxx"))
     assert min(score((A,), named), score((A,), described)) > score((A,), in_body)
+    longer = [text(said("xxxx"), said("yyyy"), **{where: "a"}) for where in ("name", "description")]
+    assert score((A,), longer[0]) > score((A,), longer[1]), "also in a memory of several passages"
 
 
 def test_a_memory_without_a_body_is_found_by_its_heading() -> None:
