@@ -24,8 +24,8 @@ SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + s
 DREAM = "refs/heads/dream/d-123456"
 
 
-def test_what_is_private_goes_to_the_named_repository_and_nothing_else(
-    desk: Machine, safe: Path, git
+def test_what_is_private_goes_to_the_named_repository_alone_and_plain_git_restores_from_it(
+    desk: Machine, safe: Path, tmp_path: Path, git
 ) -> None:
     there, project = refs(git, safe), desk.workspace.project_id
     assert set(there) == {"refs/heads/user", f"refs/heads/local/{project}", "refs/heads/projects"}
@@ -34,11 +34,24 @@ def test_what_is_private_goes_to_the_named_repository_and_nothing_else(
     assert desk.git("config", "remote.backup.url", private=True) == str(safe)
     tracking = refs(git, desk.private)
     assert {ref: tracking[ref.replace("refs/heads/", "refs/remotes/backup/")] for ref in there} == there
+    git("clone", "-q", "--branch", f"local/{project}", safe, tmp_path / "plain")
+    assert "4000" in (tmp_path / "plain/main/ports.md").read_text()
+    assert json.loads(desk.run("sync", "-n", "--json").out)["backup"]["refs"] == []
 
 
-def test_it_is_asked_for_and_without_an_answer_nothing_leaves(
+def test_it_is_shown_and_asked_for_and_without_an_answer_nothing_leaves(
     fresh: Machine, safe: Path, tmp_path: Path, git
 ) -> None:
+    project, before = fresh.workspace.project_id, refs(git, fresh.private)
+    shown = fresh.run("backup", safe, "-n")
+    assert f"would send local/{project} (1 memory)" in shown.out
+    rows = [
+        {"ref": f"refs/heads/local/{project}", "what": "send", "memories": 1},
+        {"ref": "refs/heads/projects", "what": "send", "memories": 0},
+    ]
+    value = fresh.run("backup", safe, "-n", "--json").json
+    assert value == {"url": str(safe), "dry_run": True, "projects": 1, "refs": rows}
+    assert refs(git, fresh.private) == before
     assert "git mem backup URL" in fresh.run("backup", code=1).err
     assert "-y" in fresh.run("backup", safe, code=1).err
     refused = fresh.run("backup", tmp_path / "nowhere.git", "-y", code=3)
@@ -48,23 +61,6 @@ def test_it_is_asked_for_and_without_an_answer_nothing_leaves(
     # A relative path is kept whole.
     fresh.run("backup", f"../../{safe.name}", "-y")
     assert fresh.git("config", "--global", "gitmem.backup") == str(safe)
-
-
-def test_a_dry_run_shows_what_would_go_and_changes_nothing(fresh: Machine, safe: Path, git) -> None:
-    project, before = fresh.workspace.project_id, refs(git, fresh.private)
-    shown = fresh.run("backup", safe, "-n")
-    assert f"would send local/{project} (1 memory)" in shown.out
-    value = fresh.run("backup", safe, "-n", "--json").json
-    assert value == {
-        "url": str(safe),
-        "dry_run": True,
-        "projects": 1,
-        "refs": [
-            {"ref": f"refs/heads/local/{project}", "what": "send", "memories": 1},
-            {"ref": "refs/heads/projects", "what": "send", "memories": 0},
-        ],
-    }
-    assert (refs(git, safe), refs(git, fresh.private)) == ({}, before)
 
 
 def test_another_machine_starts_from_it(laptop: Machine, desk: Machine) -> None:
@@ -125,7 +121,9 @@ def test_what_two_machines_learn_meets(desk: Machine, laptop: Machine, safe: Pat
     assert "Written just now." in (desk.auto / "unsaved.md").read_text()
 
 
-def test_a_lost_race_is_run_again(desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_race_is_run_again_till_the_backup_never_stands_still(
+    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.learn("hosts")
     laptop.learn("names")
     theirs, push = laptop.workspace, Remote.push_all
@@ -143,12 +141,11 @@ def test_a_lost_race_is_run_again(desk: Machine, laptop: Machine, monkeypatch: p
     assert {"main/hosts.md", "main/names.md"} <= set(desk.memories())
     laptop.run("backup")
     assert desk.memories() == laptop.memories()
-
-
-def test_a_backup_that_never_stands_still_is_given_up(desk: Machine) -> None:
-    desk.learn("hosts")
-    desk.patch.setattr(Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves})
-    desk.patch.setattr("gitmem.git.remote.PushPatience.__call__", lambda *_: None)
+    desk.learn("racks")
+    monkeypatch.setattr(
+        Remote, "push_all", lambda _, moves: {move.branch: Pushed("race") for move in moves}
+    )
+    monkeypatch.setattr("gitmem.git.remote.PushPatience.__call__", lambda *_: None)
     assert "kept moving" in desk.run("backup", code=3).err
 
 
@@ -278,12 +275,10 @@ def test_a_repository_with_code_in_it_is_refused(fresh: Machine, repo: Path, tmp
     assert set(refs(git, code)) == {"refs/heads/user"}
 
 
-@pytest.mark.parametrize(
-    "url", ["--upload-pack=touch x", "ext::sh -c touch% x", "EXT::x", "fd::3", "", "a\nb"]
-)
-def test_an_address_that_git_would_run_is_refused(url: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        checked_address(url, tmp_path)
+def test_an_address_that_git_would_run_is_refused(tmp_path: Path) -> None:
+    for url in ("--upload-pack=touch x", "ext::sh -c touch% x", "EXT::x", "fd::3", "", "a\nb"):
+        with pytest.raises(UsageError):
+            checked_address(url, tmp_path)
 
 
 def test_credentials_are_never_shown() -> None:
@@ -360,15 +355,9 @@ def test_another_url_takes_the_place_of_the_first(desk: Machine, safe: Path, tmp
     assert refs(git, second) == refs(git, safe) and DREAM in refs(git, desk.private)
 
 
-def test_a_repository_cannot_choose_the_backup(desk: Machine, tmp_path: Path, git) -> None:
-    git("init", "-q", "--bare", tmp_path / "evil.git")
-    desk.git("config", "gitmem.backup", tmp_path / "evil.git")
-    desk.learn("hosts")
-    desk.run("backup")
-    assert refs(git, tmp_path / "evil.git") == {}
-
-
-def test_nothing_but_these_commands_sends_anything(desk: Machine, safe: Path, git) -> None:
+def test_nothing_but_these_commands_sends_anything_and_no_repository_chooses_where(
+    desk: Machine, safe: Path, tmp_path: Path, git
+) -> None:
     before = refs(git, safe)
     desk.learn("hosts")
     (desk.code / "x").write_text("x\n")
@@ -378,6 +367,10 @@ def test_nothing_but_these_commands_sends_anything(desk: Machine, safe: Path, gi
     desk.run("save")
     desk.run("init", "-y")
     assert refs(git, safe) == before
+    git("init", "-q", "--bare", tmp_path / "evil.git")
+    desk.git("config", "gitmem.backup", tmp_path / "evil.git")
+    desk.run("backup")
+    assert refs(git, tmp_path / "evil.git") == {} and refs(git, safe) != before
 
 
 def test_sync_does_the_project_and_then_the_backup(desk: Machine, safe: Path, team: Path, git) -> None:
@@ -404,10 +397,3 @@ def test_sync_does_the_project_and_then_the_backup(desk: Machine, safe: Path, te
     safe.rename(safe.with_name("away.git"))
     ran = desk.run("sync", "-y", code=3)
     assert "origin: 0 fetched, 0 merged, 1 pushed" in ran.out and "backup cannot be used" in ran.err
-
-
-def test_plain_git_can_restore_from_it(desk: Machine, safe: Path, tmp_path: Path, git) -> None:
-    project = desk.workspace.project_id
-    git("clone", "-q", "--branch", f"local/{project}", safe, tmp_path / "plain")
-    assert "4000" in (tmp_path / "plain/main/ports.md").read_text()
-    assert json.loads(desk.run("sync", "-n", "--json").out)["backup"]["refs"] == []

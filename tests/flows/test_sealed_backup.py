@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -271,12 +272,8 @@ def test_a_purge_begins_the_branch_anew_there_and_here(
     laptop.run("backup")
     kept = desk.home / ".local/share/gitmem"
     for store in kept.rglob("backup.git"):
-        files = [
-            n
-            for n in git("--git-dir", store, "cat-file", "--batch-all-objects", "--batch-check").split()
-            if n == "blob"
-        ]
-        assert len(files) == len(names(safe))
+        held = git("--git-dir", store, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)")
+        assert held.split().count("blob") == len(names(safe))
     assert "Lunch" not in laptop.run("list").out
 
 
@@ -348,9 +345,13 @@ def test_plain_git_sends_nothing_in_plain_once_it_is_encrypted(
     assert desk.git("config", "--get-regexp", "^remote[.]backup[.]", private=True, check=False) == ""
 
 
-def test_off_forgets_the_key_and_mistakes_are_said(
-    desk: Machine, safe: Path, identity: Path, tmp_path: Path
+def test_mistakes_are_said_and_off_forgets_the_key(
+    desk: Machine, identity: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    desk.learn("lunch")
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyrage", None)
+        assert "gitmem-vcs[backup]" in desk.run("backup", code=3).err
     assert "is no recipient" in desk.run("backup", "--encrypt-to", "age1nonsense", code=2).err
     assert "no file of them" in desk.run("backup", "--encrypt-to", "nobody", code=2).err
     secret = identity.read_text().split()[-1]
@@ -366,13 +367,6 @@ def test_off_forgets_the_key_and_mistakes_are_said(
     assert "No backup is named" in desk.run("backup", code=1).err
 
 
-def test_without_the_library_it_says_what_to_install(desk: Machine) -> None:
-    desk.learn("lunch")
-    desk.patch.setitem(__import__("sys").modules, "pyrage", None)
-    said = desk.run("backup", code=3).err
-    assert "gitmem-vcs[backup]" in said
-
-
 def test_age_and_plain_git_restore_it_without_gitmem(
     learned: Machine, safe: Path, identity: Path, tmp_path: Path, git
 ) -> None:
@@ -381,17 +375,13 @@ def test_age_and_plain_git_restore_it_without_gitmem(
     mine = pyrage.x25519.Identity.from_str(identity.read_text().split()[-1])
     told = json.loads(pyrage.decrypt(content(safe, "key.age"), [mine]))
     key = pyrage.x25519.Identity.from_str(told["identity"])
-    git("init", "-q", "--bare", tmp_path / "restored.git")
+    restored = tmp_path / "restored.git"
+    git("init", "-q", "--bare", restored)
     for name in names(safe)[:-1]:
         line, _, rest = pyrage.decrypt(content(safe, name), [key]).partition(b"\n")
-        given(
-            ["git", "--git-dir", str(tmp_path / "restored.git"), "index-pack", "--stdin", "--fix-thin"],
-            rest,
-        )
+        given(["git", "--git-dir", str(restored), "index-pack", "--stdin", "--fix-thin"], rest)
     refs = json.loads(line)["refs"]
     ref = f"refs/heads/local/{desk.workspace.project_id}"
-    git("--git-dir", tmp_path / "restored.git", "update-ref", ref, refs[ref])
-    assert "Coffee is at ten." in git(
-        "--git-dir", tmp_path / "restored.git", "show", f"{ref}:main/coffee.md"
-    )
-    assert git("--git-dir", tmp_path / "restored.git", "fsck", "--no-dangling") == ""
+    git("--git-dir", restored, "update-ref", ref, refs[ref])
+    assert "Coffee is at ten." in git("--git-dir", restored, "show", f"{ref}:main/coffee.md")
+    assert git("--git-dir", restored, "fsck", "--no-dangling") == ""
