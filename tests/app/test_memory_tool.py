@@ -157,6 +157,7 @@ ERRORS: list[tuple[str, tuple[object, ...], str]] = [
 
 
 def test_errors_say_what_is_wrong_and_change_nothing(stored: Backend) -> None:
+    """What is hidden or set aside is not listed, either."""
     before = stored.scope.repo.ref(stored.scope.ref)
     for command, given, said in ERRORS:
         with pytest.raises(CommandError) as refused:
@@ -164,6 +165,8 @@ def test_errors_say_what_is_wrong_and_change_nothing(stored: Backend) -> None:
         assert said in str(refused.value), (command, given)
         assert KEY not in str(refused.value)
     assert stored.scope.repo.ref(stored.scope.ref) == before
+    listed = [line.partition("\t")[2] for line in stored.view("/memories").splitlines()[2:]]
+    assert listed == ["/memories/MEMORY.md", "/memories/a.txt", "/memories/d/", "/memories/d/b.txt"]
 
 
 @pytest.fixture
@@ -195,11 +198,6 @@ def stored(opened: Open) -> Backend:
         made = scope.repo.add_commit(tree, (tip.commit,), ANN, ANN, "As others may write it\n")
     move_ref(scope.repo, scope.ref, made, tip.commit, "test")
     return tool
-
-
-def test_what_is_hidden_or_set_aside_is_not_listed(stored: Backend) -> None:
-    listed = [line.partition("\t")[2] for line in stored.view("/memories").splitlines()[2:]]
-    assert listed == ["/memories/MEMORY.md", "/memories/a.txt", "/memories/d/", "/memories/d/b.txt"]
 
 
 def test_what_was_paged_out_is_read_under_its_old_path_and_comes_back_with_an_edit(stored: Backend) -> None:

@@ -93,21 +93,19 @@ def test_the_persons_settings_count_in_the_code_repository(
         ground.tick(DAY)
 
 
-def test_private_memory_is_graphed_whole(ground: Ground, git: Git) -> None:
+def test_private_memory_is_graphed_whole_but_where_the_person_wants_none(ground: Ground, git: Git) -> None:
     ground.learn({"reviewer/one.md": memory("one")}, scope="local")
     tip = ground.learn({"main/two.md": memory("two")}, scope="user")
-    assert keep(ground) == ()
     private = ground.workspace.private_path
+    git("config", "--global", "core.commitGraph", "false")
+    assert keep(ground) == () and graphs(private) == []
+    git("config", "--global", "--unset", "core.commitGraph")
+    ground.tick(DAY)
+    assert keep(ground) == ()
     [layer] = graphs(private)
     data = (private / "objects/info/commit-graphs" / layer).read_bytes()
     assert bytes.fromhex(tip) in data and bytes.fromhex(ground.tip("local")) in data and b"BIDX" in data
     assert git(f"--git-dir={private}", "commit-graph", "verify") == ""
-
-
-def test_no_graph_where_the_person_wants_none(ground: Ground, git: Git) -> None:
-    ground.learn({"reviewer/one.md": memory("one")}, scope="local")
-    git("config", "--global", "core.commitGraph", "false")
-    assert keep(ground) == () and graphs(ground.workspace.private_path) == []
 
 
 def test_many_loose_objects_are_packed(ground: Ground, git: Git) -> None:

@@ -54,6 +54,8 @@ def test_a_promoted_memory_follows_its_commit_and_an_undo_brings_it_back(machine
 
 
 def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(ruled: Machine) -> None:
+    said = ruled.run("remember", FACT.split("\n")[0]).out
+    assert said == "local/main/no-mocks.md says so already, as a rule of CLAUDE.md\n"
     ruled.git("branch", "old", "HEAD~1")
     question = "use the real database in tests, or mocks?"
     asked = ("recall", question, "--json")
@@ -69,19 +71,18 @@ def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(ruled
     assert HOT not in ruled.memories(), "a branch that never had the rule changes nothing"
 
 
-def test_what_a_rule_says_is_not_remembered_again(ruled: Machine) -> None:
-    said = ruled.run("remember", FACT.split("\n")[0]).out
-    assert said == "local/main/no-mocks.md says so already, as a rule of CLAUDE.md\n"
-
-
-def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(machine: Machine) -> None:
+@pytest.mark.parametrize("amended", [False, True])
+def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(
+    machine: Machine, amended: bool
+) -> None:
     (machine.code / "CLAUDE.md").write_text("# Team\n")
     machine.git("add", ".")
     commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
     work(machine)
+    old = machine.git("rev-parse", "HEAD")
     (machine.code / "CLAUDE.md").write_text("# Team\n")
-    machine.git("commit", "-qam", "no rules")
-    work(machine)
+    machine.git("commit", "-qam", "no rules", *(["--amend"] if amended else []))
+    work(machine, rewritten=((old, machine.git("rev-parse", "HEAD")),) if amended else ())
     assert machine.memories()[HOT].endswith("migration.\n")
     assert "no-mocks" in machine.memories()["main/MEMORY.md"]
     assert (machine.auto / "no-mocks.md").exists()
@@ -177,15 +178,6 @@ def test_a_memory_renamed_before_the_commit_is_found_by_what_it_says(machine: Ma
     assert path.endswith("/real-database.md")
 
 
-def test_a_teammates_private_memory_of_the_same_name_is_left_alone(machine: Machine) -> None:
-    text = "<!-- gitmem local/main/no-mocks -->\n- Something of Ben's own.\n<!-- /gitmem -->\n"
-    (machine.code / "CLAUDE.md").write_text(text)
-    machine.git("add", ".")
-    machine.git("commit", "-qm", "Ben's rule")
-    work(machine)
-    assert HOT in machine.memories()
-
-
 def test_a_memory_of_all_projects_stays_hot_and_out_of_this_ones_sessions(machine: Machine) -> None:
     machine.run("remember", "I like short answers.", "--name", "short", "--type", "user", "--scope", "user")
     done = machine.run("promote", "short", code=1)
@@ -253,18 +245,6 @@ def test_a_memory_text_alone_is_enough_for_no_teammates_promotion(ruled: Machine
     assert HOT in ruled.memories()
 
 
-def test_an_amended_commit_without_the_rule_brings_the_memory_back(machine: Machine) -> None:
-    (machine.code / "CLAUDE.md").write_text("# Team\n")
-    machine.git("add", ".")
-    commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)
-    work(machine)
-    old = machine.git("rev-parse", "HEAD")
-    (machine.code / "CLAUDE.md").write_text("# Team\n")
-    machine.git("commit", "-qa", "--amend", "-m", "no rules")
-    work(machine, rewritten=((old, machine.git("rev-parse", "HEAD")),))
-    assert HOT in machine.memories()
-
-
 @pytest.mark.parametrize("amends", [0, 2])
 def test_a_rule_whose_commit_was_given_up_is_a_memory_again(ruled: Machine, amends: int) -> None:
     """A reset runs no hook that names commits, and of several amends only the last is new."""
@@ -311,7 +291,9 @@ def test_a_purge_leaves_nothing_of_a_memory_in_the_proposed_message(machine: Mac
 
 
 def test_marks_of_strangers_move_nothing(machine: Machine) -> None:
+    """Nor does a teammate's, of a private memory of theirs that has the same name."""
     marks = [f"<!-- gitmem local/main/m{n} -->\n- x\n<!-- /gitmem -->\n" for n in range(500)]
+    marks.append("<!-- gitmem local/main/no-mocks -->\n- Something of Ben's own.\n<!-- /gitmem -->\n")
     (machine.code / "CLAUDE.md").write_text("".join(marks))
     machine.git("add", ".")
     machine.git("commit", "-qm", "marks")
