@@ -52,14 +52,8 @@ class MemoryCatalog(Protocol):
     ) -> Mapping[str, Head]:
         """What the frontmatter of some blobs says; `checked` also asks for `Head.problems`."""
 
-    def times(
-        self, repo: Repository, ref: str, commit: str, files: Mapping[str, str], *, alone: bool = False
-    ) -> Mapping[str, int]:
-        """When memories (path to blob) were last taught as of a commit, seconds since the epoch.
-
-        Args:
-            alone: where the history was never walked, only that of these memories is.
-        """
+    def times(self, repo: Repository, ref: str, commit: str, files: Mapping[str, str]) -> Mapping[str, int]:
+        """When memories (path to blob) were last taught as of a commit, seconds since the epoch."""
 
     def lessons(
         self, repo: Repository, ref: str, commit: str, files: Mapping[str, str]

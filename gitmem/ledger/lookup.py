@@ -326,14 +326,11 @@ def bare_indexes(
 
 
 def age(workspace: Workspace, spot: Spot) -> int:
-    """When one memory was last taught, seconds since the epoch; 0 where that is unknown.
-
-    Where the history was never walked, only that memory's own is.
-    """
+    """When one memory was last taught, seconds since the epoch; 0 where that is unknown."""
     scope = workspace.scope(spot.scope)
     files = {spot.path: spot.blob}
     with closing(scope.catalog()) as catalog:
-        return catalog.times(scope.repo, scope.ref, spot.commit, files, alone=True).get(spot.path, 0)
+        return catalog.times(scope.repo, scope.ref, spot.commit, files).get(spot.path, 0)
 
 
 def _held(

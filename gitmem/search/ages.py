@@ -15,13 +15,10 @@ from gitmem.core.errors import MissingObject
 from gitmem.git.repository import Commit, CommitDiff, Difference, Repository
 from gitmem.search import database
 from gitmem.search.lessons import Lesson, RecordedWalk, encoded
-from gitmem.search.trees import Trees, is_memory, torn_steps
+from gitmem.search.trees import is_memory, torn_steps
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
 _NO_TEACHING = frozenset({"merge", "sync", "page", "dream"})
-
-MOST_RENAMES = 8
-"""Renames in a row that are followed for such a file."""
 
 NEWEST = 8
 """Commits by which git is told what is recorded."""
@@ -49,8 +46,6 @@ def lessons(
     commit: str,
     files: Mapping[str, str],
     body: Body,
-    *,
-    alone: bool = False,
     late: Late = never,
 ) -> dict[str, Lesson]:
     """Finds when memories were last taught, and on which code, as of a commit.
@@ -63,8 +58,6 @@ def lessons(
     Args:
         ref: the ref that the commit belongs to; refs do not mix.
         files: path to blob at the commit.
-        alone: where nothing of the ref is recorded yet, only these files' own history is walked, and
-            nothing recorded: at 10,000 commits a fifth of the work, for a file or two.
         late: asked before each new commit; once it is, nothing is found, and what was walked is recorded:
             whoever asks next goes on from there.
 
@@ -73,11 +66,6 @@ def lessons(
     """
     walk = _Walk(connection, ref)
     if walk.place(commit) is None:
-        if alone and not walk.begun():
-            found_alone = walk.alone(repo, commit, files, body)
-            if found_alone is not None:
-                return found_alone
-            walk = _Walk(connection, ref)
         walk.follow(repo, commit, body, late)
     return walk.lessons(commit, files)
 
@@ -122,7 +110,6 @@ class _Walk(RecordedWalk):
     def __init__(self, connection: sqlite3.Connection, ref: str) -> None:
         super().__init__(connection, ref)
         self._known: dict[tuple[str, str], Lesson] = {}
-        self._sources: set[str] = set()
 
     def follow(self, repo: Repository, tip: str, body: Body, late: Late = never) -> None:
         """Walks the commits that are new, and records what they taught."""
@@ -151,33 +138,6 @@ class _Walk(RecordedWalk):
         ):
             for words, rows in statements:
                 self._connection.executemany(words.format("temp"), rows)
-
-    def alone(
-        self, repo: Repository, tip: str, files: Mapping[str, str], body: Body
-    ) -> dict[str, Lesson] | None:
-        """Walks what concerns a few files, and records nothing; None where that does not do.
-
-        Args:
-            files: path to blob at the tip.
-        """
-        from gitmem.core.names import homes  # a look at what is recorded needs none of it
-
-        trees = Trees(repo)
-        paths = {home for path in files for home in homes(path)}
-        for _ in range(MOST_RENAMES):
-            self._known.clear()
-            self._places.clear()
-            self._sources.clear()
-            try:
-                steps = repo.steps(tip, sorted(paths))
-                self._learn(repo, (_with_gone(step, trees, repo) for step in steps), body)
-            except MissingObject:
-                return None
-            if self._sources <= paths:
-                known = {path: self._known.get((path, oid)) for path, oid in files.items()}
-                return {path: lesson for path, lesson in known.items() if lesson is not None}
-            paths |= {home for path in self._sources for home in homes(path)}
-        return None
 
     def _learn(
         self, repo: Repository, steps: Iterable[CommitDiff], body: Body, late: Late = never
@@ -232,7 +192,6 @@ class _Walk(RecordedWalk):
             lesson: Lesson | None = None
             if old is None:
                 if source := gone.source(path, come):
-                    self._sources.add(source[0])
                     lesson = self._lesson(*source, place)
             elif not teaches or body(path, old) == body(path, come):
                 lesson = self._lesson(path, old, place)
@@ -285,24 +244,6 @@ class _Gone:
                 self._by_body.pop(None, None)
             source = self._by_body.get(self._body(path, oid))
         return (source, self._files[source]) if source is not None else None
-
-
-def _with_gone(step: CommitDiff, trees: Trees, repo: Repository) -> CommitDiff:
-    """What a commit changed at some paths, and where it brought a file all that it took away."""
-    new = [path for path, old, come in step.before[0] if come and not old]
-    if not new or len(step.commit.parents) != 1:
-        return step
-    try:
-        before = repo.commit(step.commit.parents[0]).tree
-    except MissingObject:
-        return step
-    seen = {path for path, _, _ in step.before[0]}
-    rest = (
-        change
-        for change in trees.changes(before, step.commit.tree)
-        if change[2] is None and change[0] not in seen
-    )
-    return CommitDiff(step.commit, ((*step.before[0], *rest),))
 
 
 def _is_shallow(repo: Repository) -> bool:

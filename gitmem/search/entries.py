@@ -176,8 +176,6 @@ def lessons(
     commit: str,
     files: Mapping[str, str],
     read: Read = read_memory,
-    *,
-    alone: bool = False,
     late: ages.Late = ages.never,
 ) -> dict[str, Lesson]:
     """When and on which code memories were last taught, their bodies known from the index; see
@@ -189,7 +187,7 @@ def lessons(
             digests[oid] = postings.body_digest(connection, repo, path, oid, read)
         return digests[oid]
 
-    return ages.lessons(connection, repo, ref, commit, files, body, alone=alone, late=late)
+    return ages.lessons(connection, repo, ref, commit, files, body, late)
 
 
 def entry_rows(

@@ -179,11 +179,10 @@ class Catalog:
         commit: str,
         files: Mapping[str, str],
         *,
-        alone: bool = False,
         late: ages.Late | None = None,
     ) -> dict[str, int]:
         """When memories were last taught as of a commit; see `lessons`."""
-        lessons = self.lessons(repo, ref, commit, files, alone=alone, late=late)
+        lessons = self.lessons(repo, ref, commit, files, late=late)
         return {path: time for path, (time, _) in lessons.items()}
 
     def lessons(
@@ -193,7 +192,6 @@ class Catalog:
         commit: str,
         files: Mapping[str, str],
         *,
-        alone: bool = False,
         late: ages.Late | None = None,
     ) -> dict[str, Lesson]:
         """When and on which code memories were last taught as of a commit; see `ages.lessons`.
@@ -208,9 +206,7 @@ class Catalog:
                 return walked.lessons(commit, files)
             from gitmem.search import ages, entries
 
-            return entries.lessons(
-                self._connection, repo, ref, commit, files, alone=alone, late=late or ages.never
-            )
+            return entries.lessons(self._connection, repo, ref, commit, files, late=late or ages.never)
 
         return self._steadily(work, {})
 

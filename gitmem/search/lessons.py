@@ -23,11 +23,6 @@ class RecordedWalk:
         self._ref = ref
         self._places: dict[str, int] = {}
 
-    def begun(self) -> bool:
-        """Whether any of the ref's history is recorded."""
-        row = self._connection.execute("SELECT 1 FROM main.walked WHERE ref = ? LIMIT 1", (self._ref,))
-        return row.fetchone() is not None
-
     def place(self, commit: str) -> int | None:
         """Place of a commit that was walked, or None."""
         if commit not in self._places:

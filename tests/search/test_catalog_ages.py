@@ -22,12 +22,10 @@ DREAM = format_message("Dream", Provenance(op="dream", writer="dream"))
 PAGE = format_message("Page out", Provenance(op="page", writer="agent"))
 
 
-def times(
-    catalog: Catalog, repo: MemoryRepository, commit: str, ref: str = REF, *, alone: bool = False
-) -> dict[str, int]:
+def times(catalog: Catalog, repo: MemoryRepository, commit: str, ref: str = REF) -> dict[str, int]:
     changes = Trees(repo).changes(None, repo.commit(commit).tree)  # type: ignore[arg-type]
     files = {path: oid for path, _, oid in changes if oid}
-    return catalog.times(repo, ref, commit, files, alone=alone)  # type: ignore[arg-type]
+    return catalog.times(repo, ref, commit, files)  # type: ignore[arg-type]
 
 
 def memory(body: str, description: str = "") -> str:
@@ -264,5 +262,4 @@ def test_ages_are_those_of_the_rule_in_whatever_order_they_are_asked(
         for at in data.draw(st.permutations(range(len(steps)))):
             assert times(shared, fake, commits[at]) == expected[at]
             with closing(Catalog.open(nowhere)) as fresh:
-                assert times(fresh, fake, commits[at], alone=True) == expected[at]
                 assert times(fresh, fake, commits[at]) == expected[at]
