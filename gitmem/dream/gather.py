@@ -28,7 +28,7 @@ from gitmem.core.claim import DISPUTED_BYTES, Claim, normal_form, repeated, with
 from gitmem.core.daily_log import LogLine, day_of, is_log, statements
 from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder, kind
+from gitmem.core.merge import Files, agent_folder
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, moment, said_when
@@ -58,7 +58,6 @@ class Sources:
 
     Attributes:
         now: epoch seconds.
-        since: when the last dream was, epoch seconds; 0 for never.
         agents: folder names of those whose memories to consolidate; empty for all.
         code: compares claims with the code.
         sessions: id of a session since the last dream to what was said there, private parts left out.
@@ -69,7 +68,6 @@ class Sources:
     """
 
     now: float
-    since: float = 0.0
     agents: tuple[str, ...] = ()
     code: CodeFacts = nothing_known
     sessions: Mapping[str, str] = field(default_factory=dict)
@@ -120,7 +118,6 @@ def gather(scope: Scope, tip: Tip, files: Mapping[str, bytes], sources: Sources)
         observed=(
             *disputes(marks, past),
             *against_code(open_ones, sources.code, agents),
-            *logs(files, sources.since, agents),
             *left_out(waiting),
         ),
         renamed=renamed(links, past, files),
@@ -211,37 +208,11 @@ def left_out(waiting: Waiting) -> Iterator[Observation]:
         yield Observation("log", f"it only mattered on its day: “{one_line(line.text, _SHOWN)}”", (ref,))
 
 
-MOST_LOGS = 30
-"""Logs that are told of, the newest."""
-
 SHOWN = 100
 """Characters of a claim or a log line that are shown."""
 
 Disputed = dict[tuple[str, str], list[Claim]]
 """Path and mark to the claims that stand there against one another."""
-
-
-def logs(files: Mapping[str, bytes], since: float, agents: Collection[str] = ()) -> list[Observation]:
-    """The logs of days since the last dream, with their size and how they begin.
-
-    Args:
-        since: epoch seconds; 0 for never.
-        agents: folder names; empty for all.
-    """
-    # A log is named for a day of whoever wrote it, who may have been a day behind.
-    first = (datetime.fromtimestamp(since, UTC) - timedelta(days=1)).date().isoformat() if since else ""
-    found = []
-    for path in sorted(files, key=lambda path: (path.rpartition("/")[2], path), reverse=True):
-        day = path.rpartition("/")[2].removesuffix(".md")
-        if kind(path) != "log" or day < first or not _asked(path, agents):
-            continue
-        lines = [line for line in decode(files[path]).splitlines() if line.strip()]
-        size = f"{counted(len(lines), 'line')}, {len(files[path]):,} bytes"
-        begins = one_line(" / ".join(lines[:3]), SHOWN) if lines else ""
-        found.append(Observation("log", f"{_plain(path)}: {size}" + (f": {begins}" if begins else "")))
-        if len(found) == MOST_LOGS:
-            break
-    return found
 
 
 def disputed(files: Mapping[str, bytes], agents: Collection[str] = ()) -> Disputed:

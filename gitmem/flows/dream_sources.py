@@ -93,7 +93,6 @@ def dream_sources(
     since, allow = prior_of(place), workspace.allowed
     return Sources(
         now=edges.now,
-        since=since,
         agents=agents,
         code=nothing_known if place.name == "user" else code_facts(workspace, place),
         sessions=SaidSince(workspace, edges, since),

@@ -265,22 +265,6 @@ def test_a_dispute_is_told_with_both_sides_and_who_said_them(ground: Ground) -> 
     assert len(one.claims) == 2 and all(ref.startswith("main/d.md#") for ref in one.claims)
 
 
-def test_logs_since_the_last_dream_are_told_with_their_size_and_beginning(ground: Ground) -> None:
-    ground.put(
-        {
-            **TWICE,
-            "main/logs/2026/11/2026-11-01.md": "09:00 old\n",
-            "main/logs/2026/11/2026-11-20.md": "10:00 up\n11:00 rolled back\n12:00 lunch\n13:00 up\n",
-            "reviewer/logs/2026/11/2026-11-20.md": "another agent\n",
-        }
-    )
-    since = datetime(2026, 11, 15, tzinfo=UTC).timestamp()
-    given = asked(ground, sources=Sources(NOW, since=since, agents=("main",)))
-    (text,) = observed(given, "log")
-    begins = "10:00 up / 11:00 rolled back / 12:00 lunch"
-    assert text == f"main/logs/2026/11/2026-11-20.md: 4 lines, 48 bytes: {begins}"
-
-
 def test_what_the_code_no_longer_has_is_told_once_a_memory(
     ground: Ground, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
