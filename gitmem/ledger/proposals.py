@@ -267,7 +267,7 @@ def let_go(repo: Repository, now: float) -> tuple[str, ...]:
 
     gone = []
     dreams = {ref: oid for ref, oid in repo.refs(TURNED_DOWN).items() if ref.startswith(f"{TURNED_DOWN}d-")}
-    for ref, oid in sorted((repo.refs(DECIDED) | dreams).items()):
+    for ref, oid in (repo.refs(DECIDED) | dreams).items():
         moves = repo.reflog(ref)
         with suppress(MissingObject):
             time = moves[0].who.time if moves else repo.commit(oid).committer.time

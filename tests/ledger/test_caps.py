@@ -97,6 +97,7 @@ def test_one_that_reads_as_another_that_nobody_changed_is_set_aside(objects: Rep
         assert set_aside(objects, [tree], {f"{agent}/{name}" for name in changed}).keys() == {
             f"{agent}/a\u0308.md"
         }
+    assert set_aside(objects, [tree], {f"{agent}/\u00e4.md"}) == {}
 
 
 def test_a_tree_that_is_too_deep_is_refused(objects: Repository) -> None:

@@ -56,6 +56,13 @@ def test_a_line_is_merged_into_what_holds_all_that_it_says() -> None:
     ]
 
 
+def test_what_a_line_became_says_nothing_else() -> None:
+    for text, made_up in (("Ship on port 80, Ann said so.", 0), ("Everything is slow.", 1)):
+        after = memory(text)
+        step = ReplayedCommit({}, after, (Fate("merged", SHIP, ref(after, text)),), lines=LINES)
+        assert [one.claim for one in inventions(step, DreamGround())].count(ref(after, text)) == made_up
+
+
 @pytest.mark.parametrize("kind", ["kept", "dropped"])
 def test_a_line_stays_in_its_log_and_has_no_other_fate(kind) -> None:
     assert heard({}, Fate(kind, SHIP, "", "why")) == [(LOG, 1, "account", SHIP)]
@@ -175,6 +182,11 @@ def test_what_is_merged_must_speak_of_the_same_thing_where_that_is_asked() -> No
     assert list(losses(before, after, (fate,), related=False)) == []
     (found,) = losses(before, after, (fate,), related=True)
     assert (found.path, found.line, found.rule, found.claim) == ("main/a.md", 7, "merged", fate.source)
+
+
+def test_what_agents_lost_is_told_agent_by_agent() -> None:
+    before = {f"{agent}/a.md": b"Ship it.\n" for agent in "hgfedcba"}
+    assert [one.path for one in losses(before, {}, (), related=True)] == sorted(before)
 
 
 @pytest.mark.parametrize(("kept", "gone"), ["ab", "ba"])

@@ -169,6 +169,15 @@ def test_a_line_of_a_log_is_named_by_its_time(catalog: Catalog, fake: MemoryRepo
         assert search(catalog, "heron", [REF], now=found.time + days * DAY) == there
 
 
+def test_a_line_of_a_log_that_a_memory_says_is_not_found_beside_it(
+    catalog: Catalog, fake: MemoryRepository
+) -> None:
+    lines = "- 14:05:33Z [feedback ab] The heron howls at night.\n- 15:05:33Z [feedback ab] Herons sleep.\n"
+    files = {"main/logs/2026/11/2026-11-20.md": lines, "main/a.md": "The heron howls at night, often.\n"}
+    follow(catalog, fake, files)
+    assert sorted(found.kind for found in search(catalog, "heron", [REF])) == ["log", "memory"]
+
+
 def test_a_build_that_is_stopped_goes_on_where_it_was(
     tmp_path: Path, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
