@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from live_ground import LiveGround
 from memory_repository import MemoryRepository
 
 from gitmem.git.command import GitCommand
-from gitmem.git.repository import Signature
 from gitmem.ledger.live_directories import LiveDirectory, live_directory
-from gitmem.ledger.save_plan import SaveRequest
-from gitmem.ledger.working_copy import Saved, save
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.search.index import Catalog
-
-ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 
 
 @pytest.fixture
@@ -50,12 +43,5 @@ def live(workspace: Workspace, repo: Path) -> LiveDirectory:
 
 
 @pytest.fixture
-def run(live: LiveDirectory) -> Callable[..., Saved]:
-    """Saves the directory, at a moment that moves on each time by more than a displaced file is kept."""
-    clock = {"now": 1_900_000_000.0}
-
-    def do(**changes: Any) -> Saved:
-        clock["now"] += 100
-        return save(replace(SaveRequest(live, clock["now"], ANN), **changes))
-
-    return do
+def ground(live: LiveDirectory, monkeypatch: pytest.MonkeyPatch) -> LiveGround:
+    return LiveGround(live, monkeypatch)

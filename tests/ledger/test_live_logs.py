@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from live_ground import LiveGround
 
 from gitmem.core import tombstone
-from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
-from gitmem.ledger.live_directories import LiveDirectory
-from gitmem.ledger.working_copy import Saved
 
-ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 LOG = "logs/2026/11/2026-11-20.md"
 ONE, TWO = "- 10:00:00Z [project] One.\n", "- 11:00:00Z [project] Two.\n"
-Run = Callable[..., Saved]
-
-
-def put(live: LiveDirectory, files: dict[str, str | None]) -> None:
-    edits = {
-        f"{live.agent}/{name}": None if text is None else text.encode() for name, text in files.items()
-    }
-    land(live.scope, lambda _: Write(edits, "Put", Provenance(op="add")), ANN)
-
-
-def stored(live: LiveDirectory) -> str | None:
-    repo = live.scope.repo
-    files = read_files(repo, repo.commit(repo.ref(live.scope.ref) or "").tree)
-    found = files.get(f"{live.agent}/{LOG}")
-    return None if found is None else found.decode()
 
 
 @pytest.mark.parametrize(
@@ -44,42 +21,42 @@ def stored(live: LiveDirectory) -> str | None:
     ],
 )
 def test_lines_that_go_or_change_stand_there_again_and_the_save_says_so(
-    live: LiveDirectory, run: Run, now: str | None, then: str, lines: str
+    ground: LiveGround, now: str | None, then: str, lines: str
 ) -> None:
-    put(live, {LOG: ONE + TWO})
-    run()
-    path = live.path / LOG
+    ground.push({LOG: ONE + TWO})
+    ground.save()
+    path = ground.file(LOG)
     assert path.read_text() == ONE + TWO
     if now is None:
         path.unlink()
     else:
         path.write_text(now)
-    saved = run(delete=True)
-    assert path.read_text() == stored(live) == then
+    saved = ground.save(delete=True)
+    assert path.read_text() == ground.stored[LOG] == then
     assert saved.plan.held[LOG].startswith(f"is a log, which is only added to: {lines} ")
-    assert not run().plan.held
+    assert not ground.save().plan.held
 
 
-def test_an_added_line_is_saved_as_it_is(live: LiveDirectory, run: Run) -> None:
-    put(live, {LOG: ONE})
-    run()
-    with (live.path / LOG).open("a") as file:
+def test_an_added_line_is_saved_as_it_is(ground: LiveGround) -> None:
+    ground.push({LOG: ONE})
+    ground.save()
+    with ground.file(LOG).open("a") as file:
         file.write("- 09:00 as the agent put it\n")
-    assert not run().plan.held
-    assert stored(live) == (live.path / LOG).read_text() == ONE + "- 09:00 as the agent put it\n"
+    assert not ground.save().plan.held
+    assert ground.stored[LOG] == ground.file(LOG).read_text() == ONE + "- 09:00 as the agent put it\n"
 
 
 def test_what_was_forgotten_goes_from_a_log_that_was_edited_meanwhile_and_may_not_come_back(
-    live: LiveDirectory, run: Run
+    ground: LiveGround,
 ) -> None:
-    put(live, {LOG: ONE + TWO})
-    run()
+    ground.push({LOG: ONE + TWO})
+    ground.save()
     stone = tombstone.bury("One.", "a1" * 16, "2026-11-20", "forgot").line()
-    put(live, {LOG: TWO, tombstone.FILE: stone})
-    path = live.path / LOG
+    ground.push({LOG: TWO, tombstone.FILE: stone})
+    path = ground.file(LOG)
     path.write_text(ONE + TWO + "- 12:00:00Z [project] Three.\n")
-    run()
-    assert stored(live) == path.read_text() == TWO + "- 12:00:00Z [project] Three.\n"
+    ground.save()
+    assert ground.stored[LOG] == path.read_text() == TWO + "- 12:00:00Z [project] Three.\n"
     path.write_text(path.read_text() + "- 13:00:00Z [feedback ab] One.\n")
-    assert "forgotten" in run().plan.held[LOG]
-    assert "One." not in (stored(live) or "")
+    assert "forgotten" in ground.save().plan.held[LOG]
+    assert "One." not in ground.stored[LOG]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from live_ground import LiveGround
 
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -26,16 +27,13 @@ from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger.land import Write, Written, land, read_tip
 from gitmem.ledger.layout import record_path
-from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page, standing
-from gitmem.ledger.working_copy import Saved
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.search.index import Catalog
 
 START = 1_800_000_000
 REF = "refs/gitmem/project"
-Save = Callable[..., Saved]
 
 
 def memory(name: str, body: str = "") -> str:
@@ -240,83 +238,57 @@ def test_where_a_memory_stands_is_found_after_it_moved(scope: Scope) -> None:
 # Live directories
 
 
-def fill(live: LiveDirectory, *names: str) -> None:
-    for name in names:
-        (live.path / f"{name}.md").write_text(memory(name))
+def test_paged_files_leave_the_folder_and_are_not_taken_for_a_loss(ground: LiveGround) -> None:
+    ground.write(*(f"m{number:02}" for number in range(12)))
+    ground.save()
+    assert page(ground.live.scope, "reviewer", limit=2) is not None
+    saved = ground.save()
+    assert ground.shown.keys() == {"MEMORY.md", "m10.md", "m11.md"}
+    assert not saved.plan.held and not saved.written
+    assert ground.shown["MEMORY.md"] == entry("m10") + entry("m11")
+    assert not ground.save().laid_out
 
 
-def shown(live: LiveDirectory) -> set[str]:
-    return {path.stem for path in live.path.glob("*.md")} - {"MEMORY"}
+EDITED = memory("a", "The a fact.\n\nAnd one more.")
 
 
-def test_paged_files_leave_the_folder_and_are_not_taken_for_a_loss(live: LiveDirectory, run: Save) -> None:
-    names = [f"m{number:02}" for number in range(12)]
-    fill(live, *names)
-    run()
-    assert page(live.scope, "reviewer", limit=2) is not None
-    saved = run()
-    assert shown(live) == {"m10", "m11"} and not saved.plan.held and not saved.written
-    assert (live.path / "MEMORY.md").read_text() == entry("m10") + entry("m11")
-    assert not run().laid_out
-
-
-def test_an_edit_that_was_not_saved_yet_brings_a_paged_memory_back(live: LiveDirectory, run: Save) -> None:
-    fill(live, "a", "b")
-    run()
-    page(live.scope, "reviewer", limit=1)
-    (live.path / "a.md").write_text(memory("a", "The a fact.\n\nAnd one more."))
-    saved = run()
-    assert saved.written[0].subject == "Update a"
-    assert where(tree(live.scope)) == ({"a", "b"}, set())
-    assert "And one more." in tree(live.scope)["reviewer/a.md"]
-    assert entry("a") in (live.path / "MEMORY.md").read_text()
-
-
-def test_a_file_of_the_same_name_is_united_with_the_archived_one(live: LiveDirectory, run: Save) -> None:
-    fill(live, "a", "b")
-    run()
-    page(live.scope, "reviewer", limit=1)
-    run()
-    (live.path / "a.md").write_text(memory("a", "Learned again, otherwise."))
-    assert run().written[0].subject == "Update a"
-    text = tree(live.scope)["reviewer/a.md"]
-    assert "The a fact." in text and "Learned again, otherwise." in text
-    assert where(tree(live.scope)) == ({"a", "b"}, set())
-    assert (live.path / "a.md").read_text() == text
-
-
-def test_another_memory_of_the_same_file_moves_nothing_out_of_reach(live: LiveDirectory, run: Save) -> None:
-    fill(live, "a", "b")
-    run()
-    page(live.scope, "reviewer", limit=1)
-    run()
-    (live.path / "a.md").write_text(memory("quite another", "Something else."))
-    run()
-    assert {"The a fact.", "Something else."} <= {
-        line for text in tree(live.scope).values() for line in text.splitlines()
-    }
-    assert where(tree(live.scope))[1] == set()
-
-
-def test_a_deletion_reaches_a_memory_that_was_paged_meanwhile(live: LiveDirectory, run: Save) -> None:
-    fill(live, "a", "b")
-    run()
-    page(live.scope, "reviewer", limit=1)
-    (live.path / "a.md").unlink()
-    run()
-    assert where(tree(live.scope)) == ({"b"}, set())
-
-
-def test_without_its_record_a_folder_does_not_bring_back_what_is_archived(
-    live: LiveDirectory, run: Save
+@pytest.mark.parametrize(
+    ("seen", "text", "stands", "lines"),
+    [
+        pytest.param(False, EDITED, ({"a", "b"}, set()), "And one more.", id="edited before it was seen"),
+        pytest.param(True, memory("a", "Again."), ({"a", "b"}, set()), "Again.", id="learned again"),
+        pytest.param(True, memory("other", "Else."), None, "Else.", id="another memory of its name"),
+        pytest.param(False, None, ({"b"}, set()), "", id="deleted before it was seen"),
+    ],
+)
+def test_what_an_agent_does_with_a_paged_file_reaches_its_memory(
+    ground: LiveGround, seen: bool, text: str | None, stands: object, lines: str
 ) -> None:
+    ground.write("a", "b")
+    ground.save()
+    page(ground.live.scope, "reviewer", limit=1)
+    if seen:
+        ground.save()
+    ground.put("a.md", text) if text else ground.file("a.md").unlink()
+    (written,) = ground.save().written
+    files = tree(ground.live.scope)
+    assert where(files) == stands if stands else not where(files)[1]
+    if text:
+        said = {line for one in files.values() for line in one.splitlines()}
+        assert {"The a fact.", lines} <= said
+    if text and stands:
+        assert written.subject == "Update a" and entry("a") in ground.shown["MEMORY.md"]
+        assert {"The a fact.", lines} <= ground.claims()
+
+
+def test_without_its_record_a_folder_does_not_bring_back_what_is_archived(ground: LiveGround) -> None:
     """The record can be deleted at any time; what stands in the archive word for word is no news."""
-    fill(live, "a", "b")
-    run()
-    page(live.scope, "reviewer", limit=1)
-    record_path(live.scope.state, live.key).unlink()
-    run()
-    assert shown(live) == {"b"} and where(tree(live.scope)) == ({"b"}, {"a"})
+    ground.write("a", "b")
+    ground.save()
+    page(ground.live.scope, "reviewer", limit=1)
+    record_path(ground.live.scope.state, ground.live.key).unlink()
+    ground.save()
+    assert "a.md" not in ground.shown and where(tree(ground.live.scope)) == ({"b"}, {"a"})
 
 
 # Merges
@@ -333,31 +305,25 @@ def branch(scope: Scope, name: str, files: Mapping[str, str | None], base: str, 
     return scope.repo.ref(other.ref) or ""
 
 
-def test_an_edit_wins_over_paging_and_gets_its_line_back(scope: Scope) -> None:
+@pytest.mark.parametrize(
+    ("theirs", "stands"),
+    [
+        ({"reviewer/a.md": memory("a", "The a fact.\n\nMore.")}, ({"a", "b"}, set())),
+        ({"reviewer/b.md": memory("b", "Changed.")}, ({"b"}, {"a"})),
+        ({"reviewer/a.md": None}, ({"b"}, set())),
+    ],
+    ids=["an edit wins and gets its line back", "what nobody touched stays", "a deletion reaches it"],
+)
+def test_what_one_side_paged_meets_what_the_other_did(
+    scope: Scope, theirs: dict[str, str | None], stands: tuple[set[str], set[str]]
+) -> None:
     base = learn(scope, agent_tree("a", "b")).commit
-    ours = branch(scope, "ours", {}, base, page_to=1)
-    theirs = branch(scope, "theirs", {"reviewer/a.md": memory("a", "The a fact.\n\nMore.")}, base)
-    merged = merge_commits(scope.repo, ours, theirs)
-    assert merged == merge_commits(scope.repo, theirs, ours)
+    sides = branch(scope, "ours", {}, base, page_to=1), branch(scope, "theirs", theirs, base)
+    merged = merge_commits(scope.repo, *sides)
+    assert merged == merge_commits(scope.repo, *sides[::-1])
     files = tree(scope, merged.commit)
-    assert where(files) == ({"a", "b"}, set()) and "More." in files["reviewer/a.md"]
-    assert sorted(files["reviewer/MEMORY.md"].splitlines(True)) == [entry("a"), entry("b")]
-
-
-def test_paging_stands_where_the_other_side_did_not_touch_the_memory(scope: Scope) -> None:
-    base = learn(scope, agent_tree("a", "b")).commit
-    ours = branch(scope, "ours", {}, base, page_to=1)
-    theirs = branch(scope, "theirs", {"reviewer/b.md": memory("b", "Changed.")}, base)
-    files = tree(scope, merge_commits(scope.repo, ours, theirs).commit)
-    assert where(files) == ({"b"}, {"a"}) and files["reviewer/MEMORY.md"] == entry("b")
-
-
-def test_a_deletion_reaches_what_the_other_side_paged(scope: Scope) -> None:
-    base = learn(scope, agent_tree("a", "b")).commit
-    ours = branch(scope, "ours", {}, base, page_to=1)
-    theirs = branch(scope, "theirs", {"reviewer/a.md": None}, base)
-    files = tree(scope, merge_commits(scope.repo, ours, theirs).commit)
-    assert where(files) == ({"b"}, set())
+    assert where(files) == stands and (stands[0] == {"b"} or "More." in files["reviewer/a.md"])
+    assert sorted(files["reviewer/MEMORY.md"].splitlines(True)) == [entry(one) for one in sorted(stands[0])]
 
 
 def test_one_file_learned_on_both_sides_and_paged_on_one_is_one_memory(scope: Scope) -> None:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from live_ground import LiveGround
 
 from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import archive_path, archived_path, file_address, hot_path
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.tombstone import bury, with_stones
-from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
-from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.paging import page
-from gitmem.ledger.working_copy import Saved
 from gitmem.rules.paths import judge_places
 from gitmem.rules.rule import RuleContext, side_of
 
-Save = Callable[..., Saved]
-ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 DEEP = "topics/deep.md"
 
 
@@ -32,74 +24,54 @@ def memory(name: str, body: str = "") -> str:
     return f"---\nname: {name}\ndescription: About {name}\ntype: project\n---\n\n{body or f'A {name}.'}\n"
 
 
-def write(live: LiveDirectory, file: str, text: str) -> None:
-    (live.path / file).parent.mkdir(parents=True, exist_ok=True)
-    (live.path / file).write_text(text)
-
-
-def stored(live: LiveDirectory) -> dict[str, str]:
-    tip = live.scope.repo.commit(live.scope.repo.ref(live.scope.ref) or "")
-    files = read_files(live.scope.repo, tip.tree, live.agent)
-    return {path.partition("/")[2]: data.decode() for path, data in files.items()}
-
-
-def push(live: LiveDirectory, edits: dict[str, str | None]) -> None:
-    """A commit that someone else made on the ref."""
-    rooted = {
-        f"{live.agent}/{name}": None if data is None else data.encode() for name, data in edits.items()
-    }
-    write = Write(rooted, "Change", Provenance("sync", "human"))
-    land(live.scope, lambda tip: write, ANN)
-
-
-def test_files_of_sub_folders_are_saved_and_laid_out(live: LiveDirectory, run: Save) -> None:
-    write(live, "MEMORY.md", "# Notes\n\n- [Deep](topics/deep.md) - sockets\n")
-    write(live, DEEP, memory("deep"))
-    write(live, "topics/more/deeper.md", memory("deeper"))
-    saved = run()
+def test_files_of_sub_folders_are_saved_and_laid_out(ground: LiveGround) -> None:
+    ground.put("MEMORY.md", "# Notes\n\n- [Deep](topics/deep.md) - sockets\n")
+    ground.put(DEEP, memory("deep"))
+    ground.put("topics/more/deeper.md", memory("deeper"))
+    saved = ground.save()
     assert not saved.problems
-    assert stored(live) == {
+    assert ground.stored == {
         # The line that names it stays as it was written; what no line names gets one.
         "MEMORY.md": "# Notes\n\n- [Deep](topics/deep.md) - sockets\n"
         "- [deeper](topics/more/deeper.md) — About deeper\n",
         DEEP: memory("deep"),
         "topics/more/deeper.md": memory("deeper"),
     }
-    push(live, {DEEP: memory("deep", "Changed."), "new/n.md": memory("n"), "topics/more/deeper.md": None})
-    run()
-    assert (live.path / DEEP).read_text() == memory("deep", "Changed.")
-    assert (live.path / "new/n.md").is_file() and not (live.path / "topics/more/deeper.md").exists()
-    assert not run().plan.edits
+    ground.push({DEEP: memory("deep", "Changed."), "new/n.md": memory("n"), "topics/more/deeper.md": None})
+    ground.save()
+    assert ground.file(DEEP).read_text() == memory("deep", "Changed.")
+    assert ground.file("new/n.md").is_file() and not ground.file("topics/more/deeper.md").exists()
+    assert not ground.save().plan.edits
 
 
-def test_an_edit_there_and_one_elsewhere_are_merged(live: LiveDirectory, run: Save) -> None:
-    write(live, DEEP, memory("deep", "One.\n\nTwo."))
-    run()
-    push(live, {DEEP: memory("deep", "One, changed.\n\nTwo.")})
-    write(live, DEEP, memory("deep", "One.\n\nTwo.\n\nThree."))
-    run()
-    assert stored(live)[DEEP] == memory("deep", "One, changed.\n\nTwo.\n\nThree.")
-    assert (live.path / DEEP).read_text() == stored(live)[DEEP]
+def test_an_edit_there_and_one_elsewhere_are_merged(ground: LiveGround) -> None:
+    ground.put(DEEP, memory("deep", "One.\n\nTwo."))
+    ground.save()
+    ground.push({DEEP: memory("deep", "One, changed.\n\nTwo.")})
+    ground.put(DEEP, memory("deep", "One.\n\nTwo.\n\nThree."))
+    ground.save()
+    assert ground.stored[DEEP] == memory("deep", "One, changed.\n\nTwo.\n\nThree.")
+    assert ground.file(DEEP).read_text() == ground.stored[DEEP]
 
 
-def test_a_deletion_there_is_one_and_takes_its_line_along(live: LiveDirectory, run: Save) -> None:
-    write(live, DEEP, memory("deep"))
-    write(live, "a.md", memory("a"))
-    run()
-    (live.path / DEEP).unlink()
-    run()
-    assert set(stored(live)) == {"a.md", "MEMORY.md"} and "deep" not in stored(live)["MEMORY.md"]
+def test_a_deletion_there_is_one_and_takes_its_line_along(ground: LiveGround) -> None:
+    ground.put(DEEP, memory("deep"))
+    ground.put("a.md", memory("a"))
+    ground.save()
+    ground.file(DEEP).unlink()
+    ground.save()
+    assert set(ground.stored) == {"a.md", "MEMORY.md"} and "deep" not in ground.stored["MEMORY.md"]
 
 
 @pytest.mark.parametrize("how", ["link", "repository", "unreadable", "file"])
 def test_a_folder_that_cannot_be_entered_holds_its_files(
-    live: LiveDirectory, run: Save, tmp_path: Path, how: str
+    ground: LiveGround, tmp_path: Path, how: str
 ) -> None:
     """What is behind it is not read, not written over, and not taken for deleted."""
-    write(live, DEEP, memory("deep"))
-    write(live, "a.md", memory("a"))
-    run()
-    folder = live.path / "topics"
+    ground.put(DEEP, memory("deep"))
+    ground.put("a.md", memory("a"))
+    ground.save()
+    folder = ground.file("topics")
     if how == "repository":
         (folder / ".git").mkdir()
     elif how == "unreadable":
@@ -114,62 +86,62 @@ def test_a_folder_that_cannot_be_entered_holds_its_files(
         elsewhere.mkdir()
         (elsewhere / "secret.md").write_text("secret")
         folder.symlink_to(elsewhere) if how == "link" else folder.write_text("mine")
-    write(live, "b.md", memory("b"))
-    push(live, {DEEP: memory("deep", "Changed.")})
-    saved = run()
+    ground.put("b.md", memory("b"))
+    ground.push({DEEP: memory("deep", "Changed.")})
+    saved = ground.save()
     assert any(name in saved.problems for name in ("topics", DEEP)), saved.problems
-    assert stored(live)[DEEP] == memory("deep", "Changed.") and "b.md" in stored(live)
-    assert not any("secret" in text for text in stored(live).values())
+    assert ground.stored[DEEP] == memory("deep", "Changed.") and "b.md" in ground.stored
+    assert not any("secret" in text for text in ground.stored.values())
     if how == "link":
         assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["secret.md"]
     folder.chmod(0o755) if how == "unreadable" else None
-    assert stored(live)[DEEP] and not run().plan.held.get("a.md")
+    assert ground.stored[DEEP] and not ground.save().plan.held.get("a.md")
 
 
-def test_what_is_not_kept_is_named(live: LiveDirectory, run: Save) -> None:
+def test_what_is_not_kept_is_named(ground: LiveGround) -> None:
     for file in (
         "nul/a.md", "archive/a.md", "team/a.md", "topics/MEMORY.md", "logs/a.md", "topics/.hidden.md",
         "topics/notes.txt", "x.md/a.md",
     ):  # fmt: skip
-        write(live, file, "text")
-    write(live, "a.md", memory("a"))
-    saved = run()
+        ground.put(file, "text")
+    ground.put("a.md", memory("a"))
+    saved = ground.save()
     assert set(saved.problems) == {
         "nul/a.md", "archive/a.md", "team/a.md", "topics/MEMORY.md", "logs/a.md", "x.md",
     }  # fmt: skip
-    assert set(stored(live)) == {"MEMORY.md", "a.md"}
+    assert set(ground.stored) == {"MEMORY.md", "a.md"}
 
 
-def test_the_clients_team_folder_is_another_scopes(live: LiveDirectory, run: Save) -> None:
+def test_the_clients_team_folder_is_another_scopes(ground: LiveGround) -> None:
     """Private memory in a folder of that name would be laid out where the team's memory lies."""
-    write(live, "team/a.md", memory("a"))
-    saved = run(live=replace(live, home="/repo/.git"))
+    ground.put("team/a.md", memory("a"))
+    saved = ground.save(live=replace(ground.live, home="/repo/.git"))
     assert not saved.problems and not saved.written
-    write(live, "b.md", memory("b"))
-    run(live=replace(live, home="/repo/.git"))
-    push(live, {"team/c.md": memory("c")})
-    run(live=replace(live, home="/repo/.git"))
-    assert [path.name for path in (live.path / "team").iterdir()] == ["a.md"]
+    ground.put("b.md", memory("b"))
+    ground.save(live=replace(ground.live, home="/repo/.git"))
+    ground.push({"team/c.md": memory("c")})
+    ground.save(live=replace(ground.live, home="/repo/.git"))
+    assert [path.name for path in ground.file("team").iterdir()] == ["a.md"]
 
 
-def test_they_are_paged_and_come_back(live: LiveDirectory, run: Save) -> None:
+def test_they_are_paged_and_come_back(ground: LiveGround) -> None:
     for name in ("topics/a.md", "topics/more/b.md", "z.md"):
-        write(live, name, memory(Path(name).stem))
-        run()
+        ground.put(name, memory(Path(name).stem))
+        ground.save()
     # All of one moment: by their path.
-    assert page(live.scope, "reviewer", limit=1) is not None
-    run()
-    assert {name for name in stored(live) if name.startswith("archive/")} == {
+    assert page(ground.live.scope, "reviewer", limit=1) is not None
+    ground.save()
+    assert {name for name in ground.stored if name.startswith("archive/")} == {
         archive_path("topics/a.md"),
         archive_path("topics/more/b.md"),
     }
-    assert [path.name for path in live.path.rglob("*.md")] == ["c.md", "MEMORY.md"] or not (
-        live.path / "topics/a.md"
+    assert [path.name for path in ground.live.path.rglob("*.md")] == ["c.md", "MEMORY.md"] or not (
+        ground.file("topics/a.md")
     ).exists()
-    write(live, "topics/a.md", memory("a", "A a.\n\nMore."))
-    run()
-    assert "topics/a.md" in stored(live) and archive_path("topics/a.md") not in stored(live)
-    assert "topics/a.md" in stored(live)["MEMORY.md"]
+    ground.put("topics/a.md", memory("a", "A a.\n\nMore."))
+    ground.save()
+    assert "topics/a.md" in ground.stored and archive_path("topics/a.md") not in ground.stored
+    assert "topics/a.md" in ground.stored["MEMORY.md"]
 
 
 def test_places_are_told_from_one_another() -> None:
@@ -213,25 +185,25 @@ def _claims(text: str) -> list[str]:
     return [claim.key for claim in parse("a.md", text.encode()).parsed.claims]
 
 
-def test_an_index_that_says_nothing_goes_with_its_folder(live: LiveDirectory, run: Save) -> None:
+def test_an_index_that_says_nothing_goes_with_its_folder(ground: LiveGround) -> None:
     """Who deleted all of an agent's memories, and then its folder, does not get the folder back."""
-    write(live, "a.md", memory("a"))
-    run()
-    (live.path / "a.md").unlink()
-    run()
-    assert stored(live) == {"MEMORY.md": ""}
-    (live.path / "MEMORY.md").unlink()
-    live.path.rmdir()
-    assert not run().plan.held and not live.path.exists() and stored(live) == {}
-    assert not run().laid_out
+    ground.put("a.md", memory("a"))
+    ground.save()
+    ground.file("a.md").unlink()
+    ground.save()
+    assert ground.stored == {"MEMORY.md": ""}
+    ground.file("MEMORY.md").unlink()
+    ground.live.path.rmdir()
+    assert not ground.save().plan.held and not ground.live.path.exists() and ground.stored == {}
+    assert not ground.save().laid_out
 
 
-def test_an_index_that_says_something_is_held_with_its_folder(live: LiveDirectory, run: Save) -> None:
-    write(live, "MEMORY.md", "- Run the linter first.\n")
-    run()
-    (live.path / "MEMORY.md").unlink()
-    live.path.rmdir()
-    assert run().plan.held and (live.path / "MEMORY.md").is_file()
+def test_an_index_that_says_something_is_held_with_its_folder(ground: LiveGround) -> None:
+    ground.put("MEMORY.md", "- Run the linter first.\n")
+    ground.save()
+    ground.file("MEMORY.md").unlink()
+    ground.live.path.rmdir()
+    assert ground.save().plan.held and ground.file("MEMORY.md").is_file()
 
 
 @pytest.mark.parametrize(
@@ -239,25 +211,25 @@ def test_an_index_that_says_something_is_held_with_its_folder(live: LiveDirector
     [("node_modules", "left-pad/README.md"), ("tool", "package.json"), ("copied", "LICENSE")],
 )
 def test_software_inside_an_agents_folder_is_no_memory_of_its(
-    live: LiveDirectory, run: Save, folder: str, sign: str
+    ground: LiveGround, folder: str, sign: str
 ) -> None:
     """Its READMEs were written by somebody else; the person is told what was left out, and nothing goes."""
-    write(live, "MEMORY.md", "# Notes\n")
-    write(live, f"{folder}/{sign}", "{}\n")
-    write(live, f"{folder}/docs/usage.md", memory("usage"))
-    write(live, "topics/usage.md", memory("usage"))
-    saved = run()
+    ground.put("MEMORY.md", "# Notes\n")
+    ground.put(f"{folder}/{sign}", "{}\n")
+    ground.put(f"{folder}/docs/usage.md", memory("usage"))
+    ground.put("topics/usage.md", memory("usage"))
+    saved = ground.save()
     (problem,) = saved.problems.items()
     assert problem[0] == folder and problem[1].startswith("is software, not memory (")
-    assert stored(live).keys() == {"MEMORY.md", "topics/usage.md"}
-    assert (live.path / folder / "docs/usage.md").is_file()
+    assert ground.stored.keys() == {"MEMORY.md", "topics/usage.md"}
+    assert ground.file(f"{folder}/docs/usage.md").is_file()
 
 
-def test_memory_of_a_folder_that_software_was_put_into_stays(live: LiveDirectory, run: Save) -> None:
-    write(live, "tool/usage.md", memory("usage"))
-    run()
-    write(live, "tool/package.json", "{}\n")
-    assert run().plan.held == {"tool/usage.md": "is software, not memory (package.json)"}
-    assert "tool/usage.md" in stored(live)
-    (live.path / "tool/package.json").unlink()
-    assert not run().plan.edits
+def test_memory_of_a_folder_that_software_was_put_into_stays(ground: LiveGround) -> None:
+    ground.put("tool/usage.md", memory("usage"))
+    ground.save()
+    ground.put("tool/package.json", "{}\n")
+    assert ground.save().plan.held == {"tool/usage.md": "is software, not memory (package.json)"}
+    assert "tool/usage.md" in ground.stored
+    ground.file("tool/package.json").unlink()
+    assert not ground.save().plan.edits
