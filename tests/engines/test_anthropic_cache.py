@@ -52,7 +52,7 @@ def test_another_byte_before_the_breakpoint_and_nothing_is_read() -> None:
 @pytest.mark.parametrize("ttl", [pytest.param("5m", marks=pytest.mark.long), "1h"])
 def test_a_short_session_is_read_from_the_cache(ttl: Any) -> None:
     """Much of a short one is new each time; a whole one is measured below."""
-    found = simulate(Run(messages=90, each=15, ttl=ttl, requests=2))
+    found = simulate(Run(messages=60, each=15, ttl=ttl, requests=2))
     assert found.cold == 0
     assert found.read > 0.8
 

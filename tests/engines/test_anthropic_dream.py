@@ -210,53 +210,26 @@ def test_what_the_flow_would_refuse_is_told_while_it_can_be_mended() -> None:
     assert judged == [["date", "dispute"]] * 2
 
 
-def drops_silently() -> list[Step]:
-    return [read(CI), Answer(calls=(write(CI, SETTLED),))]
-
-
-def invents() -> list[Step]:
-    more = (
-        FILES[HOST].decode().replace("yesterday", "yesterday (2026-11-20)") + "\nIt listens on port 8443.\n"
-    )
-    return [read(HOST), Answer(calls=(write(HOST, more),))]
-
-
-def merges_falsely() -> list[Step]:
-    return [read(HOST), Answer(calls=(write(HOST, ""),))]
+FALSELY = gone(HOST, "The staging host is", "merged", into_file=MOCKS)
 
 
 @pytest.mark.parametrize(
-    ("steps", "answer", "why"),
+    ("path", "content", "answer", "why"),
     [
-        (drops_silently(), told(change(CI)), "is gone, and nothing says where"),
-        (drops_silently(), told(), "no change of the answer names it"),
-        (drops_silently(), Answer("All tidy now."), "no JSON array"),
-        (drops_silently(), told(*[change(CI)] * 3_000), "3,000 changes"),
-        (invents(), told(change(HOST)), "the number 8443"),
-        (
-            merges_falsely(),
-            told(change(HOST, gone=(gone(HOST, "The staging host is", "merged", into_file=MOCKS),))),
-            "is said to be",
-        ),
+        (CI, SETTLED, told(change(CI)), "is gone, and nothing says where"),
+        (HOST, "", told(change(HOST, gone=(FALSELY,))), "is said to be"),
     ],
-    ids=["drops", "says nothing", "garbage", "too much", "invents", "merges falsely"],
+    ids=["drops", "merges falsely"],
 )
 def test_a_model_that_misbehaves_is_asked_twice_and_then_refused(
-    steps: list[Step], answer: Answer, why: str
+    path: str, content: str | bytes, answer: Answer, why: str
 ) -> None:
-    error = refused(*steps, answer, answer, answer)
+    """All that may be wrong with a change is in `test_consolidation.py`."""
+    error = refused(read(path), Answer(calls=(write(path, content),)), answer, answer, answer)
     assert why in error.message and "--engine offline" in error.hint
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "memory/project/main/MEMORY.md", "memory/project/main/logs/2026/11/2026-11-04.md",
-        "memory/project/main/.tombstones", "memory/project/main/archive/00/x.md",
-        "memory/project/reviewer/style.md", "memory/user/main/x.md", "memory/local/main/x.md",
-        "sessions/s-1", "src/app.py", "../x.md", "/etc/x.md",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("path", ["memory/project/main/MEMORY.md", "memory/user/main/x.md", "../x.md"])
 def test_what_is_not_the_dreams_is_not_written(path: str) -> None:
     """A model that edits only the index has nothing to propose, whatever it says of it."""
     call = Call("Write", {"file_path": path, "content": memory("x", "y", "Tests take 3 minutes.").decode()})

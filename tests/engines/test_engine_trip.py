@@ -11,9 +11,8 @@ from messages_api import Answer, Failure, MessagesApi
 from ran import Gitmem
 
 from gitmem.app.context import real_edges
-from gitmem.core.change import Header
 from gitmem.flows.context import workspace_at
-from gitmem.flows.engines import chooser_for, ledger_for
+from gitmem.flows.engines import ledger_for
 
 Git = Callable[..., str]
 
@@ -34,19 +33,6 @@ def test_one_round_trip_is_made_counted_and_told(gitmem: Gitmem, repo: Path, git
     assert (one.job, one.run) == ("test", False)
     shown = gitmem("engine").out
     assert "0 of 200 runs" in shown and api.url in shown and "$" in shown
-
-
-def test_the_environments_address_gets_nothing(
-    gitmem: Gitmem, repo: Path, key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Not the request, and above all not the key."""
-    with MessagesApi([Answer('{"chosen": []}')]) as mine, MessagesApi() as theirs:
-        gitmem("engine", "set", "anthropic", "--base-url", mine.url, "-y")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", theirs.url)
-        edges = real_edges(repo)
-        engine = chooser_for(workspace_at(edges), edges, "anthropic")
-        engine.choose("x", (Header("local", "main", "a.md", "a", "b", "project"),), 1)
-        assert len(mine.requests) == 1 and theirs.requests == []
 
 
 def test_a_refused_key_is_said_with_what_to_do(gitmem: Gitmem, key: str) -> None:

@@ -158,12 +158,6 @@ def test_an_answer_without_a_tool_call_is_sent_back_and_then_said() -> None:
     assert len(api.requests) == 2
 
 
-def test_a_claude_may_answer_that_there_is_nothing() -> None:
-    with MessagesApi([Answer("nothing")]) as api:
-        engine(api, Counting()).extract(GIVEN)
-    assert len(api.requests) == 1
-
-
 @pytest.mark.parametrize(
     ("values", "protocol", "patience", "foreign"),
     [

@@ -292,6 +292,7 @@ TRIES = [
 class Ground(NamedTuple):
     repo: Path
     outside: Path
+    made: tuple[tuple[str, int, int, int], ...]
 
 
 @pytest.fixture(scope="module")
@@ -352,7 +353,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
     (repo / "piped").unlink()
     os.mkfifo(repo / "piped")
     (repo / "emptied").unlink()
-    return Ground(repo, outside)
+    return Ground(repo, outside, standing(top))
 
 
 def _git(cwd: Path, *words: str) -> None:
@@ -383,14 +384,14 @@ def sandbox(ground: Ground) -> Sandbox:
     return Sandbox(MEMORY, Roots(ground.repo, said, OnceListed({})))
 
 
-def standing(ground: Ground) -> list[tuple[str, int, int, int]]:
+def standing(top: Path) -> tuple[tuple[str, int, int, int], ...]:
     """All that lies in the repository and beside it, as it stands."""
     found = []
-    for folder, folders, files in os.walk(ground.repo.parent):
+    for folder, folders, files in os.walk(top):
         for path in (f"{folder}/{name}" for name in (*folders, *files)):
             status = os.lstat(path)
             found.append((path, status.st_mode, status.st_mtime_ns, status.st_size))
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def filled(value: Any, ground: Ground) -> Any:
@@ -407,7 +408,6 @@ def filled(value: Any, ground: Ground) -> Any:
 def test_no_call_gets_out(one: Try, ground: Ground) -> None:
     """Each is refused in words that help, or harmless; nothing leaks, and nothing is written anywhere."""
     tools = sandbox(ground)
-    before = standing(ground)
     result = tools.call(one.tool, filled(one.input, ground))
     log = "\n".join(tools.log)
     assert result.is_error == (one.outcome != "fine"), result.text
@@ -417,7 +417,7 @@ def test_no_call_gets_out(one: Try, ground: Ground) -> None:
     assert KEY[:12] not in result.text + log
     assert len(result.text) < 31_000
     assert tools.files == MEMORY
-    assert standing(ground) == before
+    assert standing(ground.repo.parent) == ground.made
 
 
 def test_what_cannot_be_read_cannot_be_reached_by_another_tool(ground: Ground) -> None:

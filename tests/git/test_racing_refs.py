@@ -75,7 +75,6 @@ def race(path: Path, prefers: list[str], creations: int, updates: int) -> list[i
 @pytest.mark.parametrize(
     ("prefers", "creations", "updates"),
     [
-        pytest.param(["auto"] * 4, 30, 15, id="pygit2"),
         pytest.param(["auto", "git"] * 2, 30, 15, id="mixed"),
         *(
             pytest.param(prefers, *rounds, id=f"{name}-{word}", marks=pytest.mark.long)
