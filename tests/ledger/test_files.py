@@ -53,3 +53,26 @@ def test_of_many_files_the_newest_are_kept(tmp_path: Path) -> None:
     assert all(file.exists() for file in kept)
     files.keep_newest(kept, 2)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "c"]
+
+
+def test_links_on_the_way_to_a_file_are_seen_and_plain_files_may_be_opened(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main/a.md").write_text("a")
+    for relative in ("", "main/a.md", "main/new.md", "new/deep/a.md", "main/a.md/x"):
+        assert not files.linked(tmp_path, tmp_path / relative)
+    for relative in ("x" * 300, "a\0b"):
+        assert files.linked(tmp_path, tmp_path / relative), "it cannot be looked at"
+    assert files.linked(tmp_path / "other", tmp_path / "a"), "what is not below the root is not trusted"
+    (tmp_path / "root").symlink_to("main")
+    assert not files.linked(tmp_path / "root", tmp_path / "root/a.md"), "the person's business"
+
+
+@pytest.mark.parametrize("target", ["/etc", ".", "missing", "loop"])
+def test_symlinks_are_refused_anywhere_also_dangling_and_looping(tmp_path: Path, target: str) -> None:
+    (tmp_path / "loop").symlink_to(target)
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main/a.md").symlink_to(target)
+    for relative in ("loop", "loop/a.md", "loop/x/y.md", "main/a.md"):
+        assert files.linked(tmp_path, tmp_path / relative)
