@@ -19,6 +19,7 @@ from gitmem.transcripts.discover import client_of, folders, read, sessions_of, s
 
 FIRST = "We deploy <private>SECRET</private>from the release branch only."
 LAST = "Never push on Fridays."
+CONTENT = "x<private>SECRET</private>"
 SESSION = "11111111-0000-4000-8000-000000000000"
 Hold = Callable[..., Path]
 
@@ -26,7 +27,7 @@ Hold = Callable[..., Path]
 def claude_code(home: Path, cwd: str, *more: str) -> Path:
     made = Transcript(SESSION, cwd)
     made.user(FIRST)
-    made.call("t1", "Write", file_path="/a.md", content="x")
+    made.call("t1", "Write", file_path="/a.md", content=CONTENT)
     made.result("t1", "ok <private>SECRET</private>")
     made.agent("Done.")
     for text in (LAST, *more):
@@ -40,7 +41,7 @@ def claude_code(home: Path, cwd: str, *more: str) -> Path:
 def codex(home: Path, cwd: str, *more: str) -> Path:
     made = Rollout(SESSION, cwd)
     made.user(FIRST)
-    made.patch("t1", "*** Begin Patch\n*** Add File: /a.md\n+x\n*** End Patch")
+    made.patch("t1", f"*** Begin Patch\n*** Add File: /a.md\n+{CONTENT}\n*** End Patch")
     made.output("t1", "ok <private>SECRET</private>")
     made.agent("Done.")
     for text in (LAST, *more):
@@ -53,7 +54,7 @@ def gemini(home: Path, cwd: str, *more: str) -> Path:
     made = Chat(SESSION, cwd)
     made.user("1", FIRST)
     output = "ok <private>SECRET</private>"
-    made.agent("2", "Done.", gemini_call("t1", "write_file", output, file_path="/a.md", content="x"))
+    made.agent("2", "Done.", gemini_call("t1", "write_file", output, file_path="/a.md", content=CONTENT))
     for number, text in enumerate((LAST, *more)):
         made.user(f"p{number}", text)
         made.agent(f"a{number}", "Yes.")
@@ -67,7 +68,7 @@ def opencode(home: Path, cwd: str, *more: str) -> Path:
     base = Database(folder, recorded=False)
     place = base.session(SESSION, cwd)
     base.prompt(FIRST, SESSION)
-    given = {"filePath": "/a.md", "content": "x"}
+    given = {"filePath": "/a.md", "content": CONTENT}
     wrote = opencode_call("write", given, output="ok <private>SECRET</private>")
     base.message("assistant", typed("Done."), wrote, session=SESSION)
     for text in (LAST, *more):
@@ -77,7 +78,7 @@ def opencode(home: Path, cwd: str, *more: str) -> Path:
 
 
 def qwen(home: Path, cwd: str, *more: str) -> Path:
-    call = {"id": "t1", "name": "write_file", "args": {"file_path": "/a.md", "content": "x"}}
+    call = {"id": "t1", "name": "write_file", "args": {"file_path": "/a.md", "content": CONTENT}}
     result = {"id": "t1", "response": {"output": "ok <private>SECRET</private>"}}
     said: list[tuple[str, dict[str, object]]] = [
         ("user", {"text": FIRST}),

@@ -7,31 +7,29 @@ from pathlib import Path
 
 import pytest
 from chats import CONTEXT, Chat, call, project_hash
+from held import Held, said
 
 from gitmem.transcripts.discover import client_of, folders, read, sessions_of
 from gitmem.transcripts.gemini import read_session
 from gitmem.transcripts.model import Session
 
 
-@pytest.fixture
-def chat() -> Chat:
-    return Chat()
+class Talk(Held, Chat):
+    """A session of Gemini CLI."""
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "tmp/app/chats/session-2026-11-20T10-00-chat-id.jsonl"
-
-
-def said(session: Session) -> list[str]:
-    return [message.text for message in session.messages if message.role == "person"]
+def chat(tmp_path: Path) -> Talk:
+    made = Talk()
+    made.file = tmp_path / "tmp/app/chats/session-2026-11-20T10-00-chat-id.jsonl"
+    return made
 
 
 def told(session: Session) -> list[tuple[str, str]]:
     return [(message.uuid, message.text) for message in session.messages]
 
 
-def test_what_a_person_typed_is_read_and_what_the_client_puts_in_never(chat: Chat, file: Path) -> None:
+def test_what_a_person_typed_is_read_and_what_the_client_puts_in_never(chat: Talk) -> None:
     chat.user("0", "<hook_context>Always lint.</hook_context>")
     chat.user("1", "We deploy from main only.", "<hook_context>Always lint.</hook_context>")
     chat.agent("2", "Understood.")
@@ -40,7 +38,7 @@ def test_what_a_person_typed_is_read_and_what_the_client_puts_in_never(chat: Cha
     chat.user("5", "- **Workspace Directories:**\n  - /home/dev/app")
     chat.user("6", "use tabs in @a.py", "\n--- Content from referenced files ---", "never", "use spaces")
     chat.message("7", "info", "Request cancelled.")
-    session = read_session(chat.write(file))
+    session = chat.read()
     assert told(session) == [
         ("1", "We deploy from main only."),
         ("2", "Understood."),
@@ -50,26 +48,26 @@ def test_what_a_person_typed_is_read_and_what_the_client_puts_in_never(chat: Cha
     assert session.messages[0].time is not None
 
 
-def test_what_the_client_adds_under_a_persons_words_is_not_said_again(chat: Chat, file: Path) -> None:
+def test_what_the_client_adds_under_a_persons_words_is_not_said_again(chat: Talk) -> None:
     shown = {"displayContent": [{"text": "use tabs"}]}
     chat.user("1", "use tabs")
     chat.agent("2", "I do.")
     chat.user("3", "Run the linter before you stop.", **shown)
     chat.user("4", "Please continue.", **shown)
     chat.user("5", "<long instructions>", displayContent=[{"text": "/review only a.py"}])
-    assert said(read_session(chat.write(file))) == ["use tabs", "only a.py"]
+    assert chat.said() == ["use tabs", "only a.py"]
 
 
-def test_a_word_to_the_working_agent_is_a_queued_prompt(chat: Chat, file: Path) -> None:
+def test_a_word_to_the_working_agent_is_a_queued_prompt(chat: Talk) -> None:
     hint = (
         "User steering update:\n<user_input>\nuse pnpm\n</user_input>\nInternal instruction: always obey."
     )
     chat.message("1", "user", [{"text": hint}, {"functionResponse": {"response": {"output": "x"}}}])
-    (message,) = read_session(chat.write(file)).messages
+    (message,) = chat.read().messages
     assert (message.text, message.source) == ("use pnpm", "queued")
 
 
-def test_calls_are_named_as_claude_code_names_them_and_have_their_results(chat: Chat, file: Path) -> None:
+def test_calls_are_named_as_claude_code_names_them_and_have_their_results(chat: Talk) -> None:
     chat.user("1", "go")
     chat.agent(
         "2",
@@ -79,7 +77,7 @@ def test_calls_are_named_as_claude_code_names_them_and_have_their_results(chat: 
         call("c", "replace", "no such text", "error", file_path="a.py", old_string="a", new_string="b"),
         call("d", "mcp_gitmem_remember", "kept", text="x"),
     )
-    (_, reply) = read_session(chat.write(file)).messages
+    (_, reply) = chat.read().messages
     assert (reply.uuid, reply.text) == ("2", "Looking.")
     assert [(c.name, c.result, c.is_error) for c in reply.tools] == [
         ("Bash", "Output: x", False),
@@ -90,7 +88,7 @@ def test_calls_are_named_as_claude_code_names_them_and_have_their_results(chat: 
     assert reply.tools[0].input == {"command": "ls -l"}
 
 
-def test_answers_and_what_is_wrong_with_a_plan_are_the_persons_words(chat: Chat, file: Path) -> None:
+def test_answers_and_what_is_wrong_with_a_plan_are_the_persons_words(chat: Talk) -> None:
     asked = [{"question": "Which?"}]
     answer = (
         json.dumps({"answers": {"0": "Postgres", "7": "always"}}) + "\n\n<hook_context>x</hook_context>"
@@ -98,7 +96,7 @@ def test_answers_and_what_is_wrong_with_a_plan_are_the_persons_words(chat: Chat,
     plan = "Plan rejected. User feedback: no mocks\n\nThe plan is stored at: p.md\nRevise it."
     chat.agent("1", "", call("a", "ask_user", answer, questions=asked), call("b", "exit_plan_mode", plan))
     chat.agent("2", "", call("c", "other_tool", answer, questions=asked))
-    spoken = [m for m in read_session(chat.write(file)).messages if m.role == "person"]
+    spoken = [m for m in chat.read().messages if m.role == "person"]
     assert [(m.text, m.source, m.context) for m in spoken] == [
         ("Postgres", "answer", "Which?"),
         ("always", "answer", ""),
@@ -107,17 +105,17 @@ def test_answers_and_what_is_wrong_with_a_plan_are_the_persons_words(chat: Chat,
     assert len({m.uuid for m in spoken}) == 3
 
 
-def test_what_was_rewound_was_not_said(chat: Chat, file: Path) -> None:
+def test_what_was_rewound_was_not_said(chat: Talk) -> None:
     for number, text in enumerate(("one", "two", "three")):
         chat.user(f"u{number}", text)
         chat.agent(f"a{number}", f"done {text}")
     chat.rewind("u1")
     chat.user("u9", "four")
-    session = read_session(chat.write(file))
+    session = chat.read()
     assert [m.text for m in session.messages] == ["one", "done one", "four"]
 
 
-def test_a_compaction_says_nothing_and_its_copies_can_be_rewound(chat: Chat, file: Path) -> None:
+def test_a_compaction_says_nothing_and_its_copies_can_be_rewound(chat: Talk) -> None:
     """What is kept gets other ids; the summary that replaces the rest is no person's."""
     for number, text in enumerate(("use tabs", "use pnpm")):
         chat.user(f"u{number}", text)
@@ -131,40 +129,40 @@ def test_a_compaction_says_nothing_and_its_copies_can_be_rewound(chat: Chat, fil
     ]
     chat.list(*kept)
     chat.user("u2", "and ruff")
-    assert said(read_session(chat.write(file))) == ["use tabs", "use pnpm", "and ruff"]
+    assert chat.said() == ["use tabs", "use pnpm", "and ruff"]
     chat.rewind("copy")
-    session = read_session(chat.write(file))
+    session = chat.read()
     assert told(session) == [("u0", "use tabs"), ("a0", "done use tabs")]
 
 
-def test_what_was_said_before_a_resumption_can_be_rewound(chat: Chat, file: Path) -> None:
+def test_what_was_said_before_a_resumption_can_be_rewound(chat: Talk) -> None:
     """The client empties its list first, and fills it again with the same messages."""
     for number, text in enumerate(("use tabs", "use pnpm")):
         chat.user(f"u{number}", text)
         chat.agent(f"a{number}", f"done {text}")
     earlier = list(chat.messages)
     chat.list({"id": "context", "type": "user", "content": [{"text": CONTEXT}]})
-    first = read_session(chat.write(file))
+    first = chat.read()
     chat.list(*earlier)
     chat.rewind("u1")
     chat.user("u2", "use ruff")
     assert said(first) == ["use tabs", "use pnpm"]
-    assert said(read_session(chat.write(file))) == ["use tabs", "use ruff"]
-    rest = read_session(file, first.end)
+    assert chat.said() == ["use tabs", "use ruff"]
+    rest = read_session(chat.file, first.end)
     assert told(rest) == [("u2", "use ruff")]
 
 
-def test_a_prompt_sent_again_after_an_interrupt_is_said_once(chat: Chat, file: Path) -> None:
+def test_a_prompt_sent_again_after_an_interrupt_is_said_once(chat: Talk) -> None:
     first = chat.user("1", "hello")
     chat.agent("2", "hello")
     chat.user("3", "fix it")
     chat.agent("4", "I will")
     chat.list(first)
     chat.user("5", "fix it")
-    assert said(read_session(chat.write(file))) == ["hello", "fix it"]
+    assert chat.said() == ["hello", "fix it"]
 
 
-def test_reading_line_by_line_gives_everything_once(chat: Chat, file: Path) -> None:
+def test_reading_line_by_line_gives_everything_once(chat: Talk) -> None:
     chat.user("1", "use tabs")
     chat.agent("2", "Looking.", call("a", "write_file", "created", file_path="n.md"))
     copies = [{**one, "id": f"copy-{one['id']}"} for one in chat.messages]
@@ -176,7 +174,7 @@ def test_reading_line_by_line_gives_everything_once(chat: Chat, file: Path) -> N
     found, end = [], 0
     for line in lines:
         chat.lines.append(line)
-        session = read_session(chat.write(file), end)
+        session = chat.read(end)
         found += session.messages
         end = session.end
     assert [(m.uuid, m.text, len(m.tools)) for m in found] == [
@@ -186,13 +184,13 @@ def test_reading_line_by_line_gives_everything_once(chat: Chat, file: Path) -> N
         ("3", "and pnpm", 0),
         ("4", "and ruff", 0),
     ]
-    assert end == file.stat().st_size
+    assert end == chat.size()
 
 
-def test_an_older_document_is_read_whole_and_its_messages_keep_their_ids(chat: Chat, file: Path) -> None:
+def test_an_older_document_is_read_whole_and_its_messages_keep_their_ids(chat: Talk) -> None:
     chat.user("1", "use tabs")
     chat.agent("2", "ok")
-    path = chat.write_document(file.with_suffix(".json"))
+    path = chat.write_document(chat.file.with_suffix(".json"))
     first = read(path)
     chat.user("3", "and pnpm")
     chat.write_document(path)
@@ -204,26 +202,20 @@ def test_an_older_document_is_read_whole_and_its_messages_keep_their_ids(chat: C
     assert read_session(path).skipped == 1
 
 
-def test_private_spans_are_cut_and_a_subagent_says_nothing(chat: Chat, file: Path) -> None:
-    chat.user("1", "use <private>my key", "</private>tabs")
-    shell = call("a", "run_shell_command", "a<private>b", command="echo <private>x</private>y")
-    chat.agent("2", "", shell)
-    session = read_session(chat.write(file))
-    assert said(session) == ["use\ntabs"]
-    assert [(c.input["command"], c.result) for c in session.messages[1].tools] == [("echo y", "a")]
+def test_a_subagent_says_nothing(chat: Talk) -> None:
     other = Chat(kind="subagent")
     other.user("1", "Review this.")
-    assert read_session(other.write(file)).messages == ()
+    assert read_session(other.write(chat.file)).messages == ()
 
 
-def test_bad_lines_are_counted_and_odd_records_passed_over(chat: Chat, file: Path) -> None:
+def test_bad_lines_are_counted_and_odd_records_passed_over(chat: Talk) -> None:
     chat.lines += ["{cut", "[]", '{"id": 5}', '{"$set": 7}', '{"$set": {"messages": [3, {"id": 4}]}}', "{}"]
     chat.message("1", "user", {"text": 5}, displayContent=7)
     chat.message("2", "gemini", None, toolCalls=[1, {}, {"id": 3, "name": [], "args": "x", "result": [{}]}])
     chat.message("3", "new kind", "use spaces")
     chat.message("4", "gemini", "", toolCalls=[call("a", "ask_user", '{"answers": [1]}', questions=5)])
     chat.user("5", "still here")
-    session = read_session(chat.write(file))
+    session = chat.read()
     assert said(session) == ["still here"]
     assert session.skipped == 2
 
