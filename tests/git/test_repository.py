@@ -168,17 +168,17 @@ def test_missing_objects_and_objects_of_another_kind_are_told(ground: Ground) ->
     assert store.blob(blob) == b"x"
 
 
-@pytest.mark.parametrize("damage", ["cut", "garbage", "other"])
-def test_a_damaged_object_is_told_and_others_can_still_be_read(ground: Ground, damage: str) -> None:
+def test_a_damaged_object_is_told_and_others_can_still_be_read(ground: Ground) -> None:
     """`git cat-file` dies of one; a whole object under another's name is only found by its hash."""
     good, bad = ground.store.add_blob(b"good" * 50), ground.store.add_blob(b"bad" * 5000)
-    data = {"cut": loose(ground, bad).read_bytes()[:9], "garbage": b"?" * 40}
-    data["other"] = loose(ground, good).read_bytes()
     loose(ground, bad).chmod(0o644)
-    loose(ground, bad).write_bytes(data[damage])
-    with pytest.raises(MissingObject, match=bad):
-        ground.store.blob(bad)
-    assert ground.store.blob(good) == b"good" * 50
+    for data in (loose(ground, bad).read_bytes()[:9], b"?" * 40, loose(ground, good).read_bytes()):
+        loose(ground, bad).write_bytes(data)
+        store = ground.anew()
+        with pytest.raises(MissingObject, match=bad):
+            store.blob(bad)
+        assert store.blob(good) == b"good" * 50
+        store.close()
 
 
 def test_objects_are_found_after_git_packed_them(ground: Ground) -> None:

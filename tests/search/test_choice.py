@@ -17,16 +17,12 @@ from gitmem.search.gate import (
     HALF_A_DAY,
     PROMPT,
     QUESTION,
-    SHORT,
     RecallGate,
-    background,
-    explains,
     fits,
     headed_alike,
     said_by,
     select,
     warns,
-    weight,
 )
 from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
@@ -68,26 +64,6 @@ def reasons(selection: object) -> list[tuple[str, str]]:
     return [(left.candidate.file, left.why) for left in selection.left]  # type: ignore[attr-defined]
 
 
-def test_every_candidate_is_chosen_or_left_out_for_a_reason() -> None:
-    weak = PARTS | {"covered": 0.1, "asked": 4.0, "told": 1.0, "decisive": 0.0}
-    given = [
-        candidate("best.md"),
-        candidate("seen.md"),
-        candidate("copy.md", blob="best.md"),
-        candidate("weak.md", parts=weak),
-        candidate("far.md", score=1.0),
-    ]
-    selection = select(given, {"seen.md"})
-    assert [one.file for one in selection.chosen] == ["best.md"]
-    assert reasons(selection) == [
-        ("seen.md", "shown"),
-        ("copy.md", "duplicate"),
-        ("weak.md", "below"),
-        ("far.md", "below"),
-    ]
-    assert selection.left[2].words == "matches too little of it (weighs 1.1 of 1.5)"
-
-
 def asked(folder: Path, files: dict[str, str], query: str, gate: RecallGate) -> list[str]:
     """What passes a gate, of memories among two hundred others."""
     others = {
@@ -109,23 +85,6 @@ def test_who_asks_is_told_more_than_who_does_not(covered: float, prompt: bool, q
 def test_most_of_what_a_question_is_about_is_enough_for_who_asks() -> None:
     one = candidate(score=3.0)
     assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [False, True]
-
-
-def test_of_a_long_question_less_is_enough() -> None:
-    weights = [weight(candidate(parts=PARTS | {"asked": n}), 2.5) for n in (0, SHORT, 2 * SHORT, 48)]
-    assert weights[0] == weights[1] < weights[2] < weights[3]
-
-
-def test_a_question_gives_anything_what_it_gives_the_sixth_to_the_twentieth() -> None:
-    some = [candidate(score=float(n)) for n in range(30, 0, -1)]
-    assert background(some) == background(some[:20]) == background([*some[:5][::-1], *some[5:]])
-    assert len({background(some[:n]) for n in (5, 6, 19, 20)}) == 4
-
-
-def test_one_word_deep_in_a_body_is_never_enough() -> None:
-    more = {"told": 1.0, "decisive": 0.0, "asked": 4.0, "telling": 4.0}
-    one = candidate(score=60.0, parts=PARTS | more)
-    assert not fits(one, 2.5, QUESTION)
 
 
 @pytest.mark.parametrize("gate", [PROMPT, QUESTION])
@@ -201,26 +160,6 @@ def test_a_body_goes_only_where_another_says_all_of_it() -> None:
     assert said_by("Integration tests run on the real database, port 5434.", [known]) is None
     assert said_by("Integration tests never run on the real database.", [known]) is None
     assert said_by("Yes.", ["Yes."]) is None, "too short to be compared"
-
-
-@pytest.mark.parametrize(
-    ("name", "description", "tools", "out"),
-    [
-        ("kubectl-cheatsheet", "Contexts and name spaces", {"kubectl"}, True),
-        ("how-to-query", "API parameters of Grafana", {"grafana"}, True),
-        ("bugs", "Bugs are tracked in the Linear project OPS", {"linear"}, False),
-        ("kubectl-cheatsheet", "Contexts and name spaces", {"helm"}, False),
-        ("test-commands", "What to run in which package", {"test", "make"}, False),
-        ("kubectl-cheatsheet", "Contexts and name spaces", set(), False),
-    ],
-)
-def test_a_reference_that_only_explains_a_tool_in_use_is_known_by_its_heading(
-    name: str, description: str, tools: set[str], out: bool
-) -> None:
-    """A pointer (where bugs are tracked) tells what the tool does not."""
-    reference = candidate(f"{name}.md", description, type="reference")
-    assert explains(reference, tools) is out
-    assert not explains(replace(reference, type="project"), tools)
 
 
 def test_a_warning_is_known_by_its_words() -> None:

@@ -21,7 +21,6 @@ from gitmem.search.gate import (
     explains,
     fits,
     likeness,
-    said_by,
     select,
     weight,
 )
@@ -130,21 +129,18 @@ def test_each_is_told_once_and_near_the_best() -> None:
         ("notes", "Flags of make", {"make"}, False),
         ("docker", "Flags", set(), False),
         ("", "Notes", {"a.md"}, True),
+        ("how-to-query", "API parameters of Grafana", {"grafana"}, True),
+        ("bugs", "Bugs are tracked in the Linear project OPS", {"linear"}, False),
+        ("test-commands", "What to run in which package", {"test", "make"}, False),
     ],
 )
 def test_a_reference_is_about_a_tool_that_it_names_first_or_explains(
     name: str, description: str, tools: set[str], told: bool
 ) -> None:
+    """A pointer (where bugs are tracked) tells what the tool does not."""
     one = replace(ONE, type="reference", name=name, description=description)
     assert explains(one, tools) is told
     assert not explains(replace(one, type="project"), tools)
-
-
-def test_which_of_others_says_all_of_a_body_is_told_by_its_place() -> None:
-    body = "The staging port is 4000 for Ann."
-    more = "Since May the staging port is 4000 for Ann and Ben."
-    assert said_by(body, ["Other.", more, body]) == 1
-    assert said_by(body, ["The staging port is 4001 for Ann."]) is said_by("4000", ["4000"]) is None
 
 
 def test_each_reason_has_its_words() -> None:
