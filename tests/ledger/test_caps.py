@@ -52,41 +52,37 @@ def _commit_of(repo: Repository, tree: str) -> str:
         return repo.add_commit(repo.add_tree(entries), (root,), WHO, WHO, "Add\n")
 
 
-def test_a_tree_bomb_is_refused_without_being_expanded(objects: Repository) -> None:
-    """10^15 files in 16 objects: listing them would never end."""
-    tree = _bomb(objects, 15, 10, {"a.md": _file(objects, b"A.\n")})
-    with pytest.raises(TooLarge) as caught:
-        check_caps(objects, tree, "refs/heads/gitmem/project")
-    assert "1,000,000,000,000,000 files" in caught.value.message
+def test_what_is_too_much_is_refused_without_being_expanded_or_read(objects: Repository) -> None:
+    """10^15 files in 16 objects: listing them would never end, nor opening as many folders without any."""
+    small, large = ({"a.md": _file(objects, data)} for data in (b"A.\n", b"word " * 800_000))
+    with objects.together():
+        empty = {"a": TreeEntry(TREE, objects.add_tree({}))}
+    check_caps(objects, _bomb(objects, 1, 3, small), "it")
+    for levels, width, bottom, told in (
+        (15, 10, small, "1,000,000,000,000,000 files"),
+        (2, 20, large, "bytes"),
+        (1, caps.SCOPE_AGENTS + 1, small, "agents"),
+        (321, 1, small, "more than 320 deep, as 'd0/d0/"),
+        (15, 10, empty, "folders, and 1,000,000 are the most"),
+    ):
+        with pytest.raises(TooLarge, match=told):
+            check_caps(objects, _bomb(objects, levels, width, bottom), "it")
+    commit = _commit_of(objects, _bomb(objects, 15, 10, small))
     with pytest.raises(TooLarge):
-        take_in(
-            objects, REF, _commit_of(objects, tree), "gitmem sync", frozenset(), Peer("origin", "", 0.0)
-        )
+        take_in(objects, REF, commit, "gitmem sync", frozenset(), Peer("origin", "", 0.0))
     assert objects.ref(REF) is None
 
 
-def test_a_blob_bomb_is_refused_without_being_read(objects: Repository) -> None:
-    data = b"word " * 800_000
-    tree = _bomb(objects, 2, 20, {"a.md": _file(objects, data)})
-    with pytest.raises(TooLarge, match="bytes"):
-        check_caps(objects, tree, "it")
-
-
-def test_what_is_too_large_says_so(objects: Repository) -> None:
-    tree = _bomb(objects, 1, caps.SCOPE_AGENTS + 1, {"a.md": _file(objects, b"A.\n")})
-    with pytest.raises(TooLarge, match="agents"):
-        check_caps(objects, tree, "it")
-
-
-def test_one_large_file_is_set_aside_and_named(objects: Repository) -> None:
+def test_a_file_that_is_too_large_or_lies_too_deep_is_set_aside_and_named(objects: Repository) -> None:
     inner = {"a.md": _file(objects, b"x" * (OTHER_BYTES + 1)), "b.md": _file(objects, b"B.\n")}
-    tree = _bomb(objects, 1, 1, inner)
-    check_caps(objects, tree, "it")
-    (agent,) = objects.tree(tree)
-    paths = {f"{agent}/a.md", f"{agent}/b.md"}
-    assert set_aside(objects, [tree], paths) == {
-        f"{agent}/a.md": "is too large: it has 4,194,305 bytes, and 4,194,304 are the most"
-    }
+    for levels, name, told in (
+        (1, "a.md", "is too large: it has 4,194,305 bytes, and 4,194,304 are the most"),
+        (21, "b.md", "the path has more than 20 parts"),
+    ):
+        tree = _bomb(objects, levels, 1, inner)
+        check_caps(objects, tree, "it")
+        paths = {"d0/" * levels + one for one in ("b.md", name)}
+        assert set_aside(objects, [tree], paths) == {"d0/" * levels + name: told}
 
 
 def test_one_that_reads_as_another_that_nobody_changed_is_set_aside(objects: Repository) -> None:
@@ -98,27 +94,3 @@ def test_one_that_reads_as_another_that_nobody_changed_is_set_aside(objects: Rep
             f"{agent}/a\u0308.md"
         }
     assert set_aside(objects, [tree], {f"{agent}/\u00e4.md"}) == {}
-
-
-def test_a_tree_that_is_too_deep_is_refused(objects: Repository) -> None:
-    with pytest.raises(TooLarge, match="more than 320 deep, as 'd0/d0/"):
-        check_caps(objects, _bomb(objects, 321, 1, {"a.md": _file(objects, b"A.\n")}), "it")
-
-
-def test_one_that_merely_lies_too_deep_is_set_aside(objects: Repository) -> None:
-    tree = _bomb(objects, 21, 1, {"a.md": _file(objects, b"A.\n")})
-    check_caps(objects, tree, "it")
-    path = "d0/" * 21 + "a.md"
-    assert set_aside(objects, [tree], {path}) == {path: "the path has more than 20 parts"}
-
-
-def test_folders_without_a_file_are_counted_too(objects: Repository) -> None:
-    """Nothing is in them, and to open them all would never end."""
-    with objects.together():
-        empty = objects.add_tree({})
-    with pytest.raises(TooLarge, match="folders, and 1,000,000 are the most"):
-        check_caps(objects, _bomb(objects, 15, 10, {"a": TreeEntry(TREE, empty)}), "it")
-
-
-def test_an_ordinary_tree_passes(objects: Repository) -> None:
-    check_caps(objects, _bomb(objects, 1, 3, {"a.md": _file(objects, b"A.\n")}), "it")

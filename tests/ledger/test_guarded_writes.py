@@ -102,17 +102,6 @@ def test_an_agent_named_like_a_secret_is_not_stored(gitmem: Gitmem, git: Git, in
     assert "Plain." not in _everything(git, inited)
 
 
-def test_a_secret_in_an_index_line_or_a_log_stays_out(gitmem: Gitmem, git: Git, inited: Path) -> None:
-    folder = inited / ".claude/agent-memory/reviewer"
-    (folder / "logs/2026/11").mkdir(parents=True)
-    (folder / "MEMORY.md").write_text(f"- [A](a.md) — plain\n- token {GITHUB}\n")
-    (folder / "a.md").write_text(MEMORY.format("a", "Plain."))
-    (folder / "logs/2026/11/2026-11-20.md").write_text(f"- tried {GITHUB}\n- it worked\n")
-    gitmem("save")
-    assert GITHUB not in _everything(git, inited)
-    assert "it worked" in _everything(git, inited)
-
-
 def test_the_hint_is_a_command_that_lets_a_false_alarm_pass(gitmem: Gitmem, git: Git, inited: Path) -> None:
     refused = gitmem("remember", f"Use {GITHUB} here.", ok=False)
     (hint,) = [line for line in refused.err.splitlines() if "gitmem.allow" in line]
@@ -262,15 +251,11 @@ def test_who_reads_never_loads_the_detector(gitmem: Gitmem, shared: Path) -> Non
     gitmem("save")
     code = (
         "import sys, json\nfrom gitmem.entry import main\n"
-        "sys.argv = ['gitmem', *json.loads(sys.argv[1])]\ncode = main()\n"
-        "assert 'betterleaks' not in sys.modules, sys.argv\nsys.exit(code)\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    sys.argv = ['gitmem', *words]\n"
+        "    assert main() == 0 and 'betterleaks' not in sys.modules, words\n"
     )
-    for words in READERS:
-        done = subprocess.run(
-            [sys.executable, "-c", code, json.dumps(words)],
-            cwd=shared,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, (words, done.stderr)
-        assert GITHUB not in done.stdout
+    words = [sys.executable, "-c", code, json.dumps(READERS)]
+    done = subprocess.run(words, cwd=shared, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "backups" in done.stdout and GITHUB not in done.stdout

@@ -238,16 +238,12 @@ def test_what_the_agent_wrote_by_itself_is_not_parked_after_all(held: Held, gitm
     assert held.waits() == []
 
 
-def test_a_subagent_is_told_nothing(held: Held) -> None:
-    held.say(PASSING)
-    assert held.prompt(agent_id="a1", agent_type="reviewer") == ""
-    assert PASSING in held.prompt()
-
-
-def test_another_session_is_told_nothing(held: Held) -> None:
+def test_a_subagent_and_another_session_are_told_nothing(held: Held) -> None:
     """It may be another provider's: what was said goes where it went before."""
     held.say(PASSING)
+    assert held.prompt(agent_id="a1", agent_type="reviewer") == ""
     assert held.prompt(session_id="00000002-0000-4000-8000-000000000000") == ""
+    assert PASSING in held.prompt()
 
 
 def test_what_the_rules_stored_or_memory_holds_is_not_told(held: Held, gitmem: Gitmem) -> None:
@@ -307,15 +303,18 @@ def test_a_note_that_cannot_be_kept_is_not_told(held: Held) -> None:
     assert held.prompt() == ""
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[]", "{", '{"sentences": [[1, 2]], "held": 3}', '{"sentences": [["k", "m", "x", "t"]]}', "\0"],
-)
-def test_a_damaged_file_tells_nothing(held: Held, text: str) -> None:
+def test_a_damaged_file_tells_nothing(held: Held) -> None:
     folder = held.state / reminders.WAITING
     folder.mkdir(parents=True)
-    (folder / ID).write_text(text)
-    assert held.prompt() == ""
+    for text in (
+        "[]",
+        "{",
+        '{"sentences": [[1, 2]], "held": 3}',
+        '{"sentences": [["k", "m", "x", "t"]]}',
+        "\0",
+    ):
+        (folder / ID).write_text(text)
+        assert held.prompt() == ""
     held.say(PASSING)
     assert PASSING in held.prompt()
 

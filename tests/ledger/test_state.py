@@ -34,30 +34,19 @@ def test_what_is_written_is_read_newest_last(tmp_path: Path) -> None:
     assert Space("other", 3).all(tmp_path) == {}
 
 
-def test_the_oldest_go(tmp_path: Path) -> None:
+def test_the_oldest_go_and_what_becomes_nothing_alone_or_with_others(tmp_path: Path) -> None:
     for number in range(5):
         TRIES.put(tmp_path, str(number), number)
     assert TRIES.all(tmp_path) == {"2": 2, "3": 3, "4": 4}
+    assert TRIES.delete(tmp_path, "2") and TRIES.delete(tmp_path, "never")
+    TRIES.put_all(tmp_path, {"a": 1, "4": 5})
+    assert TRIES.delete_all(tmp_path, ["a", "3", "never"])
+    assert TRIES.all(tmp_path) == {"4": 5}
 
 
-def test_an_entry_that_becomes_nothing_is_gone(tmp_path: Path) -> None:
-    TRIES.put(tmp_path, "a", 1)
-    assert TRIES.delete(tmp_path, "a") and TRIES.delete(tmp_path, "never")
-    assert TRIES.all(tmp_path) == {}
-
-
-def test_many_entries_are_gone_at_once(tmp_path: Path) -> None:
-    TRIES.put_all(tmp_path, {"a": 1, "b": 2, "c": 3})
-    assert TRIES.delete_all(tmp_path, ["a", "c", "never"])
-    assert TRIES.all(tmp_path) == {"b": 2}
-
-
-def test_reading_makes_no_file(tmp_path: Path) -> None:
+def test_reading_makes_no_file_and_a_key_may_be_any_text_of_a_client(tmp_path: Path) -> None:
     assert TRIES.delete_all(tmp_path / "not", [])
     assert TRIES.all(tmp_path / "not") == {} and not (tmp_path / "not").exists()
-
-
-def test_a_key_may_be_any_text_of_a_client(tmp_path: Path) -> None:
     assert TRIES.put(tmp_path, "ses\udcffsion\0'; DROP TABLE kv;--", 1)
     assert TRIES.get(tmp_path, "ses\udcffsion\0'; DROP TABLE kv;--") == 1
 

@@ -152,21 +152,18 @@ def test_committed_conflict_marks_become_disputed_claims(ground: Ground) -> None
     assert "main/a.md: both sides of a conflict are kept" in ground.repo.commit(ground.tip).message
 
 
-def test_marks_that_do_not_belong_together_are_left_and_told(ground: Ground) -> None:
-    first = ground.add(START, message=OWN)
-    text = memory("a", "<<<<<<< HEAD\nOne.", "Two.")
-    added = {"main/a.md": text, "main/b.md": memory("b", "Two.")}
-    assert ground.tidy(ground.add(START | added, (first,)))
-    assert ground.files["main/a.md"] == text
-    assert "only a person can resolve" in ground.repo.commit(ground.tip).message
+INNER = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
 
 
-def test_marks_inside_marks_that_no_merge_explains_are_left_and_told(ground: Ground) -> None:
+@pytest.mark.parametrize(
+    "marks",
+    ["<<<<<<< HEAD\nOne.", f"<<<<<<< HEAD\n{INNER}=======\nPort 3.\n>>>>>>> three\n"],
+    ids=["without an end", "inside marks that no merge explains"],
+)
+def test_marks_that_do_not_belong_together_are_left_and_told(ground: Ground, marks: str) -> None:
     first = ground.add(START, message=OWN)
-    inner = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
-    text = memory("a", f"<<<<<<< HEAD\n{inner}=======\nPort 3.\n>>>>>>> three\n")
-    added = {"main/a.md": text, "main/b.md": memory("b", "Two.")}
-    assert ground.tidy(ground.add(START | added, (first,)))
+    text = memory("a", marks, "Two.")
+    assert ground.tidy(ground.add(START | {"main/a.md": text, "main/b.md": memory("b", "Two.")}, (first,)))
     assert ground.files["main/a.md"] == text
     assert "only a person can resolve" in ground.repo.commit(ground.tip).message
 
