@@ -108,10 +108,7 @@ def test_lines_are_gathered_by_the_claims_that_they_went_into() -> None:
         other: (Fate("superseded", other, "a"), Fate("merged", other, "a")),
         "gone": (Fate("merged", "gone", "a"),),
     }
-    assert by_target(lines, ends) == {
-        "a": {one: lines[one], other: lines[other]},
-        "b": {one: lines[one]},
-    }
+    assert by_target(lines, ends) == {"a": {one: lines[one], other: lines[other]}, "b": {one: lines[one]}}
 
 
 def test_a_line_is_followed_to_where_it_stands_in_the_end() -> None:

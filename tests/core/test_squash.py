@@ -67,11 +67,7 @@ def test_the_part_that_names_the_memory_is_chosen() -> None:
 
 def test_a_list_has_bullets_only_where_more_than_one_commit_stands() -> None:
     starred = f"Both\n\n* {ONE}\nText of Ben's\n\n* Fix a typo\n\n* {TWO}"
-    assert sessions(starred) == [
-        ("Add ports", "s-1"),
-        ("Fix a typo", ""),
-        ("Add db", "s-2"),
-    ]
+    assert sessions(starred) == [("Add ports", "s-1"), ("Fix a typo", ""), ("Add db", "s-2")]
     one = f"* {ONE}"
     assert sessions(one) == [("Add ports", "s-1")]
 

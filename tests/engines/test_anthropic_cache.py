@@ -59,8 +59,7 @@ def test_a_short_session_is_read_from_the_cache(ttl: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("ttl", "requests", "every"),
-    [("1h", 1, 300.0), ("1h", 2, 300.0), ("5m", 2, 300.0), ("5m", 1, 299.0)],
+    ("ttl", "requests", "every"), [("1h", 1, 300.0), ("1h", 2, 300.0), ("5m", 2, 300.0), ("5m", 1, 299.0)]
 )
 def test_nine_tenths_of_a_long_session_are_read_from_the_cache(
     ttl: Any, requests: int, every: float

@@ -58,10 +58,7 @@ def failing(
         (Cut(3, clean=False), "engine-cut-off"),
         (Raw(b"data: {", EVENTS), "engine-bad-answer"),
         (Raw(b"event: message_start\ndata: {not json}\n\n", EVENTS), "engine-bad-answer"),
-        (
-            Raw(b'event: message_start\ndata: {"type": "message_start"}\n\n', EVENTS),
-            "engine-bad-answer",
-        ),
+        (Raw(b'event: message_start\ndata: {"type": "message_start"}\n\n', EVENTS), "engine-bad-answer"),
         (Raw(b"<html>a proxy's login page</html>", "text/html"), "engine-bad-answer"),
         (Raw(b""), "engine-bad-answer"),
         (Answer("half of", stop="max_tokens"), "engine-answer-too-long"),

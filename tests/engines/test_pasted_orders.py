@@ -61,10 +61,7 @@ def test_a_passing_order_takes_no_memory_away(text: str, scope: str) -> None:
         ("Forget what I said about tests because it was wrong.", ""),
         ("Delete the memory about tests", ""),
         ("Can you forget what I said about tests?", ""),
-        (
-            "Forget what I said about tests, we have a sandbox now.",
-            "We have a sandbox now.",
-        ),
+        ("Forget what I said about tests, we have a sandbox now.", "We have a sandbox now."),
     ],
 )
 def test_a_lasting_order_does(text: str, body: str) -> None:

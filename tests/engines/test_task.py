@@ -121,12 +121,7 @@ def test_a_dream_accounts_for_what_it_takes_out() -> None:
     path = "local/main/mocks.md"
     old = "They take three minutes."
     cut = put(path, old, "They take an hour.", "[]")
-    gone = {
-        "file": "main/mocks.md",
-        "claim": "They take",
-        "fate": "dropped",
-        "reason": "not true any more",
-    }
+    gone = {"file": "main/mocks.md", "claim": "They take", "fate": "dropped", "reason": "not true any more"}
     answer = json.dumps([{"subject": "x", "reason": "y", "files": ["main/mocks.md"], "gone": [gone]}])
     with pytest.raises(EngineError, match="does not account"):
         Scripted([cut] * 3).consolidate(SCOPE)

@@ -62,11 +62,7 @@ def test_a_command_gives_its_bytes_and_code(tmp_path: Path, command: GitCommand)
 @pytest.mark.parametrize(
     ("said", "message", "hint"),
     [
-        (
-            "fatal: write error: No space left on device",
-            "No space left on device",
-            "disk space",
-        ),
+        ("fatal: write error: No space left on device", "No space left on device", "disk space"),
         ("fatal: unable to write new index file: Disk quota exceeded", "quota", "disk space"),
         ("error: insufficient permission for adding an object", "insufficient permission", "writable"),
         ("error: could not lock config file x: Read-only file system", "Read-only", "writable"),

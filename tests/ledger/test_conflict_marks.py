@@ -21,13 +21,7 @@ def marked(text: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("text", "facts"),
-    [
-        ("a<b=c>d", "abcd"),
-        ("<b|x=c>", "bc"),
-        ("<b=c>a<d=e>", "abcde"),
-        ("<=b>", "b"),
-    ],
+    ("text", "facts"), [("a<b=c>d", "abcd"), ("<b|x=c>", "bc"), ("<b=c>a<d=e>", "abcde"), ("<=b>", "b")]
 )
 def test_what_any_side_says_stays(text: str, facts: str) -> None:
     assert without_marks(LOG, marked(text)) == marked(facts)

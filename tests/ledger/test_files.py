@@ -55,9 +55,7 @@ def test_of_many_files_the_newest_are_kept(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a", "c"]
 
 
-def test_links_on_the_way_to_a_file_are_seen_and_plain_files_may_be_opened(
-    tmp_path: Path,
-) -> None:
+def test_links_on_the_way_to_a_file_are_seen_and_plain_files_may_be_opened(tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     (tmp_path / "main/a.md").write_text("a")
     for relative in ("", "main/a.md", "main/new.md", "new/deep/a.md", "main/a.md/x"):

@@ -24,10 +24,7 @@ def test_a_new_file_reaches_the_ref_with_an_index_line_and_once(ground: LiveGrou
     ground.write("ports")
     assert ground.save().written[0].subject == "Add ports"
     assert ground.stored == ground.shown
-    assert ground.shown == {
-        "MEMORY.md": "- [ports](ports.md) — About ports\n",
-        "ports.md": memory("ports"),
-    }
+    assert ground.shown == {"MEMORY.md": "- [ports](ports.md) — About ports\n", "ports.md": memory("ports")}
     repo, tip = ground.live.scope.repo, ground.tip
     assert read_files(repo, repo.commit(tip).tree)[".gitmem"] == b"format = 1\n"
     assert ground.save().written == () and ground.tip == tip

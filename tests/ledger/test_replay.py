@@ -203,15 +203,7 @@ def test_a_purge_that_waits_names_the_memories_that_it_takes(
     assert (found is not None) is (mode == "review")
     if found:
         assert found == ForeignPurge(
-            "origin",
-            theirs,
-            ours,
-            Epoch(),
-            "Ann <ann@example.com>",
-            ("main/b.md",),
-            ("main/a.md",),
-            0,
-            1,
+            "origin", theirs, ours, Epoch(), "Ann <ann@example.com>", ("main/b.md",), ("main/a.md",), 0, 1
         )
         assert found.id == purge_id(theirs) == f"e-{theirs[:8]}"
     here = workspace.code.git_dir.parent

@@ -202,11 +202,7 @@ def test_a_commit_that_nobody_trusted_signed_is_told_and_no_merge() -> None:
     assert list(history.judge_signatures(None, Side({}, {}), known)) == [
         Finding("", 1, "unsigned", "whether commits are signed cannot be told: no key is known"),
         Finding(
-            "",
-            1,
-            "unsigned",
-            f"is not signed; claims to be by Ann <a@x> and Ben <b@x> {SHORT}",
-            commit=OID,
+            "", 1, "unsigned", f"is not signed; claims to be by Ann <a@x> and Ben <b@x> {SHORT}", commit=OID
         ),
     ]
     assert list(history.judge_signatures(None, Side({}, {}), RuleContext(revisions=(one,)))) == []

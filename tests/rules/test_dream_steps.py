@@ -240,11 +240,7 @@ def test_a_pointer_stands_where_a_claim_was_that_went_there(source: str, made_up
 
 @pytest.mark.parametrize(
     ("old", "new", "turned"),
-    [
-        ("[[Beta]]", "[[Gamma]]", True),
-        ("[](b.md)", "[](c.md)", True),
-        ("[[Delta]]", "[[Gamma]]", False),
-    ],
+    [("[[Beta]]", "[[Gamma]]", True), ("[](b.md)", "[](c.md)", True), ("[[Delta]]", "[[Gamma]]", False)],
 )
 def test_a_link_to_what_is_there_leads_nowhere_else(old: str, new: str, turned: bool) -> None:
     others = {"main/b.md": named("Beta")["main/a.md"], "main/c.md": named("Gamma")["main/a.md"]}

@@ -119,9 +119,7 @@ def test_archived_memories_are_marked_and_others_left_out(catalog: Catalog, fake
         modes={"main/link.md": LINK},
     )
     catalog.bring_up_to_date(fake, REF, tip, read_memory)
-    assert [(p.path, p.archived) for p in catalog.places(REF)] == [
-        ("main/archive/ab/a.md", True),
-    ]
+    assert [(p.path, p.archived) for p in catalog.places(REF)] == [("main/archive/ab/a.md", True)]
 
 
 def test_a_ref_that_is_gone_leaves_nothing_to_find(catalog: Catalog, fake: MemoryRepository) -> None:
