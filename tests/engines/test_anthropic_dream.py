@@ -305,9 +305,7 @@ def test_a_ceiling_holds_between_requests() -> None:
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, EngineError])
-def test_whoever_waits_may_stop_the_work(
-    stop: type[BaseException], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whoever_waits_may_stop_the_work(stop: type[BaseException], monkeypatch) -> None:
     closed: list[bool] = []
     from gitmem.engines.messages import MessagesClient
 

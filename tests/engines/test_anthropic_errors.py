@@ -140,9 +140,7 @@ def test_a_server_of_one_s_own_needs_no_key() -> None:
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-def test_a_server_on_this_machine_is_asked_through_no_proxy(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_on_this_machine_is_asked_through_no_proxy(name: str, monkeypatch) -> None:
     """The proxy would read the key and all that was said: on loopback nothing is encrypted."""
     for other in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(other, raising=False)
@@ -176,9 +174,7 @@ def test_a_redirect_leads_nowhere(status: int) -> None:
         assert not other.requests
 
 
-def test_a_server_that_wants_to_be_left_alone_for_hours_is_not_waited_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_that_wants_to_be_left_alone_for_hours_is_not_waited_for(monkeypatch) -> None:
     """The SDK sleeps as long as it is told to, and the worker with it."""
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)

@@ -109,9 +109,7 @@ def test_what_is_written_costs_no_process_and_lies_as_git_lays_it(
     raw.close()
 
 
-def test_what_cannot_be_written_is_told_and_leaves_nothing(
-    repo: GitRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_is_told_and_leaves_nothing(repo: GitRepository, monkeypatch) -> None:
     def full(*_: object) -> NoReturn:
         raise OSError(28, "No space left on device")
 
@@ -189,9 +187,7 @@ def damages(repo: GitRepository, oid: str, text: bytes) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "damage", ["empty", "cut", "garbage", "other", "longer", "shorter", "kind", "no head", "no size"]
 )
-def test_a_damaged_one_is_as_with_git_alone(
-    repo: GitRepository, damage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_one_is_as_with_git_alone(repo: GitRepository, damage: str, monkeypatch) -> None:
     text = os.urandom(3000)
     good, oid = repo.add_blob(b"good\n"), repo.add_blob(text)
     data = damages(repo, oid, text)[damage]

@@ -40,9 +40,7 @@ def test_a_git_that_would_use_anothers_repository_is_refused_there(
         assert layout(git, repo).worktree == repo.resolve()
 
 
-def test_whom_root_stands_in_for_may_use_their_own(
-    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whom_root_stands_in_for_may_use_their_own(repo: Path, tmp_path: Path, monkeypatch) -> None:
     git = fake_git(tmp_path, "2.31.0")
     owner = repo.stat().st_uid
     if owner:

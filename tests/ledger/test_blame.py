@@ -387,9 +387,7 @@ def test_history_that_is_missing_is_no_origin_and_no_crash(history: History) -> 
     assert lines["One."].origins[0].commit == second, "the oldest that can be read"
 
 
-def test_a_chain_of_moves_is_followed_only_so_far(
-    history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chain_of_moves_is_followed_only_so_far(history: History, monkeypatch) -> None:
     """A hostile history could make blame walk for ever."""
     monkeypatch.setattr("gitmem.ledger.blame.MOST_WALKS", 3)
     tip = history.learn({"main/m0.md": memory("m", "One.")})

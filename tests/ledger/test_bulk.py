@@ -136,9 +136,7 @@ def test_each_day_of_an_adopted_folder_is_a_commit_of_that_day(live: LiveDirecto
     assert files == there and save(SaveRequest(live, NOW, ANN)).written == ()
 
 
-def test_the_plan_is_made_once_for_all_the_parts_of_a_save(
-    live: LiveDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_plan_is_made_once_for_all_the_parts_of_a_save(live: LiveDirectory, monkeypatch) -> None:
     from gitmem.ledger import working_copy
 
     plans = []
@@ -149,9 +147,7 @@ def test_the_plan_is_made_once_for_all_the_parts_of_a_save(
     assert len(plans) == 1
 
 
-def test_a_part_is_planned_anew_where_somebody_wrote_in_between(
-    live: LiveDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_is_planned_anew_where_somebody_wrote_in_between(live: LiveDirectory, monkeypatch) -> None:
     """What they wrote stays, and so does every part."""
     from gitmem.ledger import working_copy
 
@@ -176,9 +172,7 @@ def test_a_part_is_planned_anew_where_somebody_wrote_in_between(
     assert {f"reviewer/s-{number + FIRST}.md" for number in (0, 1, 2, 3, 9)} <= files.keys()
 
 
-def test_files_that_are_laid_out_anew_take_no_process_each(
-    live: LiveDirectory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_are_laid_out_anew_take_no_process_each(live: LiveDirectory, monkeypatch) -> None:
     fill(live, range(FEW), 1)
     save(SaveRequest(live, NOW, ANN))
     gone = Write(

@@ -131,9 +131,7 @@ def test_credentials_in_urls_and_prose_are_stored_and_shown(gitmem: Gitmem, init
     assert [one["rule"] for one in value["warnings"]] == ["password-in-prose"]
 
 
-def test_no_message_of_a_commit_holds_a_secret(
-    gitmem: Gitmem, git: Git, inited: Path, private: Path
-) -> None:
+def test_no_message_of_a_commit_holds_a_secret(gitmem: Gitmem, git, inited: Path, private: Path) -> None:
     workspace = workspace_at(real_edges(inited))
     scope = workspace.scope("project")
     written = land(

@@ -107,9 +107,7 @@ def test_two_worktrees_edit_one_memory_and_both_claims_stay(
     assert {"From one.", "From the other."} <= ground.claims("ports") == other.claims("ports")
 
 
-def test_a_secret_stays_on_disk_and_out_of_every_object(
-    ground: LiveGround, git: Callable[..., str], repo: Path
-) -> None:
+def test_a_secret_stays_on_disk_and_out_of_every_object(ground: LiveGround, git, repo: Path) -> None:
     said = f"The token is {GITHUB} for now."
     ground.add("deploy", said)
     saved = ground.save()

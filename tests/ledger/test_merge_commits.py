@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import permutations
 from pathlib import Path
@@ -97,9 +96,7 @@ def test_memories_added_on_both_sides_are_all_there_and_only_they_are_read(store
     assert merged.both == ()
 
 
-def test_a_criss_cross_history_merges_its_bases_first(
-    store: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_criss_cross_history_merges_its_bases_first(store: Repository, monkeypatch) -> None:
     """With one base alone, what came with the other would come back, or what was brought back would go."""
     base = put(store, {"main/a.md": "one\n\ntwo\n"}, root_commit(store))
     left = put(store, {"main/a.md": "two\n"}, base, time=START + 1)
@@ -221,9 +218,7 @@ def test_a_path_that_is_a_file_here_and_a_folder_there_is_both(store: Repository
 
 
 @pytest.mark.parametrize("name", [".GIT", ".git", ".."])
-def test_what_git_itself_would_not_write_is_left_in_history(
-    store: Repository, git: Callable[..., str], name: str
-) -> None:
+def test_what_git_itself_would_not_write_is_left_in_history(store: Repository, git, name: str) -> None:
     """It comes with somebody's push; whatever is merged with that, or written after it, is without it."""
     base = put(store, {"main/a.md": "a\n", "sub/s.md": "s\n"}, root_commit(store))
     folder = git("-C", store.git_dir, "rev-parse", f"{base}:main")

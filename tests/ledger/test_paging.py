@@ -388,9 +388,7 @@ def test_however_two_sides_paged_no_memory_is_in_both_places_and_no_edit_is_lost
     assert listed & {entry(name) for name in moved} == {entry(name) for name in hot & moved}
 
 
-def test_paging_goes_on_where_a_tip_was_read_and_another_wrote(
-    scope: Scope, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paging_goes_on_where_a_tip_was_read_and_another_wrote(scope: Scope, monkeypatch) -> None:
     learn(scope, agent_tree("a", "b"))
     raced: list[str] = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -115,9 +114,7 @@ def dreams(repo: Repository, *refs: tuple[str, str]) -> None:
         move_ref(repo, ref, oid, repo.ref(ref), "test")
 
 
-def test_a_dream_is_where_it_was_edited_last_here_or_at_a_remote(
-    workspace: Workspace, git: Callable[..., str]
-) -> None:
+def test_a_dream_is_where_it_was_edited_last_here_or_at_a_remote(workspace: Workspace, git) -> None:
     git("-C", workspace.code.git_dir, "config", "gitmem.share", "direct")
     private = workspace.scope("project")
     scope = replace(private, ref=SHARED_REF)

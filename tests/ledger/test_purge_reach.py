@@ -77,9 +77,7 @@ def test_a_remote_that_goes_away_meanwhile_is_told(
     assert (work.done.pushed, work.done.unreachable) == ((), "it went away")
 
 
-def test_a_remote_that_is_missing_or_refuses_is_told(
-    shared: Workspace, git: Callable[..., str], tmp_path: Path
-) -> None:
+def test_a_remote_that_is_missing_or_refuses_is_told(shared: Workspace, git, tmp_path: Path) -> None:
     work = purging(shared)
     work.rewrite()
     assert "no remote" in work.done.unreachable

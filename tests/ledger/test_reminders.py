@@ -202,9 +202,7 @@ def test_what_no_agent_was_told_waits_when_the_session_ends(held: Held, told: bo
     assert held.prompt() == "", "a session that is resumed is not told what waits"
 
 
-def test_a_session_that_ended_in_silence_gives_up_its_finds_after_a_day(
-    held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_ended_in_silence_gives_up_its_finds_after_a_day(held: Held, monkeypatch) -> None:
     held.say(PASSING)
     (left,) = (held.state / reminders.WAITING).iterdir()
     monkeypatch.setenv("GITMEM_NOW", str(left.stat().st_mtime + reminders.PATIENCE + 1))

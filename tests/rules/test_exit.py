@@ -428,9 +428,7 @@ def test_the_python_api_lets_nothing_out(hostile: Hostile) -> None:
 
 
 @pytest.mark.parametrize("name", ["deploys.md", "MEMORY.md"])
-def test_what_git_shows_of_a_memory_lets_nothing_out(
-    hostile: Hostile, name: str, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_what_git_shows_of_a_memory_lets_nothing_out(hostile: Hostile, name: str, capfdbinary) -> None:
     path = hostile.root / name
     path.write_text(files()[name])
     assert drivers.show([str(path)]) == 0

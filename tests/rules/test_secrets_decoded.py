@@ -51,18 +51,14 @@ def test_the_lines_of_a_decoded_credential_are_taken_out(
     assert "aGlkZGVu" not in found.redacted and "hidden" not in found.redacted
 
 
-def test_a_decoded_word_is_taken_out_with_its_line_though_the_text_has_it_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_decoded_word_is_taken_out_with_its_line_though_the_text_has_it_elsewhere(monkeypatch) -> None:
     """An ordinary word counts only where it was given as a credential."""
     decoded(monkeypatch, 2, 2, secret="three", match=SimpleNamespace(full="password: three"))
     (found,) = find_secrets(TEXT)
     assert redact(TEXT, [found]) == "one\n[some-rule]\nthree\n\nfive"
 
 
-def test_a_word_is_taken_out_where_it_was_given_as_a_credential_and_nowhere_else(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_word_is_taken_out_where_it_was_given_as_a_credential_and_nowhere_else(monkeypatch) -> None:
     decoded(monkeypatch, 1, 1, secret="three", match=SimpleNamespace(full="pass three"))
     text = "three\npass three, pass three\nthree"
     assert redact(text, find_secrets(text)) == "three\npass [some-rule], pass [some-rule]\nthree"

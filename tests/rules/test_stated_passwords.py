@@ -230,9 +230,7 @@ def test_an_allowed_fingerprint_is_no_doubt(inited: Path) -> None:
     assert nameless(_change(STATED), [], frozenset({print_})).description == STATED
 
 
-def test_the_warning_is_repeated_where_it_leaves(
-    gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path
-) -> None:
+def test_the_warning_is_repeated_where_it_leaves(gitmem: Gitmem, git, inited: Path, tmp_path: Path) -> None:
     """It left with `sync -y`, and nothing was said."""
     remote = tmp_path / "remote.git"
     git("init", "-q", "--bare", remote)
@@ -248,9 +246,7 @@ def test_the_warning_is_repeated_where_it_leaves(
     assert "leaves, but look" not in gitmem("sync", "-y").err
 
 
-def test_a_backup_and_a_snapshot_say_it_again(
-    gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path
-) -> None:
+def test_a_backup_and_a_snapshot_say_it_again(gitmem: Gitmem, git, inited: Path, tmp_path: Path) -> None:
     gitmem("remember", STATED)
     git("init", "-q", "--bare", tmp_path / "own.git")
     sent = gitmem("backup", tmp_path / "own.git", "-y", "--json")

@@ -246,9 +246,7 @@ def test_restored_branch(code: Code, taught: str) -> None:
     assert code.elsewhere(taught) == {taught: "feature"}
 
 
-def test_what_is_lost_is_sought_again_only_where_refs_moved(
-    code: Code, taught: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_lost_is_sought_again_only_where_refs_moved(code: Code, taught: str, monkeypatch) -> None:
     code.run("branch", "-q", "-D", "feature")
     code.elsewhere(taught)
     code.run("branch", "gitmem/team", "main")
@@ -294,9 +292,7 @@ def test_shallow(code: Code, taught: str, tmp_path: Path, depth: int) -> None:
 
 
 @pytest.mark.parametrize("filter", ["blob:none", "tree:0"])
-def test_partial_clone(
-    code: Code, taught: str, tmp_path: Path, filter: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_clone(code: Code, taught: str, tmp_path: Path, filter: str, monkeypatch) -> None:
     """Nothing is fetched to find out; what cannot be compared is told, what need not be is decided."""
     code.run("config", "uploadpack.allowFilter", "true")
     partial = Code(tmp_path / "partial")

@@ -285,9 +285,7 @@ def test_a_second_look_asks_git_for_nothing_but_head(code: Code, monkeypatch: py
     assert asked == ["rev-parse"]
 
 
-def test_for_another_head_a_word_is_found_by_the_file_that_had_it(
-    code: Code, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_for_another_head_a_word_is_found_by_the_file_that_had_it(code: Code, monkeypatch) -> None:
     code.commit(a_py="def used_here(): pass\n", b_py="b\n")
     assert code.say("`used_here()`") == ["`used_here()` is still there"]
     code.commit(b_py="bb\n")

@@ -187,9 +187,7 @@ def test_the_index_follows(code: Code) -> None:
     assert not code.search("zigzag")
 
 
-def test_how_many_can_be_found_is_kept_as_long_as_it_is_true(
-    code: Code, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_many_can_be_found_is_kept_as_long_as_it_is_true(code: Code, monkeypatch) -> None:
     """What a word is worth hangs on it, and counting a long history takes longer than the search."""
 
     def sizes() -> tuple[int, int, bool]:

@@ -57,9 +57,7 @@ def test_a_cursor_that_is_a_directory_is_reported(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_session_id_stays_inside_the_folder(
-    tmp_path_factory: pytest.TempPathFactory, session: str
-) -> None:
+def test_any_session_id_stays_inside_the_folder(tmp_path_factory, session: str) -> None:
     root = tmp_path_factory.mktemp("root")
     folder = root / "cursors"
     save(folder, Cursor(session, 1, "u"))
@@ -68,9 +66,7 @@ def test_any_session_id_stays_inside_the_folder(
     assert len(list(folder.iterdir())) == 1
 
 
-def test_a_failed_write_leaves_the_old_cursor_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_the_old_cursor_and_nothing_else(tmp_path: Path, monkeypatch) -> None:
     save(tmp_path, Cursor("s1", 1, "u"))
 
     def full(_: int) -> None:
@@ -125,9 +121,7 @@ def test_a_message_is_known_in_a_fork_whichever_is_read_first(
     assert taught == ["use tabs", *[f"and more {number}" for number in (0, 1)][::order]]
 
 
-def test_the_oldest_handled_messages_are_forgotten_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_handled_messages_are_forgotten_first(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(cursor, "HANDLED_LIMIT", 3)
     save_handled(tmp_path, Handled().plus("abcd").plus("d").plus("e"))
     known = load_handled(tmp_path)
