@@ -164,12 +164,9 @@ def test_declarations_that_lead_in_a_circle_prove_nothing() -> None:
 
 def test_indexes_logs_and_host_files_have_no_claims() -> None:
     tree = {
-        "README.md": b"x",
-        "main/MEMORY.md": b"- [a](a.md)",
-        "main/.tombstones": b"",
-        "main/logs/2026/11/2026-11-20.md": b"x",
-        ".github/a.md": b"x",
-    }
+        "README.md": b"x", "main/MEMORY.md": b"- [a](a.md)", "main/.tombstones": b"",
+        "main/logs/2026/11/2026-11-20.md": b"x", ".github/a.md": b"x",
+    }  # fmt: skip
     assert references(tree) == {} and account(tree, {}, []).unaccounted == ()
 
 

@@ -96,12 +96,9 @@ def test_loose_and_packed_refs_are_listed_without_git(ground: Ground) -> None:
     (ground.git_dir / "refs/a/empty/folder").mkdir(parents=True)
     ground.packed("refs/a/both", "refs/a/packed", "refs/a/deep/packed", "refs/ab/packed", "refs/z/refs/a/x")
     wanted = {
-        "refs/a/both": one,
-        "refs/a/deep/er/é": one,
-        "refs/a/deep/packed": two,
-        "refs/a/loose": one,
+        "refs/a/both": one, "refs/a/deep/er/é": one, "refs/a/deep/packed": two, "refs/a/loose": one,
         "refs/a/packed": two,
-    }
+    }  # fmt: skip
     found, asked = ground.read("refs/a/")
     assert found == wanted == ground.told("refs/a/")
     assert list(found or ()) == list(wanted)

@@ -283,14 +283,9 @@ def test_what_passes_stays_in_its_folder_on_every_kind_of_file_system(path: str)
 @given(st.sampled_from(RESERVED), st.data())
 def test_no_spelling_of_a_reserved_name_in_other_letters_passes(name: str, data: st.DataObject) -> None:
     twins = {
-        "a": "\u0430",
-        "e": "\u0435",
-        "o": "\u043e",
-        "c": "\u0441",
-        "i": "\u0456",
-        "m": "\uff4d",
+        "a": "\u0430", "e": "\u0435", "o": "\u043e", "c": "\u0441", "i": "\u0456", "m": "\uff4d",
         "r": "\uff52",
-    }
+    }  # fmt: skip
     spots = [at for at, char in enumerate(name.lower()) if char in twins]
     assume(spots)
     chosen = data.draw(st.sets(st.sampled_from(spots), min_size=1))

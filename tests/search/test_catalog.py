@@ -108,16 +108,12 @@ def test_archived_memories_are_marked_and_others_left_out(catalog: Catalog, fake
     """Links, dot files, files outside an agent's folder and other kinds of file are no memories."""
     tip = fake.put(
         {
-            "main/archive/ab/a.md": MOCKS,
-            "main/logs/2026/11/2026-11-20.md": "Deployed before noon.\n",
-            "main/link.md": "/etc/passwd",
-            "main/.tombstones": "v1 x",
-            "main/.hidden.md": MOCKS,
-            ".github/x.md": MOCKS,
-            "main/data.json": "{}",
+            "main/archive/ab/a.md": MOCKS, "main/logs/2026/11/2026-11-20.md": "Deployed before noon.\n",
+            "main/link.md": "/etc/passwd", "main/.tombstones": "v1 x", "main/.hidden.md": MOCKS,
+            ".github/x.md": MOCKS, "main/data.json": "{}",
         },
         modes={"main/link.md": LINK},
-    )
+    )  # fmt: skip
     catalog.bring_up_to_date(fake, REF, tip, read_memory)
     assert [(p.path, p.archived) for p in catalog.places(REF)] == [("main/archive/ab/a.md", True)]
 

@@ -30,16 +30,9 @@ from gitmem.transcripts.privacy import NOTHING, ignoring
 
 DAY = 86_400
 PARTS = {
-    "covered": 0.8,
-    "word": 2.0,
-    "worth": 5.0,
-    "matched": 2.0,
-    "headed": 2.0,
-    "asked": 2.0,
-    "telling": 2.0,
-    "told": 2.0,
-    "decisive": 2.0,
-}
+    "covered": 0.8, "word": 2.0, "worth": 5.0, "matched": 2.0, "headed": 2.0, "asked": 2.0,
+    "telling": 2.0, "told": 2.0, "decisive": 2.0,
+}  # fmt: skip
 TOKEN = "ghp_" + "x7Kq2LmN8pRs4TvW6yZa1BcD3eFg5HjK9uXo"
 
 

@@ -27,15 +27,9 @@ from gitmem.search.gate import (
 from gitmem.search.query import Candidate
 
 PARTS = {
-    "asked": 4,
-    "telling": 2,
-    "told": 2,
-    "decisive": 0,
-    "matched": 3,
-    "headed": 0,
-    "covered": 0.5,
+    "asked": 4, "telling": 2, "told": 2, "decisive": 0, "matched": 3, "headed": 0, "covered": 0.5,
     "word": 2.0,
-}
+}  # fmt: skip
 ONE = Candidate("refs/x", "main", "main/a.md", "a", 10.0, PARTS, "a", "About a", "project", False, 0)
 OPEN = RecallGate(least=-9, rest=-9, near=0.4, vague=True)
 

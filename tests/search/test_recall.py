@@ -279,13 +279,9 @@ def test_a_long_memory_is_cut_to_200_lines_and_4096_bytes(ground: Ground) -> Non
 
 def item(text: str, **fields: str) -> RecallItem:
     values = {
-        "scope": "project",
-        "agent": "main",
-        "file": "a.md",
-        "name": "a",
-        "description": "",
+        "scope": "project", "agent": "main", "file": "a.md", "name": "a", "description": "",
         "type": "user",
-    }
+    }  # fmt: skip
     return RecallItem(**(values | fields), text=text, age_days=3, stale=True, note="", score=1.0, blob="0")  # type: ignore[arg-type]
 
 

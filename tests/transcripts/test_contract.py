@@ -96,12 +96,8 @@ def qwen(home: Path, cwd: str, *more: str) -> Path:
 
 
 HOLD: dict[str, Hold] = {
-    "claude-code": claude_code,
-    "codex": codex,
-    "gemini": gemini,
-    "opencode": opencode,
-    "qwen": qwen,
-}
+    "claude-code": claude_code, "codex": codex, "gemini": gemini, "opencode": opencode, "qwen": qwen,
+}  # fmt: skip
 
 
 @pytest.fixture(params=HOLD)
