@@ -15,38 +15,15 @@ from gitmem.core.memory import create, parse, problems
 
 ODD_LINES = st.sampled_from(
     [
-        "name: a",
-        "name:",
-        "name:  two  spaces  ",
-        "description: it's: odd",
-        'description: "quoted \\"inside\\""',
-        "description: >",
-        "  folded",
-        "    deeper: not a key of its own",
-        "metadata:",
-        "metadata: ",
-        "  type: user",
-        "\ttype: feedback",
-        "    type: odd",
-        "type: project",
-        "tags: [a, b]",
-        "tags:",
-        "  - one",
-        "- two",
-        "# a comment",
-        "  # an indented comment",
-        "",
-        "unknown.key: x",
-        "x: &anchor y",
-        "z: *anchor",
-        "t: !!python/object x",
-        "no key here",
-        ": nothing",
-        "name: again",
-        "\ufeffname: bom",
-        "a" + " " * 50 + "b",
+        "name: a", "name:", "name:  two  spaces  ", "description: it's: odd",
+        'description: "quoted \\"inside\\""', "description: >", "  folded",
+        "    deeper: not a key of its own", "metadata:", "metadata: ", "  type: user",
+        "\ttype: feedback", "    type: odd", "type: project", "tags: [a, b]", "tags:", "  - one",
+        "- two", "# a comment", "  # an indented comment", "", "unknown.key: x", "x: &anchor y",
+        "z: *anchor", "t: !!python/object x", "no key here", ": nothing", "name: again",
+        "\ufeffname: bom", "a" + " " * 50 + "b",
     ]
-)
+)  # fmt: skip
 BLOCKS = st.lists(ODD_LINES | st.text(max_size=20), max_size=12).flatmap(
     lambda lines: st.sampled_from(["\n", "\r\n"]).map(
         lambda end: end.join(["---", *lines, "---", "Body.", ""])

@@ -35,19 +35,10 @@ def test_a_claim_names_the_file_as_a_link(path: str, claim: str) -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        "",
-        "../up.md",
-        "a/./b.md",
-        "a//b.md",
-        "/a.md",
-        "a/",
-        ".git/x",
-        "a/.GIT/x",
-        "a%0Ab",
-        "x" * 1025,
+        "", "../up.md", "a/./b.md", "a//b.md", "/a.md", "a/", ".git/x", "a/.GIT/x", "a%0Ab", "x" * 1025,
         "%2e%2e/a",
     ],
-)
+)  # fmt: skip
 def test_a_link_out_of_the_tree_is_no_pointer(target: str) -> None:
     """What others wrote must not lead a reader to another file."""
     assert pointer.pointers(memory(f"\n**Rule in:** [a]({target})\n")) == ()

@@ -43,19 +43,11 @@ def test_where_there_is_nothing_to_choose_nobody_is_asked(meter: Counting) -> No
 @pytest.mark.parametrize(
     "wrong",
     [
-        "I would take 1.",
-        '{"chosen": [0]}',
-        '{"chosen": [5]}',
-        '{"chosen": [1, 1]}',
-        '{"chosen": [1, 2, 3]}',
-        '{"chosen": ["1"]}',
-        '{"chosen": [true]}',
-        '{"picked": [1]}',
-        "[1]",
-        "",
-        "[" * 100_000,
+        "I would take 1.", '{"chosen": [0]}', '{"chosen": [5]}', '{"chosen": [1, 1]}',
+        '{"chosen": [1, 2, 3]}', '{"chosen": ["1"]}', '{"chosen": [true]}', '{"picked": [1]}', "[1]",
+        "", "[" * 100_000,
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_cannot_be_used_is_asked_for_once_more(wrong: str, meter: Counting) -> None:
     with MessagesApi([Answer(wrong), Answer('{"chosen": [2]}')]) as api:
         assert engine(api, meter).choose("q", headers(4), 2) == (1,)

@@ -223,21 +223,10 @@ def test_refs_in_a_table_are_git_s_to_read(ground: Ground) -> None:
 
 NAMES = ["a", "a/b", "a/b/c", "ab", "b", "b/c", "é", "x y", "x.lock", ".x", "x..y", "HEAD"]
 TEXTS = [
-    *["{one}\n"] * 12,
-    "{one}",
-    "{one} \t\r\n",
-    "{one} and more\n",
-    "{one}more\n",
-    " {one}\n",
-    "",
-    "{zero}\n",
-    "ref: refs/t/a\n",
-    "ref:refs/t/b/c",
-    "ref: refs/u/none\n",
-    "ref: refs/t/HEAD\n",
-    "ref: HEAD\n",
-    "ref: ../outside\n",
-]
+    *["{one}\n"] * 12, "{one}", "{one} \t\r\n", "{one} and more\n", "{one}more\n", " {one}\n", "",
+    "{zero}\n", "ref: refs/t/a\n", "ref:refs/t/b/c", "ref: refs/u/none\n", "ref: refs/t/HEAD\n",
+    "ref: HEAD\n", "ref: ../outside\n",
+]  # fmt: skip
 
 
 @given(

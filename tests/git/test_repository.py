@@ -328,15 +328,9 @@ def test_a_branch_with_a_ref_s_name_is_not_taken_for_it(ground: Ground) -> None:
 def test_a_name_that_is_no_full_ref_is_refused(ground: Ground) -> None:
     store, tip = ground.store, ground.commit()
     names = (
-        "HEAD",
-        "refs",
-        "refs/",
-        "project",
-        "refs/a/../../../x",
-        "refs/a b",
-        "refs/a/b.lock",
+        "HEAD", "refs", "refs/", "project", "refs/a/../../../x", "refs/a b", "refs/a/b.lock",
         "refs/a\nb/c",
-    )
+    )  # fmt: skip
     for name in names:
         for call in (store.ref, store.reflog, lambda one: move_ref(store, one, tip, None, "x")):
             with pytest.raises(RepositoryError, match="ref name"):

@@ -61,18 +61,11 @@ FOREIGN = "is neither a memory nor gitmem's own, so no agent reads it"
 @pytest.mark.parametrize(
     "path",
     [
-        "main/a.md",
-        "main/topic/a.md",
-        f"main/{archive_path('a.md')}",
-        "main/MEMORY.md",
-        "main/.tombstones",
-        "main/logs/2026/11/2026-11-20.md",
-        "main/archive/logs/2026/11/2026-11-20.md",
-        ".gitmem",
-        ".github/CODEOWNERS",
-        "reviewer/a.md",
+        "main/a.md", "main/topic/a.md", f"main/{archive_path('a.md')}", "main/MEMORY.md",
+        "main/.tombstones", "main/logs/2026/11/2026-11-20.md",
+        "main/archive/logs/2026/11/2026-11-20.md", ".gitmem", ".github/CODEOWNERS", "reviewer/a.md",
     ],
-)
+)  # fmt: skip
 def test_what_memory_consists_of_may_stand_there(path: str) -> None:
     assert places(None, side({path: "x"})) == []
 
