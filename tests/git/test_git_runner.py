@@ -402,17 +402,8 @@ def _odd(repo: Path, git: Callable[..., str], how: str) -> Path:
         case "in .git":
             return dot / "refs"
         case "submodule":
-            git(
-                "-C",
-                repo,
-                "-c",
-                "protocol.file.allow=always",
-                "submodule",
-                "--quiet",
-                "add",
-                f"{dot}",
-                "sub",
-            )
+            words = "-c", "protocol.file.allow=always", "submodule", "--quiet", "add"
+            git("-C", repo, *words, f"{dot}", "sub")
             return repo / "sub"
         case "gone":
             inside.rmdir()

@@ -25,7 +25,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import write_tree
-from gitmem.ledger.blame import Blamed, ClaimOrigin, blame_memory
+from gitmem.ledger.blame import Blamed, ClaimOrigin, blame_memory, origins_of
 from gitmem.ledger.epochs import keep_former
 from gitmem.ledger.log import entries_of
 from gitmem.ledger.merge import merge_commits
@@ -440,3 +440,10 @@ def test_what_later_commits_leave_alone_keeps_its_blame(
     later = repo.put(files, tip, time=START + 99)
     after = {one.claim.id: one.origins for one in blame_memory(repo, later, PORTS)}  # type: ignore[arg-type]
     assert {id: origins for id, origins in after.items() if id in before} == before
+    alone = {
+        (path, one.claim.id): one.origins
+        for path in files
+        for one in blame_memory(repo, later, path)  # type: ignore[arg-type]
+    }
+    wanted = {path: {id for at, id in alone if at == path} for path in files}
+    assert origins_of(repo, later, wanted) == alone, "many in one walk"  # type: ignore[arg-type]

@@ -125,32 +125,20 @@ def test_head_is_that_of_the_present_work_tree(
     assert resolve_at(old, old.scope("project"), "HEAD") == known != second
 
 
-@pytest.mark.parametrize(
-    ("when", "expected"),
-    [
-        ("2025-11-19", "late"),
-        ("2025-11-18", "root"),
-        ("2025-11-19T13:00:00Z", "early"),
-        ("2025-11-19 13:00", "early"),
-        ("2025-11-19T15:30+02:00", "early"),
-        ("2025-11-19T12:00:00.000Z", "early"),
-        ("2 days ago", "late"),
-        ("2.days.ago", "late"),
-        ("4 days ago", "root"),
-        ("yesterday", "late"),
-        ("now", "late"),
-        ("last week", "root"),
-    ],
-)
 def test_a_date_takes_the_newest_that_is_no_later(
-    workspace: Workspace, project: Scope, learn: Learn, when: str, expected: str
+    workspace: Workspace, project: Scope, learn: Learn
 ) -> None:
-    known = {
-        "early": learn({"main/a.md": "one"}, hours=0),
-        "late": learn({"main/a.md": "two"}, hours=3),
-        "root": root_commit(project.repo),
-    }
-    assert resolve_at(workspace, project, when, now=NOON + 3 * DAY) == known[expected]
+    early, late = learn({"main/a.md": "one"}, hours=0), learn({"main/a.md": "two"}, hours=3)
+    for expected, whens in {
+        early: (
+            "2025-11-19T13:00:00Z", "2025-11-19 13:00", "2025-11-19T15:30+02:00",
+            "2025-11-19T12:00:00.000Z",
+        ),
+        late: ("2025-11-19", "2 days ago", "2.days.ago", "yesterday", "now"),
+        root_commit(project.repo): ("2025-11-18", "4 days ago", "last week"),
+    }.items():  # fmt: skip
+        for when in whens:
+            assert resolve_at(workspace, project, when, now=NOON + 3 * DAY) == expected, when
 
 
 def test_a_day_ends_in_the_persons_time_zone(repo: Path) -> None:
@@ -160,18 +148,14 @@ def test_a_day_ends_in_the_persons_time_zone(repo: Path) -> None:
     assert utc is not None and tokyo is not None and utc - tokyo == 9 * 3600
 
 
-@pytest.mark.parametrize(
-    "word",
-    ["", "nonsense", "2025-13-45", "~99", "@{77}", "^main", "a..b", "--all", "march", "deadbeef", "\0"],
-)
-def test_what_means_nothing_is_refused(
-    workspace: Workspace, project: Scope, learn: Learn, word: str
-) -> None:
+def test_what_means_nothing_is_refused(workspace: Workspace, project: Scope, learn: Learn) -> None:
     """Git itself takes any word for a date: `git log --until=nonsense` is now."""
     learn({"main/a.md": "one"})
-    with pytest.raises(UsageError) as caught:
-        resolve_at(workspace, project, word)
-    assert caught.value.exit_code == 2
+    words = ("", "nonsense", "2025-13-45", "~99", "@{77}", "^main", "a..b", "--all", "march", "deadbeef")
+    for word in (*words, "\0"):
+        with pytest.raises(UsageError) as caught:
+            resolve_at(workspace, project, word)
+        assert caught.value.exit_code == 2, word
 
 
 def test_another_scopes_commit_means_its_time(workspace: Workspace, project: Scope, learn: Learn) -> None:

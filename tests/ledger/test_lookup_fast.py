@@ -53,6 +53,13 @@ class Counting:
     def __getattr__(self, name: str) -> object:
         return getattr(self._repo, name)
 
+    @property
+    def memory(self) -> str:
+        """The tip of the project's memory."""
+        tip = self._repo.ref("refs/gitmem/project")
+        assert tip is not None
+        return tip
+
 
 Learn = Callable[..., str]
 
@@ -89,10 +96,7 @@ def test_a_list_opens_no_archived_memory_and_no_memory_twice(
 ) -> None:
     shown = headers(workspace)
     assert [header.name for header in shown] == [f"Hot {n}" for n in range(6)]
-    repo = workspace.code
-    tip = repo.ref("refs/gitmem/project")
-    assert tip is not None
-    hot = set(memory_files(repo, tip, archived=False)["main"].values())
+    hot = set(memory_files(workspace.code, counting.memory, archived=False)["main"].values())
     assert len(hot) == 6 and set(counting.opened) == hot
     counting.opened.clear()
     assert headers(workspace) == shown and counting.opened == []
@@ -102,10 +106,9 @@ def test_a_list_of_an_agent_enters_no_archive(workspace: Workspace, counting: Co
     headers(workspace)  # the first walk over the history
     counting.trees.clear()
     headers(workspace)
-    tip = workspace.code.ref("refs/gitmem/project")
-    assert tip is not None
-    main = workspace.code.entry(workspace.code.commit(tip).tree, "main")
-    assert main is not None and set(counting.trees) == {workspace.code.commit(tip).tree, main.oid}
+    tree = workspace.code.commit(counting.memory).tree
+    main = workspace.code.entry(tree, "main")
+    assert main is not None and set(counting.trees) == {tree, main.oid}
 
 
 def test_a_show_opens_the_one_memory(workspace: Workspace, counting: Counting) -> None:
@@ -152,9 +155,7 @@ def test_a_look_at_any_revision_is_the_same_without_a_catalog(
 
 
 def test_ages_of_an_agent_are_those_of_the_list(workspace: Workspace, counting: Counting) -> None:
-    scope = workspace.scope("project")
-    tip = scope.repo.ref(scope.ref)
-    assert tip is not None
+    scope, tip = workspace.scope("project"), counting.memory
     known = {header.file: header.time for header in headers(workspace)}
     assert taught(scope, tip, "main") == known
     assert len(taught(scope, tip, "main", archived=True)) == 12
@@ -206,11 +207,10 @@ def test_the_age_of_one_memory_opens_no_other(
     """Also where no history was ever walked: only that memory's own is."""
     learn({"main/hot-1.md": HOT["main/hot-1.md"].replace("Fact", "New fact")})
     learn({"main/hot-2.md": HOT["main/hot-2.md"].replace("Fact", "New fact")})
-    tip = workspace.code.ref("refs/gitmem/project")
-    assert tip is not None
+    tip, repo = counting.memory, workspace.code
     then, now = (
-        memory_files(workspace.code, revision, archived=False)["main"]["hot-1.md"]
-        for revision in (workspace.code.commit(workspace.code.commit(tip).parents[0]).parents[0], tip)
+        memory_files(repo, revision, archived=False)["main"]["hot-1.md"]
+        for revision in (repo.commit(repo.commit(tip).parents[0]).parents[0], tip)
     )
     found = find(workspace, "hot-1")
     (workspace.state / "catalog.sqlite").unlink()
@@ -225,9 +225,7 @@ def test_a_folder_of_the_archive_that_did_not_change_is_not_read_again(
 ) -> None:
     headers(workspace, archived=True)
     learn({"main/hot-1.md": HOT["main/hot-1.md"].replace("Fact", "New fact")})
-    repo = workspace.code
-    tip = repo.ref("refs/gitmem/project")
-    assert tip is not None
+    repo, tip = workspace.code, counting.memory
     archive = repo.entry(repo.commit(tip).tree, "main/archive")
     assert archive is not None
     shards = {entry.oid for entry in repo.tree(archive.oid).values()}

@@ -292,15 +292,8 @@ def test_a_partial_clone_fetches_nothing(code: Code, tmp_path: Path) -> None:
     """Without trees the messages are there all the same."""
     code.commit(DECISION)
     code.run("config", "uploadpack.allowFilter", "true")
-    words = [
-        "clone",
-        "-q",
-        "--no-checkout",
-        "--filter=tree:0",
-        f"file://{code.top}",
-        str(tmp_path / "part"),
-    ]
-    code.run(*words)
+    words = "clone", "-q", "--no-checkout", "--filter=tree:0"
+    code.run(*words, f"file://{code.top}", str(tmp_path / "part"))
     before = sorted((tmp_path / "part/.git/objects/pack").iterdir())
     tip = code.run("rev-parse", "HEAD")
     assert follow(code.state, code.git, tmp_path / "part", tip, 30)
