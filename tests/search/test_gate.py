@@ -85,6 +85,11 @@ def test_the_first_needs_as_much_as_the_gate_says_and_others_beside_it_less() ->
         one = candidate(covered=covered)
         assert fits(one, 10.0, gate) is first and fits(one, 10.0, gate, beside=True) is beside
     assert (PROMPT.vague, QUESTION.vague) == (False, True)
+    some = [candidate(blob=blob, covered=part) for blob, part in (("a", 1.0), ("b", 0.5), ("c", 0.49))]
+    gate = replace(gate, least=weight(some[0], 2.0), rest=weight(some[1], 2.0))
+    found = select(some, gate=gate)
+    assert [one.blob for one in found.chosen] == ["a", "b"]
+    assert [(left.candidate.blob, left.why) for left in found.left] == [("c", "below")]
 
 
 def test_each_is_told_once_and_near_the_best() -> None:
