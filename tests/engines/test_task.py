@@ -105,17 +105,6 @@ def test_notes_are_repaired_once_and_else_refused() -> None:
         Scripted([bad, lambda _: "done"]).sum_up(NOTES)
 
 
-def test_a_document_changes_where_it_was_stale_alone() -> None:
-    file = "local/main/document.md"
-    mend = put(file, "src/store.py", "src/base.py", "changed: line 3: it was renamed")
-    made = Scripted([mend]).document(DOCUMENT)
-    assert "`src/base.py`" in made.text and made.reasons == ("line 3: it was renamed",)
-    also = Scripted([put(file, "Ports begin at 4000.", "Ports begin at 5000.", "changed: line 4: x")])
-    assert "4000" in also.document(DOCUMENT).text
-    with pytest.raises(EngineError, match="docs/layers"):
-        Scripted([put(file, "# MAGIC DOC: Layers", "# Layers"), lambda _: "no"]).document(DOCUMENT)
-
-
 def test_a_dream_accounts_for_what_it_takes_out() -> None:
     steps: list[engine.DreamProgress] = []
     path = "local/main/mocks.md"

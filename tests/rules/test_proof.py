@@ -10,7 +10,7 @@ from planted_secrets import GITHUB
 from gitmem.core.account import references
 from gitmem.core.trailers import Fate
 from gitmem.rules.account import DreamGround, ReplayedCommit
-from gitmem.rules.profiles import collisions, judge_memories
+from gitmem.rules.profiles import judge_memories
 from gitmem.rules.proof import prove
 from gitmem.rules.rule import RuleContext, side_of
 
@@ -97,12 +97,6 @@ def test_where_a_person_puts_a_file_is_theirs_to_say(path: str) -> None:
     assert (path, "place") in told(ANNS, steps[False], standing=frozenset(ANNS))
     leak = replace(steps[True], after={path: f"It is {GITHUB}.\n".encode()})
     assert told(ANNS, leak, standing=frozenset(ANNS)) == [(path, "secret")], "but not what it holds"
-
-
-def test_a_name_that_is_taken_for_another_is_told_where_it_stands() -> None:
-    (found,) = collisions({"main/A.md"}, {"main/a.md"})
-    assert (found.path, found.line, found.rule, found.level) == ("main/A.md", 1, "place", "error")
-    assert [*collisions({"main/b.md"}, {"main/a.md"})] == []
 
 
 @pytest.mark.parametrize(
