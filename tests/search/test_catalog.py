@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_repository import DAY, REF, START, MemoryRepository, memory
+from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
@@ -71,8 +71,7 @@ def test_nobody_else_on_the_machine_can_read_it(tmp_path: Path) -> None:
 
 
 def test_only_new_blobs_are_opened_when_the_ref_has_moved(catalog: Catalog, fake: MemoryRepository) -> None:
-    first = fake.put({"main/a.md": MOCKS, "main/b.md": DEPLOY})
-    catalog.bring_up_to_date(fake, REF, first, read_memory)
+    first = follow(catalog, fake, {"main/a.md": MOCKS, "main/b.md": DEPLOY})
     second = fake.put(
         {"main/a.md": MOCKS, "main/c.md": TABS, "reviewer/b.md": DEPLOY}, first, time=START + DAY
     )
@@ -85,8 +84,7 @@ def test_only_new_blobs_are_opened_when_the_ref_has_moved(catalog: Catalog, fake
 
 
 def test_a_current_catalog_reads_nothing(catalog: Catalog, fake: MemoryRepository) -> None:
-    tip = fake.put({"main/a.md": MOCKS})
-    catalog.bring_up_to_date(fake, REF, tip, read_memory)
+    tip = follow(catalog, fake, {"main/a.md": MOCKS})
     fake.opened.clear()
     fake.trees_read = 0
     assert catalog.bring_up_to_date(fake, REF, tip, read_memory)
@@ -119,7 +117,7 @@ def test_archived_memories_are_marked_and_others_left_out(catalog: Catalog, fake
 
 
 def test_a_ref_that_is_gone_leaves_nothing_to_find(catalog: Catalog, fake: MemoryRepository) -> None:
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/a.md": MOCKS}), read_memory)
+    follow(catalog, fake, {"main/a.md": MOCKS})
     assert catalog.bring_up_to_date(fake, REF, None, read_memory)
     assert found(catalog, "mocks") == []
     assert catalog.tip(REF) is None
@@ -128,10 +126,9 @@ def test_a_ref_that_is_gone_leaves_nothing_to_find(catalog: Catalog, fake: Memor
 def test_a_rewritten_ref_is_read_anew_where_the_old_tip_is_gone(
     catalog: Catalog, fake: MemoryRepository
 ) -> None:
-    old = fake.put({"main/a.md": MOCKS})
-    catalog.bring_up_to_date(fake, REF, old, read_memory)
+    old = follow(catalog, fake, {"main/a.md": MOCKS})
     del fake.commits[old]
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/b.md": DEPLOY}, time=START + 5), read_memory)
+    follow(catalog, fake, {"main/b.md": DEPLOY}, time=START + 5)
     assert [place.path for place in catalog.places(REF)] == ["main/b.md"]
 
 
@@ -177,18 +174,15 @@ def test_a_side_branch_merged_later_is_dated_by_its_own_commits(
 ) -> None:
     """The walk does not end at the stored tip: what was merged may be older than it."""
     root = fake.put({})
-    tip = fake.put({"main/a.md": MOCKS}, root, time=START + 5 * DAY)
-    catalog.bring_up_to_date(fake, REF, tip, read_memory)
+    tip = follow(catalog, fake, {"main/a.md": MOCKS}, root, time=START + 5 * DAY)
     side = fake.put({"main/b.md": DEPLOY}, root, time=START + 2 * DAY)
-    merge = fake.put({"main/a.md": MOCKS, "main/b.md": DEPLOY}, tip, side, time=START + 6 * DAY)
-    catalog.bring_up_to_date(fake, REF, merge, read_memory)
+    follow(catalog, fake, {"main/a.md": MOCKS, "main/b.md": DEPLOY}, tip, side, time=START + 6 * DAY)
     assert ages(catalog) == {"main/a.md": 5, "main/b.md": 2}
 
 
 def test_as_of_then_answers_from_the_tree_then(catalog: Catalog, fake: MemoryRepository) -> None:
     old = fake.put({"main/a.md": memory("port", "The port is 8080"), "main/b.md": DEPLOY})
-    new = fake.put({"main/a.md": memory("port", "The port is 9090")}, old, time=START + 9 * DAY)
-    catalog.bring_up_to_date(fake, REF, new, read_memory)
+    follow(catalog, fake, {"main/a.md": memory("port", "The port is 9090")}, old, time=START + 9 * DAY)
     catalog.lay_out(fake, REF, old, read_memory)
     (now,) = search(catalog, "port", [REF])
     (then,) = search(catalog, "port", [REF], when={REF: old})
@@ -199,9 +193,8 @@ def test_as_of_then_answers_from_the_tree_then(catalog: Catalog, fake: MemoryRep
 
 
 def test_as_of_then_opens_only_what_stands_nowhere_now(catalog: Catalog, fake: MemoryRepository) -> None:
-    old = fake.put({"main/a.md": MOCKS, "main/b.md": TABS})
-    catalog.bring_up_to_date(fake, REF, old, read_memory)
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/b.md": TABS}, old, time=START + 1), read_memory)
+    old = follow(catalog, fake, {"main/a.md": MOCKS, "main/b.md": TABS})
+    follow(catalog, fake, {"main/b.md": TABS}, old, time=START + 1)
     fake.opened.clear()
     catalog.lay_out(fake, REF, old, read_memory)
     assert found(catalog, "mocks", when={REF: old}) == ["main/a.md"]
@@ -281,7 +274,7 @@ def test_a_file_that_is_no_catalog_is_made_anew(
 ) -> None:
     (tmp_path / "catalog.sqlite").write_bytes(content)
     catalog = Catalog.open(tmp_path)
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/a.md": MOCKS}), read_memory)
+    follow(catalog, fake, {"main/a.md": MOCKS})
     assert found(catalog, "mocks") == ["main/a.md"]
     assert not catalog.in_memory
 
@@ -323,14 +316,13 @@ def test_a_folder_that_cannot_be_written_gets_a_catalog_in_memory(
     (tmp_path / "file").write_text("")
     catalog = Catalog.open(tmp_path / "file" / "gitmem")
     assert catalog.in_memory
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/a.md": MOCKS}), read_memory)
+    follow(catalog, fake, {"main/a.md": MOCKS})
     assert found(catalog, "mocks") == ["main/a.md"]
 
 
 def test_a_catalog_that_becomes_read_only_goes_on_in_memory(tmp_path: Path, fake: MemoryRepository) -> None:
     catalog = Catalog.open(tmp_path)
-    one = fake.put({"main/a.md": MOCKS})
-    catalog.bring_up_to_date(fake, REF, one, read_memory)
+    one = follow(catalog, fake, {"main/a.md": MOCKS})
     catalog._connection.execute("PRAGMA query_only = 1")
     catalog.bring_up_to_date(
         fake, REF, fake.put({"main/a.md": MOCKS, "main/b.md": DEPLOY}, one), read_memory
@@ -345,7 +337,7 @@ def test_a_link_in_place_of_the_file_is_not_followed(tmp_path: Path, fake: Memor
     (tmp_path / "g").mkdir()
     (tmp_path / "g/catalog.sqlite").symlink_to(precious)
     catalog = Catalog.open(tmp_path / "g")
-    catalog.bring_up_to_date(fake, REF, fake.put({"main/a.md": MOCKS}), read_memory)
+    follow(catalog, fake, {"main/a.md": MOCKS})
     assert precious.read_bytes() == b""
 
 
@@ -406,7 +398,7 @@ def test_any_bytes_can_be_indexed(catalog: Catalog, fake: MemoryRepository) -> N
         "main/b.md": b"",
         "main/c.md": b"---\nname: [\n",
     }
-    assert catalog.bring_up_to_date(fake, REF, fake.put(files), read_memory)
+    assert follow(catalog, fake, files)
     assert found(catalog, "mocks") == ["main/a.md"]
     assert len(catalog.places(REF)) == 3
 
@@ -464,7 +456,7 @@ def test_wholes_and_parts_find_each_other(
 
 def test_the_whole_identifier_ranks_above_its_parts(catalog: Catalog, fake: MemoryRepository) -> None:
     files = {"main/a.md": "the bar beside a foo is nice", "main/b.md": "the foo_bar beside a car is nice"}
-    catalog.bring_up_to_date(fake, REF, fake.put(files), read_memory)
+    follow(catalog, fake, files)
     assert found(catalog, "foo_bar") == ["main/b.md", "main/a.md"]
 
 
@@ -475,13 +467,13 @@ def test_name_and_description_weigh_more_than_the_body(catalog: Catalog, fake: M
         "main/b.md": memory("y", "how to rollback", "something else"),
         "main/c.md": TABS,
     }
-    catalog.bring_up_to_date(fake, REF, fake.put(files), read_memory)
+    follow(catalog, fake, files)
     assert found(catalog, "rollback") == ["main/b.md", "main/a.md"]
 
 
 def test_equal_scores_are_ordered_by_path(catalog: Catalog, fake: MemoryRepository) -> None:
     files = {f"{agent}/same.md": MOCKS for agent in ("zoe", "main", "abc")}
-    catalog.bring_up_to_date(fake, REF, fake.put(files), read_memory)
+    follow(catalog, fake, files)
     assert found(catalog, "mocks") == ["abc/same.md", "main/same.md", "zoe/same.md"]
 
 
@@ -489,7 +481,7 @@ def test_a_term_that_is_everywhere_finds_nothing_beside_a_rare_one(
     catalog: Catalog, fake: MemoryRepository
 ) -> None:
     files = {f"main/m{n:03}.md": f"project fact {n}" for n in range(300)}
-    catalog.bring_up_to_date(fake, REF, fake.put(files | {"main/x.md": "flamingo"}), read_memory)
+    follow(catalog, fake, files | {"main/x.md": "flamingo"})
     assert found(catalog, "project flamingo") == ["main/x.md"]
     assert len(found(catalog, "project", limit=7)) == 7
     assert len(found(catalog, "project unicorn", limit=7)) == 7
@@ -500,7 +492,7 @@ def test_what_stands_elsewhere_does_not_crowd_out_what_does(
 ) -> None:
     """Texts that stand elsewhere are indexed too: the search looks below them."""
     now = {"main/a.md": "a long text in which the word mocks comes up once and nothing else does at all"}
-    catalog.bring_up_to_date(fake, REF, fake.put(now), read_memory)
+    follow(catalog, fake, now)
     new = fake.put({f"main/m{n:03}.md": f"mocks mocks {n}" for n in range(400)})
     catalog.bring_up_to_date(fake, OTHER, new, read_memory)
     assert found(catalog, "mocks", limit=5) == ["main/a.md"]
@@ -511,7 +503,7 @@ def test_no_question_is_query_syntax(query: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         fake = MemoryRepository()
         catalog = Catalog.open(Path(folder))
-        catalog.bring_up_to_date(fake, REF, fake.put({"main/a.md": "a NEAR b OR c"}), read_memory)
+        follow(catalog, fake, {"main/a.md": "a NEAR b OR c"})
         search(catalog, query, [REF])
         assert not catalog.in_memory
         assert catalog.tip(REF)
