@@ -115,10 +115,6 @@ def test_a_mark_is_put_where_it_breaks_no_block(text: str, marked: str) -> None:
     assert [claim.id for claim in before] == [claim.id for claim in after]
 
 
-def test_a_text_that_is_only_a_mark_keeps_it() -> None:
-    assert with_dispute("*(disputed 01234567)*", "89abcdef") == "*(disputed 01234567)*"
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -140,8 +136,12 @@ def test_hostile_bodies_of_the_largest_size_are_cut(body: str) -> None:
     assert parse_body(body).render() == body
 
 
-def test_a_claim_knows_its_dispute() -> None:
+def test_a_claim_knows_its_dispute_and_of_several_marks_the_last_counts() -> None:
     assert Claim("x *(disputed 01234567)*", "", normal_form("x", False)).dispute == "01234567"
+    assert with_dispute("*(disputed 01234567)*", "89abcdef") == "*(disputed 01234567)*"
+    text = "a *(disputed 01234567)*  *(disputed 89abcdef)* \n"
+    assert dispute_of(text) == "89abcdef" and with_dispute(text, "") == "a"
+    assert with_dispute("a \n", "") == "a \n" and dispute_of("a") == ""
 
 
 _PIECES = ("word", "**Why:** so", "**bold** x", "**How to apply:** do", "É", "a | b", "x ---", "to <b>")
@@ -191,12 +191,6 @@ def test_prose_is_cut_without_the_parser_just_as_with_it(lines: list[str], end: 
 def test_the_form_that_an_identity_is_taken_over(text: str, item: bool, key: str) -> None:
     """A promise: blame, accounts and tombstones of earlier versions name claims by its hash."""
     assert normal_form(text, item) == key
-
-
-def test_of_several_marks_the_last_counts_and_all_come_off() -> None:
-    text = "a *(disputed 01234567)*  *(disputed 89abcdef)* \n"
-    assert dispute_of(text) == "89abcdef" and with_dispute(text, "") == "a"
-    assert with_dispute("a \n", "") == "a \n" and dispute_of("a") == ""
 
 
 def test_an_identity_is_a_hash_of_the_form_and_of_which_repeat_it_is() -> None:

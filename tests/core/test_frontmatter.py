@@ -113,9 +113,10 @@ def test_both_layouts_are_read_and_written_back_in_their_own() -> None:
         assert changed == data.replace(b"type: feedback", b"type: user")
 
 
-def test_a_blanked_key_gives_way_to_the_one_that_has_a_value() -> None:
+def test_a_blanked_key_gives_way_and_a_rule_at_the_beginning_is_no_frontmatter() -> None:
     memory = parse("a.md", b"---\ntype:\nmetadata:\n  type: user\n---\n")
     assert memory.type == "user"
+    assert split("---\n\nJust prose here.\n\n---\n")[0] is None
 
 
 @pytest.mark.parametrize(
@@ -164,10 +165,6 @@ def test_values_are_read_as_a_person_would(line: str, value: str) -> None:
 def test_what_yaml_cannot_or_may_not_read_is_reported(line: str, said: str) -> None:
     memory = parse("a.md", f"---\n{line}\ntype: user\n---\n".encode())
     assert any(said in problem for problem in problems(memory))
-
-
-def test_a_file_that_begins_with_a_rule_has_no_frontmatter() -> None:
-    assert split("---\n\nJust prose here.\n\n---\n")[0] is None
 
 
 def test_a_memory_that_is_created_reads_back() -> None:

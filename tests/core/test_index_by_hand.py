@@ -80,13 +80,10 @@ def check_write(seed: int) -> None:
     assert all(own(n) not in shown for n in names if after.get(f"{n}.md") != before[f"{n}.md"])
 
 
-def test_a_memory_that_is_named_anywhere_gets_no_line_of_its_own() -> None:
+def test_a_memory_that_is_named_anywhere_gets_no_line_and_any_other_its_own() -> None:
     text = "# Mine\n\n- [a](a.md), [b](b.md): both\n- See c.md and [[d]].\n"
     memories = {f"{name}.md": memory(name) for name in "abcd"}
     assert index.reconciled(text, {}, memories) == text
-
-
-def test_a_line_that_was_dropped_by_accident_comes_back() -> None:
     memories = {f"{name}.md": memory(name) for name in "ab"}
     assert index.reconciled(own("a"), memories, memories) == own("a") + own("b")
 

@@ -26,8 +26,9 @@ def test_a_memory_that_says_nothing_of_itself_has_the_name_of_its_file(data: byt
     assert len(memory.claims) == 1
 
 
-def test_a_type_that_nobody_knows_counts_as_project() -> None:
+def test_what_is_odd_in_frontmatter_is_read_as_something_and_told() -> None:
     assert parse("a.md", file(type="secret")).type == "project"
+    assert len(problems(parse("a.md", file(description="'open")))) == 1
 
 
 @pytest.mark.parametrize(
@@ -44,10 +45,6 @@ def test_a_type_that_nobody_knows_counts_as_project() -> None:
 )
 def test_what_a_reader_would_stumble_over_is_named(data: bytes, found: tuple[str, ...]) -> None:
     assert problems(parse("a.md", data)) == found
-
-
-def test_what_yaml_cannot_read_is_a_problem() -> None:
-    assert len(problems(parse("a.md", file(description="'open")))) == 1
 
 
 @pytest.mark.parametrize(("description", "key"), [("One  two.", "One two."), ("", None), (" \n ", None)])

@@ -40,13 +40,10 @@ def test_slug_is_ascii_kebab_case(text: str, slug: str) -> None:
     assert names.slugify(text) == slug
 
 
-def test_long_slug_is_cut_at_a_word() -> None:
+def test_a_long_slug_is_cut_at_a_word_and_one_long_word_at_the_limit() -> None:
     slug = names.slugify("word " * 40)
     assert slug == "-".join(["word"] * 12)
     assert len(slug) <= NAME_CHARS
-
-
-def test_one_long_word_is_cut_at_the_limit() -> None:
     assert names.slugify("x" * 200) == "x" * NAME_CHARS
 
 
@@ -193,12 +190,8 @@ def test_folders_that_no_agent_has(folder: str) -> None:
         names.agent_folder_name(folder)
 
 
-def test_archive_fans_out_by_the_hash_of_the_file_name() -> None:
-    # printf a.md | sha256sum
+def test_where_archived_memories_and_logs_lie() -> None:
     assert names.archive_path("a.md") == "archive/fe/a.md"
-
-
-def test_log_path() -> None:
     assert names.log_path(date(2026, 3, 5)) == "logs/2026/03/2026-03-05.md"
 
 

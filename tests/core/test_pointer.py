@@ -56,12 +56,9 @@ def test_only_a_claim_of_just_this_form_points(text: str) -> None:
     assert pointer.rule_file(memory(f"\n{text}\n")) == ""
 
 
-def test_a_path_may_be_as_long_as_a_memory_trees() -> None:
+def test_a_path_may_be_as_long_as_a_memory_trees_and_the_first_of_several_counts() -> None:
     path = "x" * 1024
     assert pointer.rule_file(memory(f"\n{pointer.claim_for(path)}\n")) == path
-
-
-def test_the_first_of_several_counts() -> None:
     both = memory(f"\nFact.\n\n{pointer.claim_for('a.md')}\n\n{pointer.claim_for('b.md')}\n")
     assert pointer.rule_file(both) == "a.md" and len(pointer.pointers(both)) == 2
 

@@ -90,26 +90,17 @@ def test_letters_are_found_as_json_html_and_unicode_write_them(text: str, writte
     assert purge(text).clean(data) == b"<[purged]>"
 
 
-def test_the_longer_of_two_texts_goes_as_a_whole() -> None:
+def test_longer_texts_go_as_a_whole_and_what_is_short_or_blank_stays() -> None:
     assert purge("the key", "the key is red").clean(b"the key is red; the key") == b"[purged]; [purged]"
-
-
-def test_a_text_that_is_too_short_for_a_name_stays_in_the_names_of_files() -> None:
     assert purge("One!").clean_name(b"one-two.md") == b"one-two.md"
     assert purge("One three").clean_name(b"one-three.md") == b"[purged].md"
     assert purge("one two x").clean_name(b"one-two-x") == b"[purged]"
-
-
-def test_a_blank_text_takes_nothing_out() -> None:
     assert not purge(" ").holds(b"a b") and not Purge().holds(b"a")
 
 
-def test_a_purge_of_texts_or_memories_is_one() -> None:
+def test_a_purge_of_texts_or_memories_is_one_and_two_are_one_of_all() -> None:
     assert purge("text") and Purge(memories=frozenset({"main/a.md"}))
     assert not Purge() and not Purge(said=frozenset({"x"}))
-
-
-def test_two_purges_are_one_of_all() -> None:
     one = Purge(frozenset("a"), frozenset("b"), frozenset({(b"c", b"d")}), frozenset("e"), frozenset("f"))
     other = Purge(frozenset("1"), frozenset("2"), frozenset({(b"3", b"4")}), frozenset("5"), frozenset("6"))
     both = one | other
@@ -128,11 +119,13 @@ def test_what_was_said_of_a_memory_goes_from_messages_alone() -> None:
     assert said.clean(b"About Ann") == b"About Ann"
 
 
-def test_the_format_file_stays_as_it_is() -> None:
+def test_the_format_file_stays_and_only_a_memory_has_frontmatter() -> None:
     named = purge("format")
     assert named.clean_name(b".gitmem") == b".gitmem"
     assert named.clean_file(".gitmem", b"format = 1\n") == b"format = 1\n"
     assert purge("gitmem").clean_name(b".gitmem") == b".gitmem"
+    data = b"---\nnote: the secret\n---\n"
+    assert purge("the secret").clean_file("main/a.txt", data) == b"---\nnote: [purged]\n---\n"
 
 
 def test_tombstones_of_the_text_go_and_others_stay() -> None:
@@ -179,11 +172,6 @@ def test_frontmatter_stays_yaml(before: str, after: str, end: str) -> None:
     body = f"---\n{before}---\n\nkey: the secret\n".replace("\n", end).encode()
     clean = f"---\n{after}---\n\nkey: [purged]\n".replace("\n", end).encode()
     assert purge("the secret").clean_file("main/a.md", body) == clean
-
-
-def test_only_a_memory_has_frontmatter() -> None:
-    data = b"---\nnote: the secret\n---\n"
-    assert purge("the secret").clean_file("main/a.txt", data) == b"---\nnote: [purged]\n---\n"
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,8 @@ def test_every_edit_between_what_stayed_is_paired(base: str, side: str, pairs: d
     assert pair_edits(base.split(), side.split(), words) == pairs
 
 
-def test_each_of_several_edits_takes_the_place_of_what_it_replaced() -> None:
+def test_each_of_several_edits_takes_the_place_of_what_it_replaced_and_many_are_paired() -> None:
     base, side, other = ["x", "a", "y", "b", "z"], ["X", "a", "Y", "b", "Z"], ["x", "a", "y", "b", "z", "n"]
     assert merge_keys([base, side, other], words).keys == ("X", "a", "Y", "b", "Z", "n")
-
-
-def test_many_replaced_units_are_paired() -> None:
     base, side = [f"old {n} x" for n in range(2000)], [f"new {n} y" for n in range(1999)]
     assert pair_edits(base, side, lambda key: frozenset(key.split())) == {}

@@ -90,11 +90,8 @@ def test_several_squashed_messages_add_up_their_claims() -> None:
     assert parse(first + "\n" + last).claims == FULL.claims
 
 
-def test_a_message_without_trailers_is_a_persons() -> None:
+def test_who_says_nothing_known_is_a_person() -> None:
     assert parse("Fix a typo\n\nIn the notes.\n") == Provenance()
-
-
-def test_an_unknown_op_or_writer_is_not_believed() -> None:
     assert parse("x\n\nGitmem-Op: explode\nGitmem-Writer: root\n") == Provenance()
 
 
@@ -160,16 +157,13 @@ def test_a_usage_is_read_as_it_was_written(usage: Usage) -> None:
     assert parse_usage(usage.line()) == usage
 
 
-def test_a_price_that_is_unknown_is_not_written() -> None:
-    assert Usage(1, dollars=None).line() == "requests=1 input=0 cache_read=0 cache_write=0 output=0"
-    assert (Usage(1) + Usage(1, dollars=None)).dollars is None
-
-
-def test_usages_add_up() -> None:
+def test_usages_add_up_and_an_unknown_price_is_not_written() -> None:
     both = Usage(1, 2, 3, 4, 5, 0.5) + Usage(10, 20, 30, 40, 50, 0.25)
     assert both == Usage(11, 22, 33, 44, 55, 0.75) and both.tokens == 22 + 33 + 44 + 55
     assert Usage() + Usage() == Usage(0, 0, 0, 0, 0, 0.0)
     assert Usage(dollars=2.0).line().endswith(" dollars=2") and Usage().line().endswith(" dollars=0")
+    assert Usage(1, dollars=None).line() == "requests=1 input=0 cache_read=0 cache_write=0 output=0"
+    assert (Usage(1) + Usage(1, dollars=None)).dollars is None
 
 
 def test_a_usage_is_read_in_its_first_words_alone() -> None:
@@ -234,6 +228,8 @@ def test_the_last_of_a_trailer_counts_and_an_empty_one_never() -> None:
     assert parse("Gitmem-Undoes: abc\nGitmem-Reviewed: r\n").undoes == "abc"
     assert parse("see Gitmem-Op: add").op == "" and parse("\t-\tGitmem-Op: add").op == "add"
     assert parse("> Gitmem-Op: add").op == "" and parse("+ Gitmem-Op: add").op == ""
+    assert parse("A\n\nGitmem-Messages: a..b..c\n").messages == ("a", "b..c")
+    assert parse("A\n\nGitmem-Messages: a\n").messages is None
 
 
 def test_the_words_of_operations_and_writers_are_promised() -> None:
@@ -257,12 +253,9 @@ def test_a_subject_is_cut_at_a_word(text: str, width: int, line: str) -> None:
     assert subject_line(text, width) == line
 
 
-def test_a_subject_has_seventy_two_characters() -> None:
+def test_a_subject_has_seventy_two_characters_and_a_message_may_be_without_one() -> None:
     assert subject_line("a" * 73) == "a" * 71 + "…"
     assert one_line("a\x00b\u2028c  d") == "a b c d"
-
-
-def test_a_message_without_a_subject_or_a_body_is_one_all_the_same() -> None:
     assert format_message("", Provenance(writer="")) == "Update memory\n"
     assert format_message("One", Provenance(op="add", writer="")) == "One\n\nGitmem-Op: add\n"
     assert format_message("Gitmem-Op: purge", Provenance(writer="")) == "> Gitmem-Op: purge\n"
@@ -270,11 +263,6 @@ def test_a_message_without_a_subject_or_a_body_is_one_all_the_same() -> None:
         "One", Provenance(writer=""), " a\tb\x07 \n\n\n  Gitmem-Job: x\n* Gitmem-Op: y "
     ) == ("One\n\na\tb\n\n\n> Gitmem-Job: x\n> * Gitmem-Op: y\n")
     assert format_message("One", Provenance(undoes="a\nb", writer="")) == "One\n\nGitmem-Undoes: a b\n"
-
-
-def test_messages_are_two_ends() -> None:
-    assert parse("A\n\nGitmem-Messages: a..b..c\n").messages == ("a", "b..c")
-    assert parse("A\n\nGitmem-Messages: a\n").messages is None
 
 
 TOLD = format_message("Merge", Provenance(op="dream", writer="dream")).strip()

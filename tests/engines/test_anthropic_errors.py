@@ -117,23 +117,17 @@ def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
     assert "hunter2" not in failed.value.message
 
 
-def test_an_address_that_is_none_is_an_error_of_the_engine() -> None:
-    with pytest.raises(EngineError):
-        AnthropicEngine(ApiSettings(KEY, "http://[::", retries=0), Counting()).extract(GIVEN)
-
-
-def test_without_a_key_nothing_is_asked_of_anthropic() -> None:
+def test_anthropic_alone_needs_a_key_and_any_server_an_address() -> None:
     for url in ("", "https://api.anthropic.com", "https://api.anthropic.com/"):
         with pytest.raises(EngineError) as failed:
             AnthropicEngine(ApiSettings(base_url=url), Counting()).extract(GIVEN)
         assert failed.value.kind == "engine-no-key"
         assert "ANTHROPIC_API_KEY" in failed.value.hint
-
-
-def test_a_server_of_one_s_own_needs_no_key() -> None:
     with MessagesApi([Answer("nothing")]) as api:
         AnthropicEngine(ApiSettings(base_url=api.url), Counting()).extract(GIVEN)
     assert len(api.requests) == 1
+    with pytest.raises(EngineError):
+        AnthropicEngine(ApiSettings(KEY, "http://[::", retries=0), Counting()).extract(GIVEN)
 
 
 # Requests go to the person's own endpoint and nowhere else, and none holds the worker for hours.

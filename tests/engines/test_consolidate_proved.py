@@ -348,14 +348,11 @@ def dreamt(files: dict[str, bytes], days: Sequence[int] = (0, 0)) -> list[str]:
     return [change.kind for change in made.changes]
 
 
-def test_nearly_all_of_a_claim_said_again_is_offered_whatever_memory_it_stands_in() -> None:
+def test_nearly_all_of_a_claim_said_again_is_offered_unless_something_would_go() -> None:
     assert dreamt(apart(DRAFTS), (2, 9)) == ["supersede"]
     # Under a title that narrows it, or where nobody knows which is later, it is asked.
     assert dreamt(apart(DRAFTS, (APART[0], "The staging publisher")), (2, 9)) == ["question"]
     assert dreamt(apart(DRAFTS)) == ["question"]
-
-
-def test_what_the_later_one_does_not_give_is_not_offered_to_go() -> None:
     more = f"{DRAFT}; Ann keeps one for Acme in `demo/short.mp4` beside the logo of 3 MB."
     assert dreamt(apart((more, DRAFTS[1])), (2, 9)) == ["question"]
 

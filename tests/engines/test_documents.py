@@ -135,13 +135,10 @@ def test_a_document_that_was_spoilt_or_written_anew_is_not_taken(after: str, why
     assert why in " ".join(left(after)[1])
 
 
-def test_a_document_that_is_nothing_but_its_heading_is_filled() -> None:
+def test_what_has_nothing_but_a_heading_is_filled_and_line_ends_stay() -> None:
     bare = replace(GIVEN, text="\n".join(TEXT.split("\n")[:2]) + "\n", stale=(), changed={})
     made, wrong = left(TEXT, bare)
     assert not wrong and made.text == TEXT
-
-
-def test_line_ends_stay_as_they_are() -> None:
     crlf = replace(GIVEN, text=TEXT.replace("\n", "\r\n"))
     made, wrong = left(TEXT.replace("src/store.py", "src/base.py").rstrip("\n"), crlf)
     assert not wrong and made.text == crlf.text.replace("src/store.py", "src/base.py")
@@ -176,13 +173,10 @@ def test_a_model_edits_a_copy_and_the_code_is_read_only(repo: Path) -> None:
     assert "Keep it to one page." in task
 
 
-def test_a_model_is_told_once_what_is_wrong() -> None:
+def test_a_model_is_told_once_what_is_wrong_and_asked_nothing_where_all_is_right() -> None:
     bad, good = edit("# MAGIC DOC: Layers", "# Layers"), edit("# Layers", "# MAGIC DOC: Layers")
     made, api = run(READ, bad, Answer("changed: x"), good, Answer("nothing"))
     assert made.text == TEXT and "its title" in str(api.bodies[3]["messages"][-1])
     with pytest.raises(EngineError, match="cannot be taken"):
         run(READ, bad, Answer("nothing"), Answer("nothing"))
-
-
-def test_nothing_to_do_asks_nobody() -> None:
     assert run(given=replace(GIVEN, stale=()))[0] == Document(TEXT)

@@ -106,10 +106,11 @@ def test_nothing_but_the_notes_can_be_written(call: Call) -> None:
     assert api.bodies[2]["messages"][-1]["content"][0]["is_error"]
 
 
-def test_five_turns_are_the_most_and_what_was_written_by_then_stands() -> None:
+def test_what_was_written_in_five_turns_stands_and_a_half_answer_is_none() -> None:
     made, api = run(READ, STATE, READ, READ, READ)
     assert made.text == WRITTEN and "stopped after 5 turns, without a last answer" in made.log
     assert "last turn" in str(api.bodies[4]["messages"][-1])
+    assert refused(READ, STATE, Cut(3))
 
 
 WORSE = {
@@ -135,10 +136,6 @@ def test_what_is_wrong_is_told_once_and_can_be_put_right(what: str) -> None:
 @pytest.mark.parametrize("what", sorted(WORSE))
 def test_what_is_not_put_right_is_not_taken(what: str) -> None:
     assert "notes cannot be taken" in refused(READ, WORSE[what][0], DONE, DONE)
-
-
-def test_a_half_answer_leaves_the_notes_as_they_were() -> None:
-    assert refused(READ, STATE, Cut(3))
 
 
 def test_what_a_person_wrote_before_is_not_held_against_a_model() -> None:

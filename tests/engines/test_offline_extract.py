@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.change import Change, Header
-from gitmem.engines.engine import Engine, ExtractInput
+from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.extract import SaidCandidate, candidates
 from gitmem.transcripts.model import Message, Role, Source
@@ -37,11 +37,6 @@ def header(name: str, description: str, file: str = "") -> Header:
     return Header("local", "main", file or f"{name}.md", name, description, "feedback")
 
 
-def test_the_engine_does_the_three_jobs_protocol() -> None:
-    engine: Engine = OfflineEngine()
-    assert engine.name == "offline"
-
-
 def test_a_find_says_why_how_and_where_it_comes_from() -> None:
     (find,) = extract(
         "ok. Whenever you rename an env variable, check the Helm chart too, because staging reads it."
@@ -57,9 +52,11 @@ def test_a_find_says_why_how_and_where_it_comes_from() -> None:
     assert 0 < find.confidence < 0.95
 
 
-def test_the_next_sentence_can_give_the_reason() -> None:
+def test_the_same_or_the_next_sentence_gives_the_reason() -> None:
     (find,) = extract("Never run the smoke tests against production. Last spring that deleted real orders.")
     assert "**Why:** Last spring that deleted real orders." in find.body
+    (find,) = extract("never use mocks in the database tests, because they hid a broken migration")
+    assert find.body == "Never use mocks in the database tests.\n\n**Why:** They hid a broken migration."
 
 
 @pytest.mark.parametrize(
@@ -78,15 +75,12 @@ def test_pasted_text_is_nobodys_statement(text: str) -> None:
     assert extract(text) == ()
 
 
-def test_a_long_paste_is_left_alone() -> None:
+def test_a_long_paste_is_left_alone_and_agents_teach_nothing() -> None:
     """Reviews and documents are pasted without any mark; only size gives them away."""
     paste = "\n".join(
         f"Callers must hold lock number {i} and we always release it in order." for i in range(60)
     )
     assert extract(f"{paste}\nRemember that the order matters for callers.") == ()
-
-
-def test_agents_teach_nothing() -> None:
     messages = said("Remember that we always deploy on Tuesdays.", role="agent", source="reply")
     assert OfflineEngine().extract(ExtractInput(messages)).changes == ()
 
@@ -97,16 +91,13 @@ def test_people_speak_in_more_places_than_the_prompt(source: Source) -> None:
     assert [c.type for c in OfflineEngine().extract(ExtractInput(messages)).changes] == ["feedback"]
 
 
-def test_one_message_can_hold_several() -> None:
+def test_one_message_can_hold_several_and_the_same_again_is_found_once() -> None:
     finds = wide(
         "I'm a data engineer and new to Rust.\n\nBugs are tracked in the Linear project INGEST.\n"
         "- from now on write the test first\n- now run the suite"
     )
     assert {f.change.type for f in finds} == {"user", "reference", "feedback"}
     assert len({f.change.name for f in finds}) == len(finds) == 3
-
-
-def test_the_same_statement_again_is_found_once() -> None:
     (find,) = extract("Never squash merge here.", "ok", "I said never squash merge here!")
     assert (find.origin.first, find.origin.last) == ("m0", "m2")
 
@@ -168,17 +159,9 @@ def test_a_correction_that_may_be_about_several_replaces_none() -> None:
     assert len(finds) == 3
 
 
-def test_two_statements_that_differ_in_one_number_or_in_a_no_stay_apart() -> None:
+def test_statements_that_differ_in_a_number_a_no_or_a_thing_stay_apart() -> None:
     assert len(wide("We always squash commits on merge.", "We never squash commits on merge.")) == 2
     assert len(wide("Our tenants get 11 seats each.", "Our tenants get 12 seats each.")) == 2
-
-
-def test_a_reason_in_the_same_sentence_becomes_the_why() -> None:
-    (find,) = extract("never use mocks in the database tests, because they hid a broken migration")
-    assert find.body == "Never use mocks in the database tests.\n\n**Why:** They hid a broken migration."
-
-
-def test_different_things_in_the_same_words_stay_apart() -> None:
     finds = extract(
         "Remember that the staging database listens on port 5433.",
         "Remember that the production database listens on port 5434.",
@@ -186,11 +169,19 @@ def test_different_things_in_the_same_words_stay_apart() -> None:
     assert len(finds) == 2
 
 
-def test_known_already_is_a_noop_with_the_reason() -> None:
+def test_what_memory_or_instruction_files_say_is_not_added() -> None:
     known = header("no-squash-merges", "Never squash merge pull requests in this repository")
     (change,) = extract("never squash merge pull requests", manifest=(known,))
     assert (change.op, change.file) == ("noop", "no-squash-merges.md")
     assert "no-squash-merges" in change.reason
+    (change,) = extract(
+        "Remember that Ben owns the search service.",
+        manifest=(header("x", "Ben owns the billing service"),),
+    )
+    assert (change.op, change.file) == ("add", "")
+    rules = ("# Rules\n\n- Never commit directly to main\n- Use tabs\n",)
+    assert extract("never commit directly to main!", rules=rules) == ()
+    assert len(extract("never push to a branch of somebody else!", rules=rules)) == 1
 
 
 @pytest.mark.parametrize(
@@ -207,28 +198,11 @@ def test_other_number_negation_or_name_updates_instead_of_repeating(description:
     assert (change.op, change.file, change.name) == ("update", "some-rule.md", "some-rule")
 
 
-def test_unlike_memories_are_not_updated() -> None:
-    (change,) = extract(
-        "Remember that Ben owns the search service.",
-        manifest=(header("x", "Ben owns the billing service"),),
-    )
-    assert (change.op, change.file) == ("add", "")
-
-
-def test_what_the_instruction_files_say_is_not_kept() -> None:
-    rules = ("# Rules\n\n- Never commit directly to main\n- Use tabs\n",)
-    assert extract("never commit directly to main!", rules=rules) == ()
-    assert len(extract("never push to a branch of somebody else!", rules=rules)) == 1
-
-
-def test_relative_dates_get_the_day_they_mean() -> None:
+def test_relative_dates_get_the_day_they_mean_or_wait_for_a_person() -> None:
+    """Stored unasked, "tomorrow" would mean another day to every reader."""
     (find,) = extract("We decided yesterday to stop maintaining the Windows build.")
     assert "yesterday (2026-11-19)" in find.body
     assert "yesterday (2026-11-19)" in find.description
-
-
-def test_an_unknown_day_is_for_a_person_to_settle() -> None:
-    """Stored unasked, "tomorrow" would mean another day to every reader."""
     messages = said("Remember that the demo is tomorrow for the whole team.", time=None)
     (find,) = OfflineEngine().extract(ExtractInput(messages)).changes
     assert not find.asked

@@ -56,12 +56,9 @@ def test_only_what_is_laid_down_for_good_in_so_many_words_is_stored(text: str, s
     assert [change.asked for change in found(text) if change.asked] == [True] * stored
 
 
-def test_a_document_is_no_statement_of_the_person() -> None:
+def test_a_document_and_a_copied_screen_are_no_statement_of_the_person() -> None:
     plan = "so\n\n# Plan\n\nNever cache in a handler.\n\n## Steps\n\nAlways invalidate on write."
     assert found(plan) == ()
-
-
-def test_a_copied_screen_is_no_statement_of_the_person() -> None:
     screen = (
         "> v main  [4 items]\n   v * from now on keep the grouping by session\n     - never sort by name"
     )

@@ -55,9 +55,11 @@ def without_known(after: dict[str, bytes], answer: str = "") -> tuple[Change, ..
     return proposed(given_with(), after, answer, frozenset())
 
 
-def test_nothing_done_is_nothing_proposed() -> None:
+def test_nothing_done_is_nothing_proposed_nor_is_what_another_agent_loses() -> None:
     assert changes({}) == ()
     assert changes({}, "nothing") == ()
+    memory = {"local/reviewer/a.md": NEW, "local/main/MEMORY.md": b"- x\n"}
+    assert proposed(given_with(memory), {}, "", frozenset()) == ()
 
 
 def test_a_new_file_is_an_add_with_the_messages_that_it_names() -> None:
@@ -196,11 +198,6 @@ def test_a_path_that_is_no_memory_of_this_agent_is_passed_over(key: str) -> None
 )
 def test_a_content_that_is_no_memory_is_passed_over(data: bytes) -> None:
     assert changes({"local/main/a.md": data}) == ()
-
-
-def test_another_agents_memory_that_vanished_is_not_deleted() -> None:
-    memory = {"local/reviewer/a.md": NEW, "local/main/MEMORY.md": b"- x\n"}
-    assert proposed(given_with(memory), {}, "", frozenset()) == ()
 
 
 def test_changes_come_in_the_order_in_which_they_were_said_and_are_few() -> None:

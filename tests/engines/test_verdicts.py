@@ -257,13 +257,15 @@ def test_a_small_model_s_prose_is_sent_back_once_and_then_asked_of_a_person() ->
     assert sum("no usable answer" in line for line in made.log) == len(PAIRS)
 
 
-def test_without_a_pair_a_small_model_is_asked_nothing() -> None:
+def test_without_a_pair_or_a_model_nothing_is_asked() -> None:
     with MessagesApi([]) as api:
         made = engine(api, Counting(), questions=True).consolidate(
             replace(GIVEN, files={"main/billing-port.md": FILES["main/billing-port.md"]})
         )
         assert not api.requests
     assert made.changes == ()
+    made = AgentEngine().consolidate(GIVEN)
+    assert [one.kind for one in made.changes] == ["question", "question"]
 
 
 def test_of_many_pairs_a_dream_asks_about_so_many() -> None:
@@ -279,8 +281,3 @@ def test_of_many_pairs_a_dream_asks_about_so_many() -> None:
     files = {path: data.replace(b" of ", b" near ") for path, data in files.items()}
     given = replace(GIVEN, files=files, said={}, judge=judged(files))
     assert len(doubts(given, 100)) >= len(doubts(given, 5)) == 5
-
-
-def test_the_agent_s_engine_makes_no_request_and_asks_a_person() -> None:
-    made = AgentEngine().consolidate(GIVEN)
-    assert [one.kind for one in made.changes] == ["question", "question"]

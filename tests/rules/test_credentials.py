@@ -78,10 +78,13 @@ def test_one_that_stood_in_an_index_is_not_told_again_and_a_second_one_is() -> N
     assert found.fingerprints != (PRINT,) and found.path == "main/MEMORY.md"
 
 
-def test_each_place_is_told_once() -> None:
+def test_each_place_is_told_once_and_the_end_before_its_commits() -> None:
     text = memory(f"The token is {GITHUB}.", f"Again {GITHUB}, {GITHUB}.")
     found = judged(None, side(main__a=text, main__b=text, main__c=memory("Plain.")))
     assert places(found) == [(PATH, 7, "error", ""), ("main/b.md", 7, "error", "")]
+    text = memory(f"It is {GITHUB}.")
+    found = judged(None, side(main__a=text), revisions=(revision({PATH: text}),))
+    assert places(found) == [(PATH, 7, "error", "")]
 
 
 def test_a_key_that_lies_across_claims_is_told_where_it_begins() -> None:
@@ -130,10 +133,13 @@ def test_a_name_that_spells_a_value_told_elsewhere_is_not_shown() -> None:
     assert slug not in repr(without_secrets(found, frozenset()))
 
 
-def test_the_name_of_the_branch_is_judged() -> None:
+def test_the_name_of_the_branch_and_one_that_came_and_went_are_judged() -> None:
     (found,) = judged(None, side(), ref=f"add-{GITHUB}")
     assert found.path == "" and found.message.startswith("the name of the branch holds a secret, ")
     assert judged(None, side(), ref="add-ports") == []
+    one = revision({f"main/{GITHUB}.md": memory("A.")})
+    (found,) = judged(None, side(), revisions=(one,))
+    assert found.commit == OID and found.message.startswith("its name holds a secret, ")
 
 
 def test_what_a_commit_says_is_told_with_the_commit() -> None:
@@ -168,18 +174,6 @@ def test_what_came_and_went_is_told_with_its_line_in_that_commit(path: str, text
     assert places(judged(None, side(), revisions=(one, later))) == [(path, line, "error", OID)]
     grown = revision({path: f"{text}\nMore.\n"}, {path: text})
     assert judged(None, side(), revisions=(later, grown)) == [], "a parent had it"
-
-
-def test_what_stands_in_the_end_is_told_there_and_not_for_each_commit() -> None:
-    text = memory(f"It is {GITHUB}.")
-    found = judged(None, side(main__a=text), revisions=(revision({PATH: text}),))
-    assert places(found) == [(PATH, 7, "error", "")]
-
-
-def test_a_name_that_came_and_went_is_told() -> None:
-    one = revision({f"main/{GITHUB}.md": memory("A.")})
-    (found,) = judged(None, side(), revisions=(one,))
-    assert found.commit == OID and found.message.startswith("its name holds a secret, ")
 
 
 def test_a_value_is_looked_for_in_all_that_a_change_brings() -> None:

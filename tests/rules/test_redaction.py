@@ -64,10 +64,6 @@ def test_a_clients_tag_can_be_read_and_is_none(tag: str) -> None:
     assert not leaks(safe) and safe.replace("\\x3c", "<") == tag
 
 
-def test_a_carriage_return_is_shown_only_as_half_of_a_line_end() -> None:
-    assert shown("a\r\nb\r", no_scan) == "a\r\nb\r" and shown("a\rb\r", no_scan) == "a\\x0db\\x0d"
-
-
 def test_what_was_written_out_is_read_back() -> None:
     once = shown(NASTY, no_scan)
     assert restored(once, once) == NASTY
@@ -102,13 +98,11 @@ def test_no_token_leaves_in_halves(secret: str, width: int) -> None:
     assert secret[:8] not in cut_off or secret in cut_off
 
 
-def test_words_are_still_cut_where_the_room_ends() -> None:
+def test_what_is_cut_is_cut_once_at_its_room_and_a_return_shown_only_in_a_line_end() -> None:
+    assert cut("abcdef", [(5, 6, "z"), (1, 3, "x"), (2, 4, "y")]) == "a[x]e[z]"
     assert one_line(string.ascii_lowercase, 10) == "abcdefghi…"
     assert one_line("feedback_react19_event_types_of_forms.md", 20) == "feedback_react19_ev…"
-
-
-def test_parts_that_overlap_are_cut_out_once() -> None:
-    assert cut("abcdef", [(5, 6, "z"), (1, 3, "x"), (2, 4, "y")]) == "a[x]e[z]"
+    assert shown("a\r\nb\r", no_scan) == "a\r\nb\r" and shown("a\rb\r", no_scan) == "a\\x0db\\x0d"
 
 
 LABELS = (

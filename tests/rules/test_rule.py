@@ -80,9 +80,10 @@ def test_memories_of_a_folder_are_those_that_were_read_and_fit() -> None:
     assert list(side.memories("nobody")) == []
 
 
-def test_a_text_is_read_as_a_memory_whatever_its_bytes() -> None:
+def test_a_text_is_read_whatever_its_bytes_and_without_them_it_has_no_size() -> None:
     text = RuleFile("main/a.md", "a.md", b"---\nname: x\n---\n\nA \xff\n")
     assert text.text.endswith("A \udcff\n") and text.memory.name == "x"
+    assert (File(0o120000, "x").size, File(0o120000, "x").data) == (0, None)
 
 
 def test_a_commit_has_its_texts_with_what_its_parents_had_there() -> None:
@@ -169,7 +170,3 @@ def test_files_that_are_in_no_tree_are_sorted_into_folders() -> None:
     assert {folder: set(files) for folder, files in side.folders.items()} == {"main": {"a.md", "logs/b.md"}}
     assert set(side.host) == {".gitattributes", ".github/OWNERS"}
     assert side.contents["main/a.md"] == b"A" and side.files["main/a.md"].mode == PLAIN
-
-
-def test_what_was_not_read_has_no_size() -> None:
-    assert (File(0o120000, "x").size, File(0o120000, "x").data) == (0, None)

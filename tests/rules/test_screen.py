@@ -99,8 +99,11 @@ def test_a_key_with_blank_lines_is_refused_whole() -> None:
     }
 
 
-def test_claims_of_one_change_are_read_together() -> None:
+def test_claims_are_read_together_and_one_refuses_no_other() -> None:
     assert set(refused_claims([f"PAYMENTS_API_KEY={KEY}", "plain", f"with {KEY} it works"])) == {0, 2}
+    weighed = weigh(["fine", GITHUB, "the password is hunter2"])
+    assert list(weighed.refused) == [1]
+    assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]
 
 
 def test_what_may_be_a_secret_is_held_where_asked_and_says_how_it_passes() -> None:
@@ -224,9 +227,3 @@ def test_refusal_names_claim_reason_and_way_out() -> None:
     beside = refused_claims([f"{STATED} The token is {GITHUB}."])[0]
     assert (beside.message, beside.fingerprints) == (refusal.message, refusal.fingerprints), "what blocks"
     assert refused_claims([GITHUB], frozenset(refusal.fingerprints)) == {}
-
-
-def test_one_bad_claim_does_not_refuse_the_others() -> None:
-    weighed = weigh(["fine", GITHUB, "the password is hunter2"])
-    assert list(weighed.refused) == [1]
-    assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]

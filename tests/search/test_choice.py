@@ -75,9 +75,11 @@ def test_who_asks_is_told_more_than_who_does_not(covered: float, prompt: bool, q
     assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [prompt, question]
 
 
-def test_most_of_what_a_question_is_about_is_enough_for_who_asks() -> None:
+def test_who_asks_is_told_what_says_most_and_a_warning_is_known_by_its_words() -> None:
     one = candidate(score=3.0)
     assert [fits(one, 2.5, gate) for gate in (PROMPT, QUESTION)] == [False, True]
+    assert warns("kubectl drain hangs without --force") and warns("Never apply to prod")
+    assert not warns("kubectl get pods -n apps lists the pods")
 
 
 @pytest.mark.parametrize("gate", [PROMPT, QUESTION])
@@ -153,11 +155,6 @@ def test_a_body_goes_only_where_another_says_all_of_it() -> None:
     assert said_by("Integration tests run on the real database, port 5434.", [known]) is None
     assert said_by("Integration tests never run on the real database.", [known]) is None
     assert said_by("Yes.", ["Yes."]) is None, "too short to be compared"
-
-
-def test_a_warning_is_known_by_its_words() -> None:
-    assert warns("kubectl drain hangs without --force") and warns("Never apply to prod")
-    assert not warns("kubectl get pods -n apps lists the pods")
 
 
 class Asked:

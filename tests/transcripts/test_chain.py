@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,50 +29,40 @@ def rewound(links: Iterable[Link]) -> set[str]:
     return {uuid for uuid, number in places.items() if number in gone}
 
 
-def test_what_stands_before_a_compaction_was_said() -> None:
-    links = [prompt("p"), reply("a", "p"), Link("cut", "", logical="a"), prompt("q", "cut")]
-    assert rewound(links) == set()
-
-
-def test_a_rewound_prompt_goes_with_all_that_followed() -> None:
-    links = [prompt("p"), reply("a", "p"), prompt("old", "a"), reply("b", "old"), prompt("new", "a")]
-    assert rewound(links) == {"old", "b"}
-
-
-def test_results_of_parallel_calls_beside_the_chain_are_not_rewound() -> None:
-    """A refusal with a reason can hang there."""
-    links = [
-        prompt("p"),
-        reply("call1", "p"),
-        reply("call2", "call1"),
-        reply("result1", "call1"),
-        reply("result2", "call2"),
-        reply("a", "result2"),
-    ]
-    assert rewound(links) == set()
-
-
-def test_a_compaction_of_a_rewound_past_is_rewound_too() -> None:
-    links = [
-        prompt("p"),
-        prompt("old", "p"),
-        Link("cut", "", logical="old"),
-        prompt("after", "cut"),
-        Link("cut2", "", logical="after"),
-        prompt("later", "cut2"),
-        prompt("new", "p"),
-    ]
-    assert rewound(links) == {"old", "cut", "after", "cut2", "later"}
-
-
-def test_a_record_that_stands_before_its_parent_hangs_on_it_all_the_same() -> None:
-    links = [reply("a", "old"), prompt("p"), prompt("old", "p"), prompt("new", "p")]
-    assert rewound(links) == {"a", "old"}
-
-
-def test_no_records_and_parents_outside_the_file_rewind_nothing() -> None:
-    assert rewound([]) == set()
-    assert rewound([prompt("p", "elsewhere"), reply("a", "p")]) == set()
+@pytest.mark.parametrize(
+    ("links", "gone"),
+    [
+        ([], ""),
+        ([prompt("p", "elsewhere"), reply("a", "p")], ""),
+        # What stands before a compaction was said.
+        ([prompt("p"), reply("a", "p"), Link("cut", "", logical="a"), prompt("q", "cut")], ""),
+        # A rewound prompt goes with all that followed.
+        (
+            [prompt("p"), reply("a", "p"), prompt("old", "a"), reply("b", "old"), prompt("new", "a")],
+            "old b",
+        ),
+        # Results of parallel calls hang beside the chain: a refusal with a reason can be one.
+        (
+            [
+                prompt("p"), reply("c1", "p"), reply("c2", "c1"), reply("r1", "c1"), reply("r2", "c2"),
+                reply("a", "r2"),
+            ],
+            "",
+        ),
+        # A compaction of a rewound past is rewound too.
+        (
+            [
+                prompt("p"), prompt("old", "p"), Link("cut", "", logical="old"), prompt("after", "cut"),
+                Link("cut2", "", logical="after"), prompt("later", "cut2"), prompt("new", "p"),
+            ],
+            "old cut after cut2 later",
+        ),
+        # A record that stands before its parent hangs on it all the same.
+        ([reply("a", "old"), prompt("p"), prompt("old", "p"), prompt("new", "p")], "a old"),
+    ],
+)  # fmt: skip
+def test_what_was_rewound_was_not_said(links: list[Link], gone: str) -> None:
+    assert rewound(links) == set(gone.split())
 
 
 def by_definition(links: list[Link]) -> set[str]:

@@ -20,13 +20,10 @@ from gitmem.transcripts.discover import read
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 
 
-def test_a_cursor_comes_back_as_saved(tmp_path: Path) -> None:
+def test_a_cursor_comes_back_as_saved_and_a_missing_one_is_the_beginning(tmp_path: Path) -> None:
     saved = Cursor("s1", 4711, "u9")
     save(tmp_path / "new/cursors", saved)
     assert load(tmp_path / "new/cursors", "s1") == saved
-
-
-def test_a_missing_cursor_is_the_beginning_and_no_news(tmp_path: Path) -> None:
     reports: list[str] = []
     assert load(tmp_path, "s1", reports.append) == Cursor("s1")
     assert reports == []
