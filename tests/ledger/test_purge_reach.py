@@ -129,6 +129,17 @@ def test_what_the_code_refers_to_is_listed_and_not_all_of_too_much(shared: Works
     assert {one.why for one in left} == {"a ref, index or log that is not gitmem's refers to it"}
 
 
+def test_what_the_index_of_the_code_holds_is_named_by_its_path(
+    shared: Workspace, git: Callable[..., str]
+) -> None:
+    blob = shared.code.add_blob(f"It is {SECRET}.\n".encode())
+    staged = f"100644,{blob},src/staged.txt"
+    git("-C", shared.code.git_dir.parent, "update-index", "--add", "--cacheinfo", staged)
+    work = purging(shared)
+    work.rewrite()
+    assert [one.where for one in work.finish().left] == ["src/staged.txt in the code repository"]
+
+
 def test_what_a_process_wrote_meanwhile_goes_and_what_stays_is_told_once(
     shared: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -134,6 +134,8 @@ def test_what_a_merge_says_and_no_parent_does_is_shown(message: str, level: str)
         OID,
     )
     assert found.message == f"a merge says what none of its parents says: New. {SHORT}"
+    (first,) = merges(revision(memory("New.\n\nAs New."), memory("As New."), memory("Two.")))
+    assert first.line == 7
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitmem.core.limits import FRONTMATTER_LINES, MEMORY_BYTES
-from gitmem.rules.content import judge_content, judge_links, judge_names, judge_size
+from gitmem.rules.content import judge_content, judge_links, judge_logs, judge_names, judge_size
 from gitmem.rules.instructions import judge_hidden
 from gitmem.rules.rule import Judge, RuleContext, compare, in_texts, side_of
 
@@ -46,6 +46,16 @@ def test_a_file_is_judged_by_what_it_holds_and_held(
     was, now = side_of(before), side_of(after)
     found = {(one.path, one.line) for one in rule(was, now, compare(was, now, RuleContext()))}
     assert found & {(path, line) for path in after} if line else not found, found
+
+
+def test_a_day_that_stands_in_two_places_has_the_lines_of_both() -> None:
+    """Also where the first of them does not end its last line."""
+    day, cold = "main/logs/2026/11/2026-11-20.md", "main/archive/logs/2026/11/2026-11-20.md"
+    was = side_of({day: b"- 10:00:00Z [project ab] A."})
+    for after, lost in (({cold: b"- 10:00:00Z [project ab] A.", day: b"- 11:00:00Z [project ab] B.\n"}, 0),
+                        ({cold: b"", day: b"- 11:00:00Z [project ab] B.\n"}, 1)):  # fmt: skip
+        now = side_of(after)
+        assert len([*judge_logs(was, now, compare(was, now, RuleContext()))]) == lost
 
 
 def test_memories_of_one_name_name_each_other() -> None:
