@@ -14,7 +14,7 @@ from gitmem.core.text import decode, encode
 from gitmem.flows.context import Edges
 from gitmem.git.repository import Repository
 from gitmem.git.trees import read_file
-from gitmem.ledger.holdings import heads
+from gitmem.ledger.holdings import memories
 from gitmem.ledger.indexes import disputed_indexes, hot
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
@@ -89,8 +89,13 @@ def _places(scope: Scope) -> dict[str, str]:
     """What can be read; `status` and `doctor` name the rest."""
     with suppress(RepositoryError):
         tip = memory_commit(scope.repo, scope.ref)
-        known = heads(scope, tip, missed={}) if tip else {}
-        found = {path: oid for path, (oid, head) in known.items() if head and head.disputed}
+        known = memories(scope, tip, missed={}) if tip else {}
+        found = {
+            f"{agent}/{kept.file}": kept.blob
+            for agent, some in known.items()
+            for kept in some
+            if kept.head and kept.head.disputed
+        }
         return found | disputed_indexes(scope.repo, scope.repo.commit(tip).tree) if tip else {}
     return {}
 

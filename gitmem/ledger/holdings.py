@@ -10,7 +10,7 @@ from gitmem.core.errors import MissingObject
 from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
 from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.catalog import CatalogEntry, Head, MemoryCatalog, by_folder
+from gitmem.ledger.catalog import CatalogEntry, MemoryCatalog, by_folder
 from gitmem.ledger.workspace import Scope
 
 
@@ -65,7 +65,6 @@ def memory_files(
     *,
     archived: bool = True,
     logs: bool = False,
-    missed: dict[str, str] | None = None,
 ) -> dict[str, dict[str, str]]:
     """Memories by their place alone, none of them opened: agent's folder to file to blob.
 
@@ -73,22 +72,15 @@ def memory_files(
         agent: one agent's folder; None for all of them.
         archived: also those that were paged out; without them the archive is not entered.
         logs: also daily logs.
-        missed: gets folders that cannot be read, and why.
 
     Raises:
-        MissingObject: the commit cannot be read; without `missed`, or a folder.
+        MissingObject: the commit or a folder cannot be read.
     """
     found: dict[str, dict[str, str]] = {}
     wanted = ("memory", "log") if logs else ("memory",)
     for name, folder in agent_trees(repo, commit, agent):
         # The archive has hundreds of folders, which one process lists quicker than one question each.
-        try:
-            files = repo.files(folder) if archived else list_files(repo, folder, without={ARCHIVE})
-        except MissingObject as error:
-            if missed is None:
-                raise
-            missed[f"{name}/"] = error.message
-            continue
+        files = repo.files(folder) if archived else list_files(repo, folder, without={ARCHIVE})
         found[name] = {file: files[file] for file in sorted(files, key=by_folder) if kind(file) in wanted}
     return found
 
@@ -126,6 +118,7 @@ def memories(
 
     Args:
         checked: whether `Head.problems` is wanted.
+        missed: gets folders that cannot be read, and why; else these raise.
     """
     repo = scope.repo
     found: dict[str, list[CatalogEntry]] = {}
@@ -138,27 +131,6 @@ def memories(
                     raise
                 missed[f"{name}/"] = error.message
     return found
-
-
-def heads(
-    scope: Scope,
-    commit: str,
-    *,
-    archived: bool = True,
-    checked: bool = False,
-    missed: dict[str, str] | None = None,
-) -> dict[str, tuple[str, Head | None]]:
-    """What the frontmatter of each memory of a scope says: path to blob and head; None where it is missing.
-
-    Args:
-        archived: also of those that were paged out.
-        checked: whether `Head.problems` is wanted.
-        missed: as for `memory_files`.
-    """
-    found = memories(scope, commit, archived=archived, checked=checked, missed=missed)
-    return {
-        f"{agent}/{kept.file}": (kept.blob, kept.head) for agent, some in found.items() for kept in some
-    }
 
 
 def taught(scope: Scope, commit: str, agent: str, *, archived: bool = False) -> dict[str, int]:

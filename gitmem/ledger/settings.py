@@ -126,12 +126,12 @@ class Settings:
         return self.flag("requireSigned")
 
 
-def read_settings(git: GitCommand, cwd: Path | None = None, *, git_dir: Path | None = None) -> Settings:
+def read_settings(git: GitCommand, cwd: Path | None = None) -> Settings:
     """Reads the settings that count in a folder, with one git call.
 
     Personal settings are taken from the person's own configuration (`--global`) alone.
     """
-    config = read_configuration(git, cwd, git_dir=git_dir)
+    config = read_configuration(git, cwd)
     values: dict[str, str] = {}
     for scope, key, value in config.rows:
         section, _, name = key.partition(".")

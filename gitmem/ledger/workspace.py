@@ -368,14 +368,14 @@ def home(type: str, sharing: str) -> ScopeName:
     return "user" if type == "user" else "project"
 
 
-def open_workspace(around: Surroundings, cwd: Path, auto_memory: Path | None = None) -> Workspace:
+def open_workspace(around: Surroundings, cwd: Path) -> Workspace:
     """Opens the memory of the repository that a folder is in; `init` need not have run.
 
     Raises:
         RepositoryError: there is no repository, or it may not be used.
     """
     where = layout(around.git, cwd)
-    return Workspace(around, where, read_settings(around.git, cwd), lambda: auto_memory)
+    return Workspace(around, where, read_settings(around.git, cwd))
 
 
 def make_project_id(workspace: Workspace, besides: str = "") -> str:

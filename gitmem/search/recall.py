@@ -456,27 +456,25 @@ def as_context(recall: Recall, limit: int = PROMPT_CONTEXT_CHARS) -> str:
     return "\n".join(parts)
 
 
-def for_prompt(recall: Recall, limit: int = PROMPT_RECALL_CHARS) -> tuple[str, tuple[RecallItem, ...]]:
+def for_prompt(recall: Recall) -> tuple[str, tuple[RecallItem, ...]]:
     """States what bears on a prompt for a model that did not ask: few texts, and of the rest a line each.
 
-    Args:
-        limit: characters of the result at most; what finds no room is left out.
-
     Returns:
-        The text, empty where nothing was recalled; and the memories whose text is in it.
+        The text, empty where nothing was recalled, without what finds no room in `PROMPT_RECALL_CHARS`; and
+        the memories whose text is in it.
     """
     whole = [item for item in recall.items if not item.amended][:PROMPT_WHOLE]
     parts = [_opening(len(recall.items))]
     told: list[RecallItem] = []
     for item in whole:
         block = _block(item, excerpt(item.text, recall.query, PROMPT_BODY_CHARS))
-        if sum(map(len, parts)) + len(block) + len(parts) <= limit:
+        if sum(map(len, parts)) + len(block) + len(parts) <= PROMPT_RECALL_CHARS:
             parts.append(block)
             told.append(item)
     lines = [_line(item) for item in recall.items if item not in told]
     while lines:
         block = fence_for_model("\n".join(lines), source=f"more that may bear on it ({OPENS})")
-        if sum(map(len, parts)) + len(block) + len(parts) <= limit:
+        if sum(map(len, parts)) + len(block) + len(parts) <= PROMPT_RECALL_CHARS:
             parts.append(block)
             break
         lines.pop()

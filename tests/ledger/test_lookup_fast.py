@@ -14,7 +14,7 @@ import pytest
 import gitmem
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Repository, Signature
-from gitmem.ledger.holdings import heads, memory_files, taught
+from gitmem.ledger.holdings import memories, memory_files, taught
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.lookup import Ambiguous, age, find, headers
 from gitmem.ledger.workspace import Workspace
@@ -171,8 +171,8 @@ def test_a_missing_memory_is_told_apart(workspace: Workspace, learn: Learn) -> N
     oid = memory_files(scope.repo, tip)["main"]["gone.md"]
     (scope.repo.git_dir / "objects" / oid[:2] / oid[2:]).unlink()
     assert [header.file for header in headers(workspace)] == ["here.md"]
-    known = heads(scope, tip)
-    assert known["main/gone.md"] == (oid, None) and known["main/here.md"][1] is not None
+    gone, here = memories(scope, tip)["main"]
+    assert (gone.blob, gone.head) == (oid, None) and here.head is not None
 
 
 @pytest.mark.parametrize("words", [["list"], ["list", "-a", "--json"], ["show", "hot-1"]])
