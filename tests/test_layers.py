@@ -127,14 +127,6 @@ def test_everyday_verbs_never_load_a_models_library(loaded, gitmem) -> None:
     assert foreign(recalled) == set(), "a question is answered with the standard library alone"
 
 
-def test_a_second_status_reads_no_files_of_clients(loaded, gitmem) -> None:
-    """What the first one found of them holds while none of those files changes."""
-    gitmem("init", "-y")
-    assert "gitmem.app.client_faults" in loaded("status")
-    again = loaded("status")
-    assert {"gitmem.app.client_faults", "gitmem.app.client_setup", "tomllib"} & again == set()
-
-
 def test_help_loads_no_verb(loaded) -> None:
     """The help screen lists verbs from a table, so that one broken verb does not take it down."""
     modules = loaded("-h")

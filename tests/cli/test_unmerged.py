@@ -133,6 +133,7 @@ def test_what_was_taught_on_a_branch_amends_nothing_elsewhere(ground: Ground, gi
 
 def test_an_index_at_the_start_leaves_it_out(ground: Ground, git: Git) -> None:
     """What a person typed there, and what holds here, stays."""
+    ground.patch.setattr("gitmem.core.limits.PROMPT_SECONDS", 60.0)
     lines = ["- [Proxy](proxy.md): the proxy listens on 9090", "- [Tea](tea.md): tea at four"]
     index = "\n".join([*lines, "Ask before a release.", ""])
     ground.learn({"main/tea.md": memory("tea"), "main/MEMORY.md": index})
