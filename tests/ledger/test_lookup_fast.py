@@ -201,25 +201,6 @@ def test_a_look_loads_neither_pygit2_nor_a_parser_once_the_catalog_knows(
     assert done.stderr.splitlines()[-1] == "0 []"
 
 
-def test_the_age_of_one_memory_opens_no_other(
-    workspace: Workspace, counting: Counting, learn: Learn
-) -> None:
-    """Also where no history was ever walked: only that memory's own is."""
-    learn({"main/hot-1.md": HOT["main/hot-1.md"].replace("Fact", "New fact")})
-    learn({"main/hot-2.md": HOT["main/hot-2.md"].replace("Fact", "New fact")})
-    tip, repo = counting.memory, workspace.code
-    then, now = (
-        memory_files(repo, revision, archived=False)["main"]["hot-1.md"]
-        for revision in (repo.commit(repo.commit(tip).parents[0]).parents[0], tip)
-    )
-    found = find(workspace, "hot-1")
-    (workspace.state / "catalog.sqlite").unlink()
-    counting.opened.clear()
-    taught_then = age(workspace, found.spot)
-    assert set(counting.opened) <= {then, now}
-    assert taught_then == {h.file: h.time for h in headers(workspace)}["hot-1.md"]
-
-
 def test_a_folder_of_the_archive_that_did_not_change_is_not_read_again(
     workspace: Workspace, counting: Counting, learn: Learn
 ) -> None:
