@@ -75,8 +75,9 @@ def promote(
     if done is None:
         for line in difference(planned.file, planned.before, planned.after):
             out.data(line)
+        out.say("would propose to commit it so:")
         for line in message(workspace, [("Add", planned.at.address, planned.file)]).splitlines():
-            out.say(f"would propose: {line}".rstrip())
+            out.say(f"    {line}".rstrip())
         for doubt in planned.doubts:
             out.say(f"would ask: {doubt}")
         return

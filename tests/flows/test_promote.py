@@ -228,7 +228,7 @@ def test_a_link_to_the_other_file_means_that_one(machine: Machine) -> None:
     (machine.code / "CLAUDE.md").symlink_to("AGENTS.md")
     done = machine.run("promote", "no-mocks", "-y", "--dry-run")
     assert "into AGENTS.md" in done.out
-    assert "would propose: Add the rule no-mocks" in done.err
+    assert "would propose to commit it so:\n    Add the rule no-mocks" in done.err
     assert "refs/heads/local" not in done.err, "where a private memory is kept is not for a public commit"
     assert (machine.code / "AGENTS.md").read_text() == "# Agents\n"
 
