@@ -90,8 +90,16 @@ def epoch_of(repo: Repository, commit: str) -> Epoch:
 
 
 def apart(repo: Repository, one: str, other: str) -> bool:
-    """Whether two commits are of different epochs."""
-    return epoch_of(repo, one) != epoch_of(repo, other)
+    """Whether two commits are of different epochs: the root, of which nothing was purged, is of each."""
+    if epoch_of(repo, one) == epoch_of(repo, other):
+        return False
+    return not any(_is_bare(repo, oid) for oid in (one, other))
+
+
+def _is_bare(repo: Repository, oid: str) -> bool:
+    """Whether a commit has neither memory nor history."""
+    made = repo.commit(oid)
+    return not made.parents and repo.tree(made.tree).keys() <= {FORMAT_FILE}
 
 
 def after(known: Iterable[Epoch], mark: str) -> Epoch:

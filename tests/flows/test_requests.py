@@ -68,6 +68,20 @@ def test_who_has_learned_nothing_asks_for_nothing(team: Team) -> None:
     assert team.reviewer.branches() <= {PROJECT}
 
 
+def test_a_purge_before_anything_was_shared_keeps_nothing_from_the_team(team: Team) -> None:
+    """The memory branch is empty by then: nothing of it was purged, so it stands on neither side."""
+    ann = team.machine("ann")
+    ann.learn("ports", "Ports start at 4000.", scope="project")
+    ann.learn("word", "The word is xyzzyplugh.", scope="project")
+    ann.run("purge", "xyzzyplugh", "--text", "--no-push", "-y")
+    ann.run("sync", "-y")
+    assert "2 memories of yours in gitmem/inbox/ann-example-com" in ann.run("status").out
+    ben = team.machine("ben")
+    ben.run("sync", "-y")
+    ben.run("review", "accept", waiting(ben)["id"])
+    assert {"main/ports.md", "main/word.md"} <= team.reviewer.host_files().keys()
+
+
 def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody_unasked(team: Team, ann) -> None:
     item = waiting(ann)
     assert (item["branch"], item["remote"], item["closed"]) == (f"refs/heads/{BEN}", "origin", False)
