@@ -57,7 +57,11 @@ def forget(
     keeps the text: git mem purge takes it out of that, too.
     """
     run = context(ctx, as_json=as_json, quiet=quiet)
-    if (name is None) == (claim is None):
+    if name is not None and claim is not None:
+        raise UsageError(
+            "A name and --claim do not go together", "--scope and --agent narrow --claim down."
+        )
+    if name is None and claim is None:
         raise UsageError("Say what to forget", "Give the name of a memory, or --claim TEXT.")
     if claim is not None:
         _forget_claim(run, claim, scope, agent, everywhere, dry_run)

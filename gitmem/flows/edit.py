@@ -131,7 +131,7 @@ def memory_named(workspace: Workspace, name: str, scope: str | None, agent: str)
 
 
 def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, str, str]:
-    """Name, description and body of something wanted; relative dates in the body are annotated.
+    """Name, description and body of something wanted; relative dates in the latter two are annotated.
 
     What may be a secret makes no name and no description: both are made of the text without it.
 
@@ -155,7 +155,7 @@ def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, st
     text = text.strip() or UNNAMED
     words = " ".join(_first_sentence(text).split()[:7])
     name = (named if named == wanted.name else slugify(named)).strip() or slugify(words)
-    return name, one_line(described) or _first_sentence(text), body
+    return name, one_line(described) or _first_sentence(annotate(text, said)), body
 
 
 def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:

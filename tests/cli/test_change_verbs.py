@@ -113,9 +113,10 @@ def test_a_sentence_that_begins_like_another_takes_no_memorys_place(gitmem) -> N
 def test_remember_reads_standard_input_and_annotates_relative_dates(gitmem, git, home, monkeypatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("The freeze began yesterday.\n"))
     ran = gitmem("remember", "-", "--type", "project").out
-    assert ran.endswith("local/main/the-freeze-began-yesterday.md: The freeze began yesterday\n")
+    assert "local/main/the-freeze-began-yesterday.md: The freeze began yesterday (2026-11-" in ran
     where, ref = tip(git, home, gitmem)
-    assert "yesterday (2026-11-" in git(where, "show", f"{ref}:main/the-freeze-began-yesterday.md")
+    text = git(where, "show", f"{ref}:main/the-freeze-began-yesterday.md")
+    assert text.count("yesterday (2026-11-") == 2  # the description, too, which the index shows
 
 
 def test_wrong_words_exit_2_and_say_what_is_right(gitmem) -> None:

@@ -82,7 +82,7 @@ def test_what_may_mean_several_claims_or_none_forgets_nothing(here: Machine) -> 
         (("--claim", "Lunch is at noon."), "local/main/alone.md", "user/helper/twin.md", "--everywhere"),
         (("--claim", "The moon is made of cheese."), "No memory says that"),
         ((), "Say what to forget"),
-        (("ports", "--claim", "x"),),
+        (("ports", "--claim", "x"), "A name and --claim do not go together"),
         (("--claim", " "),),
     ):
         told = here.run("forget", *words, code=2).err
