@@ -39,7 +39,9 @@ def test_memory_goes_to_a_repository_of_its_own_and_no_code_does(team: Team, apa
     assert ann.git("config", "--get-regexp", r"^(remote\.origin|branch)\.") == before
 
 
-def test_plain_git_pushes_no_code_there(team: Team, apart: Path) -> None:
+def test_plain_git_pushes_no_code_there_a_second_is_no_accident_and_the_undo_takes_it_back(
+    team: Team, apart: Path
+) -> None:
     (ann,) = team.people(ann="")
     ann.run("share", "--remote", apart, "--mode", "direct", "-y")
     for words in (("main",), ("--all",), ("--mirror",), ("HEAD:refs/heads/gitmem-code",)):
@@ -47,11 +49,10 @@ def test_plain_git_pushes_no_code_there(team: Team, apart: Path) -> None:
         assert not [ref for ref in team.refs(apart) if not ref.startswith("refs/heads/gitmem/")]
     ann.git("fetch", "-q", "--all")
     ann.git("push", "-q", "origin", "main:refs/heads/topic")
-
-
-def test_the_undo_that_is_printed_takes_it_back(team: Team, apart: Path) -> None:
-    (ann,) = team.people(ann="")
-    ann.run("share", "--remote", apart, "-y")
+    other = team.served / "other.git"
+    team.git("init", "-q", "--bare", other)
+    refused = ann.run("share", "--remote", other, code=3)
+    assert f"git remote set-url gitmem {other}" in refused.err
     ann.run("share", "--off")
     ann.git("remote", "remove", "gitmem")
     shared = ann.run("share", "-y")
@@ -83,30 +84,16 @@ def test_what_was_asked_for_at_the_other_remote_is_asked_for_anew(team: Team, ap
     assert "without merging" not in ann.run("review").out
 
 
-def test_a_dry_run_makes_no_remote(team: Team, apart: Path) -> None:
+def test_what_is_no_memory_repository_is_refused_and_a_dry_run_makes_no_remote(
+    team: Team, apart: Path
+) -> None:
     (ann,) = team.people(ann="")
     would = json.loads(ann.run("share", "--remote", apart, "-n", "--json").out)
     assert (would["remote"], would["url"], would["before"]) == ("gitmem", str(apart), "off")
-    assert ann.git("remote") == "origin"
-
-
-def test_the_address_of_a_configured_remote_is_that_remote(team: Team) -> None:
-    (ann,) = team.people(ann="")
-    assert "shared with origin" in ann.run("share", "--remote", team.bare, "-y").out
-    assert ann.git("remote") == "origin"
-
-
-def test_an_address_with_credentials_is_refused_and_not_repeated(team: Team) -> None:
-    (ann,) = team.people(ann="")
     for who in ("ann:hunter2hunter2", "hunter2hunter2"):
         refused = ann.run("share", "--remote", f"https://{who}@example.org/m.git", code=2)
         assert "hunter2" not in refused.err + refused.out
         assert "Give it as https://example.org/m.git" in refused.err
-    assert ann.git("remote") == "origin"
-
-
-def test_what_is_no_memory_repository_is_refused(team: Team) -> None:
-    (ann,) = team.people(ann="")
     for word, code, said in (
         ("ext::sh -c false", 2, "runs commands"),
         ("--upload-pack=x/y", 2, "no address"),
@@ -116,15 +103,8 @@ def test_what_is_no_memory_repository_is_refused(team: Team) -> None:
     ):
         assert said in ann.run("share", f"--remote={word}", code=code).err
     assert ann.git("remote") == "origin"
-
-
-def test_a_second_memory_repository_is_no_accident(team: Team, apart: Path) -> None:
-    (ann,) = team.people(ann="")
-    ann.run("share", "--remote", apart, "-y")
-    other = team.served / "other.git"
-    team.git("init", "-q", "--bare", other)
-    refused = ann.run("share", "--remote", other, code=3)
-    assert f"git remote set-url gitmem {other}" in refused.err
+    assert "shared with origin" in ann.run("share", "--remote", team.bare, "-y").out, "its own address"
+    assert ann.git("remote") == "origin"
 
 
 def test_an_empty_code_remote_is_still_refused(team: Team, apart: Path) -> None:

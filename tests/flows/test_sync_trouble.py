@@ -157,12 +157,7 @@ def test_the_work_after_a_merge_uses_what_was_fetched_and_never_the_network(team
 def test_after_a_merge_a_newer_format_is_left_alone_with_a_word_in_the_log(team: Team) -> None:
     (ann,) = team.people(ann="direct")
     blob = ann.git("hash-object", "-w", team.folder / "seed/README")
-    tree = subprocess.run(
-        ["git", "-C", ann.code, "mktree"],
-        input=f"100644 blob {blob}\tx.md\n",
-        capture_output=True,
-        text=True,
-    ).stdout.strip()
+    tree = team.git("-C", ann.code, "mktree", input=f"100644 blob {blob}\tx.md\n")
     ann.git("update-ref", "refs/remotes/origin/gitmem/project", ann.git("commit-tree", tree, "-m", "x"))
     before = ann.git("rev-parse", PROJECT)
     ann.enter()
