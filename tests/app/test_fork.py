@@ -180,15 +180,13 @@ def test_what_was_refused_is_told_but_for_the_call_that_was_meant_to_be(ground: 
     assert refused.startswith("Bash was refused")
 
 
-def test_the_task_names_what_is_new_and_where_memory_is(ground: Ground) -> None:
-    ground.play(calls=[CANARY])
+def test_the_task_names_what_is_new_and_where_memory_is_and_may_be_answered_by_nothing(
+    ground: Ground,
+) -> None:
+    assert ground.play(result="nothing").changes == ()
     task = Path(f"{ground.program}.task").read_text()
     assert SAID.text in task
     assert f"{ground.temp}/gitmem-fork-" in task
-
-
-def test_a_fork_that_calls_nothing_has_found_nothing(ground: Ground) -> None:
-    assert ground.play(result="nothing").changes == ()
 
 
 CALLS_PAST_THE_HOOK: dict[str, list[dict[str, Any]]] = {

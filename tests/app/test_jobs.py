@@ -20,7 +20,7 @@ from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
 from gitmem.core.errors import RepositoryError
-from gitmem.core.trailers import parse
+from gitmem.core.trailers import Provenance, parse
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
@@ -48,6 +48,12 @@ class Ground:
         scope = self.workspace.scope("local")
         tip = scope.repo.ref(scope.ref)
         return [made.subject for made in scope.repo.history(tip)][:-1] if tip else []
+
+    @property
+    def told(self) -> Provenance:
+        """What the newest commit of local memory says of itself."""
+        scope = self.workspace.scope("local")
+        return parse(scope.repo.commit(scope.repo.ref(scope.ref) or "").message)
 
     def write(self, *said: str, cwd: Path | None = None) -> Path:
         """Records a session in which a person said this, each answered by the agent."""
@@ -127,9 +133,7 @@ def test_a_session_in_a_clients_database_is_learned_from_once(ground: Ground) ->
     base.prompt("Remember that releases are tagged by Ann.")
     ground.do()
     assert len(ground.subjects) == count + 1
-    scope = ground.workspace.scope("local")
-    tip = scope.repo.ref(scope.ref)
-    assert tip is not None and parse(scope.repo.commit(tip).message).session == SESSION
+    assert ground.told.session == SESSION
 
 
 def test_sessions_of_every_work_tree_count_and_of_no_other_repository(
@@ -156,11 +160,7 @@ def test_what_the_agent_wrote_itself_is_its_own_commit_and_not_extracted_again(g
     ground.record(made)
     ground.do("stop")
     assert ground.subjects == ["Add deploy"]
-    scope = ground.workspace.scope("local")
-    tip = scope.repo.ref(scope.ref)
-    assert tip is not None
-    told = parse(scope.repo.commit(tip).message)
-    assert (told.writer, told.session) == ("agent", ID)
+    assert (ground.told.writer, ground.told.session) == ("agent", ID)
 
 
 def test_switches_of_the_environment_are_respected(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,8 @@ def test_a_pause_holds_until_it_is_ended_and_is_remembered(tmp_path: Path) -> No
 def test_a_pause_for_a_time_ends_by_itself_and_can_be_changed(tmp_path: Path) -> None:
     pausing.pause(tmp_path, 10, 20)
     assert paused(tmp_path, 19) and not paused(tmp_path, 20)
+    assert said_in_pause(intervals(tmp_path), None, 15), "what was said at no known time, was said now"
+    assert not said_in_pause(intervals(tmp_path), None, 25)
     pausing.pause(tmp_path, 15, 40)
     assert intervals(tmp_path) == (Pause(10, 40),)
     pausing.pause(tmp_path, 16)
@@ -37,15 +39,8 @@ def test_a_pause_for_a_time_ends_by_itself_and_can_be_changed(tmp_path: Path) ->
     assert intervals(tmp_path) == (Pause(10, 18),)
 
 
-def test_what_was_said_at_no_known_time_counts_as_said_now(tmp_path: Path) -> None:
-    pausing.pause(tmp_path, 10, 20)
-    assert said_in_pause(intervals(tmp_path), None, 15)
-    assert not said_in_pause(intervals(tmp_path), None, 25)
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_a_damaged_record_pauses_rather_than_tell(tmp_path: Path) -> None:
+    for data in (
         b"",
         b"\xff",
         b"[]",
@@ -53,13 +48,11 @@ def test_what_was_said_at_no_known_time_counts_as_said_now(tmp_path: Path) -> No
         b'{"version": 1, "pauses": [[1]]}',
         b'{"version": 1, "pauses": [[null, 1]]}',
         b'{"version": 1, "pauses": [["1", 2]]}',
-    ],
-)
-def test_a_damaged_record_pauses_rather_than_tell(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / pausing.FILE).write_bytes(data)
-    assert paused(tmp_path, 5)
-    assert pausing.unpause(tmp_path, 10) is not None
-    assert intervals(tmp_path) == (Pause(0, 10),)
+    ):
+        (tmp_path / pausing.FILE).write_bytes(data)
+        assert paused(tmp_path, 5), data
+        assert pausing.unpause(tmp_path, 10) is not None
+        assert intervals(tmp_path) == (Pause(0, 10),), data
 
 
 def test_of_very_many_pauses_the_oldest_become_one(tmp_path: Path) -> None:
@@ -98,11 +91,8 @@ def test_the_verbs_say_what_they_did_and_how_to_take_it_back(gitmem: Gitmem, git
     assert len(intervals(repo / ".git/gitmem")) == 1
 
 
-@pytest.mark.parametrize("length", ["", "h", "2", "-1h", "1x", "0s", "99999d", "1h 2m", "\u0661h"])
-def test_a_length_of_time_that_is_none_is_refused(length: str) -> None:
-    with pytest.raises(UsageError, match="no length of time"):
-        seconds(length)
-
-
-def test_a_length_of_time_adds_up() -> None:
+def test_a_length_of_time_adds_up_and_one_that_is_none_is_refused() -> None:
     assert seconds("1d2h3m4s") == 93_784 and seconds("90m") == seconds("1H30M")
+    for length in ("", "h", "2", "-1h", "1x", "0s", "99999d", "1h 2m", "\u0661h"):
+        with pytest.raises(UsageError, match="no length of time"):
+            seconds(length)
