@@ -17,7 +17,7 @@ from gitmem.ledger.land import Written
 from gitmem.ledger.save_plan import ABSENT
 from gitmem.ledger.working_copy import Saved
 from gitmem.rules.rule import Finding
-from gitmem.rules.screen import doubt_told, doubtful
+from gitmem.rules.screen import allowing, doubt_told, doubtful
 
 OF_HELD = "git mem save writes again what is gone; git mem save --delete takes it for deleted"
 
@@ -74,8 +74,7 @@ def report(run: CommandContext, saved: tuple[Saved, ...]) -> None:
         for refusal in one.plan.refusals:
             run.out.warn(f"not stored: {refusal.path} {refusal.message}")
             if refusal.fingerprints:
-                allow = " ".join(refusal.fingerprints)
-                run.out.say(f"if it is none: git config --global --add gitmem.allow {allow}")
+                run.out.say(f"if it is none: {allowing(refusal.fingerprints)}")
                 if doubtful(refusal):
                     run.out.say("to store it all the same, this once: git mem save --allow")
         warn_of(run, one.plan.warnings)
@@ -112,7 +111,7 @@ def warn_of(run: CommandContext, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
     for one in found:
         run.out.warn(doubt_told(one, "stored"))
-        run.out.say(f"if it is none: git config --global --add gitmem.allow {' '.join(one.fingerprints)}")
+        run.out.say(f"if it is none: {allowing(one.fingerprints)}")
 
 
 def as_value(saved: Saved) -> dict[str, Any]:

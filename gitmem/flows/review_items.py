@@ -9,7 +9,7 @@ from gitmem.core.text import counted, one_line
 from gitmem.flows.values import aside_hint, sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.epochs import FORMER_DAYS
-from gitmem.rules.screen import doubtful
+from gitmem.rules.screen import allowing, doubtful
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -347,10 +347,9 @@ def held_items(live: tuple[Saved, ...]) -> list[ReviewItem]:
                 f"{one_line(refusal.path, FIELD)} {refusal.message}{said}; take it out of {saved.live.path}"
             )
             if refusal.fingerprints:
-                allow = f"git config --global --add gitmem.allow {' '.join(refusal.fingerprints)}"
                 if doubtful(refusal):
                     text += ", or store it all the same: git mem save --allow"
-                text += f", or if it is none: {allow}"
+                text += f", or if it is none: {allowing(refusal.fingerprints)}"
             found.append(_plain("refused", text, saved.live.path))
     return found
 

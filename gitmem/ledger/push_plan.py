@@ -27,7 +27,7 @@ from gitmem.git.repository import Commit, RefMoved, Repository
 from gitmem.git.trees import changed_files, find_paths, list_files, read_paths
 from gitmem.ledger.epochs import former
 from gitmem.rules.rule import Finding
-from gitmem.rules.screen import warned
+from gitmem.rules.screen import allowing, warned
 from gitmem.values import dataclass
 
 SHOWN = 60
@@ -172,13 +172,11 @@ def refuse_secrets(repo: Repository, remote: Remote, oids: Sequence[str], allow:
 
     if found := judge_files("write", {}, files, allow):
         paths = ", ".join(dict.fromkeys(f"{one.path.partition('/')[2]} {one.message}" for one in found))
-        prints = " ".join(dict.fromkeys(print for one in found for print in one.fingerprints))
+        prints = dict.fromkeys(print for one in found for print in one.fingerprints)
         hint = "It may stand in an earlier version only. Take it out (git mem purge TEXT)"
         raise CheckFailed(
             f"Not pushed: {paths}",
-            f"{hint}, or allow it: git config --global --add gitmem.allow '{prints}'"
-            if prints
-            else f"{hint}.",
+            f"{hint}, or allow it: {allowing(prints)}" if prints else f"{hint}.",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
@@ -233,7 +234,6 @@ def refuse_secrets(
     if not screened.refusals:
         return screened.warnings
     first = screened.refusals[0]
-    prints = " ".join(first.fingerprints)
     hint = "Leave the secret out and name where it is kept. If it is none: "
     if all(map(doubtful, screened.refusals)):
         hint = "Leave it out and name where it is kept; --allow stores it this once. If it is no secret: "
@@ -241,8 +241,13 @@ def refuse_secrets(
     where = first.path if first.path in base or first.rule != "secret" else "the text"
     raise CheckFailed(
         f"Not stored: {where} {first.message}: {first.text}".rstrip(": "),
-        f"{hint}git config --global --add gitmem.allow {prints}" if prints else "",
+        f"{hint}{allowing(first.fingerprints)}" if first.fingerprints else "",
     )
+
+
+def allowing(fingerprints: Iterable[str]) -> str:
+    """The command by which a person says for good that these are no secrets."""
+    return f"git config --global --add gitmem.allow {shlex.quote(' '.join(fingerprints))}"
 
 
 def _unfit(paths: Sequence[str], allow: frozenset[str]) -> dict[str, Finding]:

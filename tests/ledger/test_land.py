@@ -54,8 +54,10 @@ class Seen:
 
 def test_copies_are_saved_before_and_those_that_it_touched_shown_after(workspace: Workspace) -> None:
     seen = Seen()
-    assert land(workspace.scope("project"), writing(a__one="1\n", b__two="2\n"), ANN, seen)
-    assert seen.calls == [([], False, False), (["a", "b"], True, True)]
+    assert land(
+        workspace.scope("project"), writing(**{f"{agent}__one": "1\n" for agent in "dcbafe"}), ANN, seen
+    )
+    assert seen.calls == [([], False, False), (["a", "b", "c", "d", "e", "f"], True, True)]
 
 
 def test_what_is_about_one_agent_asks_for_its_copies_alone(workspace: Workspace) -> None:

@@ -317,6 +317,18 @@ def test_an_index_in_another_case_stands_aside_and_what_is_too_large(
     }
 
 
+@pytest.mark.parametrize("text", ["y" * 100, None])
+def test_a_file_that_stands_aside_is_as_the_one_side_has_it_that_changed_it(
+    store: Repository, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    monkeypatch.setattr("gitmem.ledger.merge.OTHER_BYTES", 99)
+    base = put(store, {"main/x.json": "x" * 100}, root_commit(store))
+    changed = {"main/a.md": "a\n"} | ({"main/x.json": text} if text else {})
+    sides = put(store, changed, base), put(store, {"main/x.json": "x" * 100, "main/b.md": "b\n"}, base)
+    for one, other in (sides, sides[::-1]):
+        assert read(store, merge_commits(store, one, other).commit) == changed | {"main/b.md": "b\n"}
+
+
 def test_a_log_that_one_side_has_again_stands_once(store: Repository) -> None:
     """Where it stood on both sides is told, too."""
     log, old = "main/logs/2026/11/2026-11-20.md", "main/archive/logs/2026/11/2026-11-20.md"

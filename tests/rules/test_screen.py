@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from planted_secrets import GITHUB, HEX, Maker
 
@@ -167,6 +169,11 @@ def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
         with pytest.raises(CheckFailed, match=f"^Not stored: {where} holds a secret") as caught:
             refuse_secrets(base, token, frozenset())
         assert "--allow" not in caught.value.hint
+    both = {"main/a.md": memory("a", "How CI signs", f"It is {GITHUB} or {Maker(3).summed('gh' + 'o')}.")}
+    with pytest.raises(CheckFailed) as caught:
+        refuse_secrets({}, both, frozenset())
+    *_, prints = shlex.split(caught.value.hint)
+    assert caught.value.hint.count("'") == 2 and len(prints.split()) == 2, "git takes one word"
     with pytest.raises(CheckFailed, match=r"^Not stored: main/con\.md the part"):
         refuse_secrets({}, {"main/con.md": b"x"}, frozenset())
 
