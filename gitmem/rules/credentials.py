@@ -113,8 +113,6 @@ def without_secrets(findings: Iterable[Finding], allow: frozenset[str]) -> tuple
             shown = shown.replace(name, held[name])
         if shown != text:
             said[text] = shown
-    if not said and not names:
-        return tuple(listed)
     return tuple(
         replace(
             found,
