@@ -63,9 +63,7 @@ def test_the_version_loads_the_standard_library_alone(loaded) -> None:
     assert "gitmem.cli" not in modules
 
 
-@pytest.mark.parametrize(
-    "hook", ["claude Stop", "claude SubagentStop", "claude SessionEnd", "git post-merge 0"]
-)
+@pytest.mark.parametrize("hook", ["claude Stop", "claude SubagentStop", "claude SessionEnd"])
 def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) -> None:
     """A person waits for these: importing pygit2 alone would cost them 130 ms."""
     spool = repo / ".git" / "gitmem" / "spool"
