@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gitmem.flows.review_edit import EditedFile
     from gitmem.ledger.dream_branch import HandEdit, LostClaim
 
+DECIDE = {"inbox": "accept|reject {} [N...]", "dispute": "accept {} N...", "suggestion": "accept|reject {}"}
+"""What decides on an item, by its kind; the others say so themselves."""
+
 BY_ID = "Decide by id: git mem review accept|reject ID..."
 
 
@@ -158,6 +161,8 @@ def show(
         return
     for line in run.out.claims(told.lines):
         run.out.data(line)
+    if words := DECIDE.get(told.value["kind"]):
+        run.out.say(f"decide: git mem review {words.format(told.value['id'])}")
 
 
 def settle(ctx: typer.Context, dry_run: DryRun = False) -> None:

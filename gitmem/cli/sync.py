@@ -217,9 +217,8 @@ def _line(done: Synced, dry_run: bool) -> str:
     counts = f"{remote}: {done.fetched} fetched, {done.merged} merged, {done.pushed} pushed"
     asked = " (you are asked first)" if dry_run and done.leaves else ""
     if done.in_inbox and done.branch not in done.tended.closed:
-        branch = short_name(done.branch)
         why = f"after {done.lost} lost races " if done.lost else ""
-        return f"{counts} {why}to {branch}, where it waits for review{asked}"
+        return f"{counts} {why}to {short_name(done.branch)}, where it waits for review{asked}"
     if done.branch and not (dry_run or done.pushed or done.branch in done.tended.closed):
         return f"{counts}, {short_name(done.branch)} brought up to date"
     return counts + asked

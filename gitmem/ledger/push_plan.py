@@ -95,11 +95,10 @@ def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, 
         for other in trees
         for memory in memories(repo, other, _gone(repo, other, tree))
     }
-    fresh = tuple(memory for memory in fresh if (memory.agent, memory.name) not in names)
     # So has one that was taken out and came back as it was; what is about a person is held back anyway.
     now = find_paths(repo, tree, {memory.path for memory in fresh if memory.type != "user"})
     back = {path for commit in known if now for path in _stood(repo, commit, now)}
-    return tuple(memory for memory in fresh if memory.path not in back) + logged
+    return tuple(m for m in fresh if (m.agent, m.name) not in names and m.path not in back) + logged
 
 
 def _stood(repo: Repository, commit: str, blobs: Mapping[str, str]) -> set[str]:

@@ -19,7 +19,7 @@ from gitmem.git.config import config_get, config_set, config_unset
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import RefMoved, Repository, Signature, short_name
-from gitmem.git.trees import read_file
+from gitmem.git.trees import find_paths, read_file
 from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.inbox import writer_branch
@@ -361,7 +361,13 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     found = leaving(repo, oid, known)
     # What was agreed to is asked of git at this moment: sharing may have been turned off meanwhile.
     consent = agreed(workspace) if found else None
-    return leaving(repo, oid, [*known, consent]) if consent else found
+    found = leaving(repo, oid, [*known, consent]) if consent else found
+    # What a person took of a teammate's inbox came from there, word for word.
+    ours = find_paths(repo, repo.commit(oid).tree, {one.path for one in found if one.type != "user"})
+    for there in remote.fetched(repo).values() if ours else ():
+        theirs = find_paths(repo, repo.commit(there).tree, ours.keys())
+        found = tuple(one for one in found if one.path not in theirs or theirs[one.path] != ours[one.path])
+    return found
 
 
 def agree_to(workspace: Workspace, held: HeldBack) -> None:
