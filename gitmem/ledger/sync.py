@@ -302,6 +302,7 @@ class _Sync:
             if not pushed.protected or IN_THE_WAY in pushed.words:
                 return self._settled(pushed, ours, target)
             # A decision about that branch, not about what is in it, if the writer's own one may be pushed.
+            self._refuse_to_ask(ours)
             return self._push_to_inbox(ours, pushed)
         return self._push_to_inbox(ours)
 

@@ -149,6 +149,9 @@ class TestInReview:
         assert "origin/gitmem/project still holds what was purged here" in ran.err
         assert "git mem share --mode direct" in ran.err
         ben.run("share", "--mode", "direct", "-y")
+        hook = refuse(team, "refs/heads/gitmem/project")
+        assert "origin/gitmem/project still holds what was purged here" in ben.run("sync", "-y", code=3).err
+        hook.unlink()
         ben.run("sync", "-y")
         assert is_gone(ben)
         follow(ann)
