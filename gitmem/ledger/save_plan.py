@@ -373,8 +373,13 @@ def _hold_absent(
             held |= dict.fromkeys(gone, f"the whole folder {ABSENT}")
         elif index.INDEX in gone:
             held |= dict.fromkeys(gone, f"{index.INDEX} {ABSENT} with it")
-        elif len(gone) > max(VANISHED, len(record.files) // 10):
-            held |= dict.fromkeys(gone, f"{len(gone)} files {ABSENT} at once")
+        elif len(gone) > (most := max(VANISHED, len(record.files) // 10)):
+            # What stands under another name has not vanished.
+            agent = request.live.agent
+            sides = ({f"{agent}/{name}": data for name, data in one.items()} for one in (base, here))
+            moved = renames(*sides)
+            lost = [name for name in gone if f"{agent}/{name}" not in moved]
+            held |= dict.fromkeys(lost if len(lost) > most else (), f"{len(lost)} files {ABSENT} at once")
     for name in held:
         here[name] = base[name]
     return held

@@ -80,6 +80,23 @@ def test_what_vanishes_by_accident_is_held_and_laid_out_again(
     assert ground.stored == before == ground.shown
 
 
+def test_many_that_were_renamed_at_once_have_not_vanished(ground: LiveGround) -> None:
+    ground.write(*SIX)
+    ground.save()
+    ground.file("topics").mkdir()
+    for name in SIX[:5]:
+        place = "topics/m0.md" if name == "m0" else f"new-{name}.md"
+        ground.file(f"{name}.md").rename(ground.file(place))
+    saved = ground.save()
+    assert saved.written[0].subject == "Rename 5 memories" and not saved.plan.held
+    assert ground.stored.keys() == {
+        "MEMORY.md",
+        "m5.md",
+        "topics/m0.md",
+        *(f"new-m{n}.md" for n in range(1, 5)),
+    }
+
+
 def test_many_deletions_count_when_they_were_asked_for(ground: LiveGround) -> None:
     ground.write(*SIX)
     ground.save()
