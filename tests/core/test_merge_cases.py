@@ -57,6 +57,14 @@ def test_a_claim_that_one_side_wraps_anew_is_wrapped_so(before: str, after: str)
     assert merged(f"{before}\n", f"{before}\n\nNew.\n", f"{after}\n") == f"{after}\n\nNew.\n"
 
 
+def test_frontmatter_without_a_last_line_end_gets_one_before_a_body() -> None:
+    for end in ("\n", "\r\n"):
+        head = HEAD.strip().replace("\n", end)
+        sides = tree("", head), tree(f"{end}A fact.{end}", head), tree("", head.replace("Which", "What"))
+        (data,) = merge_trees(*sides).files.values()
+        assert data.decode() == head.replace("Which", "What") + f"{end}A fact.{end}"
+
+
 def test_a_claim_deleted_on_one_side_and_left_alone_on_the_other_goes() -> None:
     assert merged("Keep.\n\nGone.\n", "Keep.\n", "Keep.\n\nGone.\n\nNew.\n") == "Keep.\n\nNew.\n"
 

@@ -61,6 +61,9 @@ def test_what_a_line_became_says_nothing_else() -> None:
         after = memory(text)
         step = ReplayedCommit({}, after, (Fate("merged", SHIP, ref(after, text)),), lines=LINES)
         assert [one.claim for one in inventions(step, DreamGround())].count(ref(after, text)) == made_up
+    after = memory("Ship on port 80.\n\n**Why:** Ann said so.")
+    step = ReplayedCommit({}, after, (Fate("merged", SHIP, ref(after, "Ship")),), lines=LINES)
+    assert ref(after, "Why") not in [one.claim for one in inventions(step, DreamGround())], "said beside it"
 
 
 @pytest.mark.parametrize("kind", ["kept", "dropped"])

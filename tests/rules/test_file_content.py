@@ -32,6 +32,7 @@ def fronted(lines: int) -> bytes:
         (judge_links, {}, INDEX | {"main/a.md": b"```\n``` sh\n```\n[[none]]\n"}, 4),
         (judge_links, {}, INDEX | {"main/a.md": b"```\n``` sh\n[[none]]\n```\n"}, 0),
         (judge_links, {}, INDEX | {"main/a.md": b"[[ a.md ]]\n"}, 0),
+        (judge_links, {}, INDEX | {"main/a.md": b"\n[[none]]\n"}, 2),
         (in_texts(judge_hidden), {}, {"main/a.md": "\ufeffA".encode()}, 0),
         (in_texts(judge_hidden), {}, {"main/a.md": "A\n\ufeff".encode()}, 2),
         (in_texts(judge_hidden), {}, {"main/a.md": "A\0\nB\u200b".encode()}, 1),
