@@ -20,7 +20,6 @@ from test_session_notes_worker import (
     Talk,
     do,
     engine,
-    ground,
     notes,
     tip,
     why,
@@ -38,7 +37,7 @@ from gitmem.git import refs
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.session_notes import all_notes, notes_of, prune, ref_of
 
-__all__ = ["engine", "ground"]
+__all__ = ["engine"]
 
 
 def test_before_a_compaction_what_can_be_read_off_stands_in_until_the_engine_answers(
