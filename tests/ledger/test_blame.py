@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import write_tree
-from gitmem.ledger.blame import Blamed, ClaimOrigin, blame_memory, origins_of
+from gitmem.ledger.blame import FEW, Blamed, ClaimOrigin, blame_memory, origins_of
 from gitmem.ledger.epochs import keep_former
 from gitmem.ledger.log import entries_of
 from gitmem.ledger.merge import merge_commits
@@ -94,6 +94,14 @@ class History:
         return reference(path, named)
 
 
+def assert_together_as_alone(repo: Repository, tip: str, paths: Iterable[str]) -> None:
+    """Many memories blamed in one walk get the origins that each gets alone."""
+    alone = {path: {one.claim.id: one.origins for one in blame_memory(repo, tip, path)} for path in paths}
+    assert origins_of(repo, tip, {path: set(found) for path, found in alone.items()}) == {
+        (path, id): origins for path, found in alone.items() for id, origins in found.items()
+    }
+
+
 @pytest.fixture
 def history(repo: Path) -> History:
     return History(repo)
@@ -147,6 +155,28 @@ def test_a_claim_comes_through_a_merge_from_the_side_that_had_it(history: Histor
         "Ours.": ours,
         "Theirs.": theirs,
     }
+
+
+def test_many_memories_blamed_together_have_the_origins_that_each_has_alone(history: History) -> None:
+    """With files that a straight history has, and an edit, a restore, a move and a merge of two lines."""
+    said = {f"main/m{n}.md": memory(f"m{n}", f"Fact {n}.", f"Detail {n}.") for n in range(FEW + 2)}
+    base = history.learn(said)
+    steps: list[tuple[dict[str, str], str]] = [
+        ({"main/m0.md": memory("m0", "Something else.")}, "update"),
+        ({"main/m0.md": said["main/m0.md"]}, "restore"),
+        (
+            {"main/m1.md": memory("m1", "Fact 1."), "main/m2.md": memory("m2", "Fact 2.", "Detail 1.")},
+            "update",
+        ),
+    ]
+    for edits, op in steps:
+        base = history.learn(edits, base, op=op)
+    sides = [
+        history.learn({"main/m3.md": memory("m3", "Fact 3.", said_here)}, base)
+        for said_here in ("A.", "B.")
+    ]
+    merge = merge_commits(history.store, *sides).commit
+    assert_together_as_alone(history.store, merge, said)
 
 
 def test_what_both_sides_taught_was_taught_by_the_earlier(history: History) -> None:
@@ -440,10 +470,4 @@ def test_what_later_commits_leave_alone_keeps_its_blame(
     later = repo.put(files, tip, time=START + 99)
     after = {one.claim.id: one.origins for one in blame_memory(repo, later, PORTS)}  # type: ignore[arg-type]
     assert {id: origins for id, origins in after.items() if id in before} == before
-    alone = {
-        (path, one.claim.id): one.origins
-        for path in files
-        for one in blame_memory(repo, later, path)  # type: ignore[arg-type]
-    }
-    wanted = {path: {id for at, id in alone if at == path} for path in files}
-    assert origins_of(repo, later, wanted) == alone, "many in one walk"  # type: ignore[arg-type]
+    assert_together_as_alone(repo, later, files)  # type: ignore[arg-type]
