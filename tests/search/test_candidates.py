@@ -67,6 +67,7 @@ def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(
     assert found[0].path == "main/deploys.md"
     shared = by_path(found[1:])
     assert shared.keys() == {f"main/{name}.md" for name in ("freeze-window", "rollback", "archive/ab/undo")}
+    assert all("links" in one.why for one in shared.values())
     assert 0 < shared["main/freeze-window.md"].why["links"] < found[0].score / 2
     assert shared["main/freeze-window.md"].parts["told"] == 0
 
