@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from gitmem.core.dates import relative_dates
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]", re.IGNORECASE)
-_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=[^\[\]\n]*\]\])")
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]", re.IGNORECASE)
+_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=(?:[|#][^\[\]\n]*)?\]\])")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _PATH = re.compile(
     r"(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@-][\w.@-]*(?:/[\w.@*-]+)+/?|(?<![\w/.])[~.]?/[\w.@-]+"

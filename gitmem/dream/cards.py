@@ -56,7 +56,7 @@ KINDS = {
 }
 """Kinds of change as they are counted, best first."""
 
-_LINK = re.compile(r"\[\[[^\[\]\n|#]*(?=[^\[\]\n]*\]\])|\]\([^()\n]*\)")
+_LINK = re.compile(r"\[\[[^\[\]\n|#]*(?=(?:[|#][^\[\]\n]*)?\]\])|\]\([^()\n]*\)")
 _APART = re.compile(r"\s*(?:$|[-*+>|#]\s|[|>#]|\d+[.)]\s)|\s{4}")
 _FENCED = re.compile(r"^\s*(?:```|~~~|\||\s{4}\S)|-----BEGIN", re.MULTILINE)
 _QUOTED = re.compile(r"“([^”]*?)(…?)”")

@@ -151,7 +151,7 @@ def sources_of(files: Files, agent: str) -> tuple[Source, ...]:
 QUOTED = 80
 """Terminal cells of a claim that a message quotes."""
 
-_LINK = re.compile(r"\[\[[^\[\]\n|#]+(?=[^\[\]\n]*\]\])")
+_LINK = re.compile(r"\[\[[^\[\]\n|#]+(?=(?:[|#][^\[\]\n]*)?\]\])")
 
 
 def agent_of(path: str) -> str:

@@ -25,7 +25,7 @@ _OWN = frozenset({"name", "description", "type"})
 """What every memory says of itself in its frontmatter."""
 
 
-_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=[^\[\]\n]*\]\])|(?<=\])\(([^()\s]+)\)")
+_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=(?:[|#][^\[\]\n]*)?\]\])|(?<=\])\(([^()\s]+)\)")
 """Where a link leads; what it shows besides is said like anything else."""
 
 _FILE = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,10}|[\w.@-]+(?:/[\w.@-]+)+")

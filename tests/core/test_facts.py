@@ -259,3 +259,9 @@ def test_only_the_date_behind_a_relative_phrase_is_taken_out(
     text: str, days: dict[str, date], plain: str
 ) -> None:
     assert undated(text, days) == plain
+
+
+@pytest.mark.parametrize("text", ["[[" + "a" * 100_000, "a." * 50_000])
+def test_a_hostile_line_takes_no_time(text: str) -> None:
+    """A pattern that goes back at each letter would take minutes."""
+    assert lacking(text, text) == ()
