@@ -284,9 +284,12 @@ def _part(repo: Repository, memory: str, ground: str, wanted: tuple[BranchChange
         more = count < len(wanted) and count <= best
         if more and not any(repo.is_ancestor(one, commit) for one in undone):
             best, found = count, commit
-        target = parse(repo.commit(commit).message).undoes
+        told = repo.commit(commit)
+        target = parse(told.message).undoes
         if commit not in undone and target and is_commit(repo, target):
-            undone.add(target)
+            # One that took nothing of it out was of something else.
+            took_out = count > len(left_out(repo, ground, told.parents[0], wanted))
+            undone |= {target} if took_out else set()
     return found
 
 

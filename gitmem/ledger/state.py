@@ -1,6 +1,6 @@
 """What can be deleted at no loss: one SQLite file, `state.db`, in each folder of gitmem's own state.
 
-What failed and rests, what a dream found nothing in, what was decided last: bookkeeping, whose loss costs
+What failed and rests, how far a session was read, what was decided last: bookkeeping, whose loss costs
 time or a second look and no memory. So nothing here raises: what cannot be read is not there, and what
 cannot be written is not kept. A damaged file is set aside and another one begun. What is a promise (that
 nothing is learned from now, what is half landed, what is to be erased) is none of it and stays a file of

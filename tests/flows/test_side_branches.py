@@ -23,6 +23,7 @@ from gitmem.ledger.side_branches import (
     Landing,
     adds_nothing,
     find_landing,
+    outstanding,
     record_landing,
     records_under,
     with_base,
@@ -36,10 +37,10 @@ DREAM = "refs/heads/gitmem/dream/d-1234567890"
 WHO = Signature("Ann", "ann@example.com", 1_795_000_000)
 
 
-def put(repo: Repository, files: Mapping[str, str], *parents: str) -> str:
+def put(repo: Repository, files: Mapping[str, str], *parents: str, message: str = "Learn\n") -> str:
     """Commits a whole tree."""
     tree = write_tree(repo, None, {path: text.encode() for path, text in files.items()})
-    return repo.add_commit(tree, parents or (root_commit(repo),), WHO, WHO, "Learn\n")
+    return repo.add_commit(tree, parents or (root_commit(repo),), WHO, WHO, message)
 
 
 @pytest.fixture
@@ -74,6 +75,25 @@ def test_a_record_is_found_by_what_was_built_on_the_ground_that_it_names(store: 
     for ground, found in ((asked, (memory,)), (base, ())):
         side = put(store, {"main/c.md": "Three.\n"}, ground)
         assert records_under(store, memory, squashed, side) == found
+
+
+@pytest.mark.parametrize(("undone", "waits"), [("a", 0), ("b", 1)])
+def test_what_an_undo_took_back_waits_again_and_nothing_else(
+    store: Repository, undone: str, waits: int
+) -> None:
+    """A memory that the team took, and deleted since, is asked for no more, whatever else was undone."""
+    base = put(store, {"main/0.md": "Nought.\n"})
+    side = put(store, {"main/0.md": "Nought.\n", "main/b.md": "Two.\n"}, base)
+    commits = {"a": put(store, {"main/0.md": "Nought.\n", "main/a.md": "One.\n"}, base)}
+    whole = {"main/0.md": "Nought.\n", "main/a.md": "One.\n", "main/b.md": "Two.\n"}
+    commits["b"] = put(store, whole, commits["a"])
+    if undone == "a":
+        del whole["main/b.md"]
+        commits["c"] = put(store, whole, commits["b"])
+    del whole[f"main/{undone}.md"]
+    said = f"Undo\n\nGitmem-Undoes: {commits[undone]}\n"
+    memory = put(store, whole, [*commits.values()][-1], message=said)
+    assert len(outstanding(store, memory, side, base)) == waits
 
 
 @pytest.mark.parametrize(
