@@ -87,10 +87,10 @@ def test_a_file_that_is_too_large_or_lies_too_deep_is_set_aside_and_named(object
 
 def test_one_that_reads_as_another_that_nobody_changed_is_set_aside(objects: Repository) -> None:
     file = _file(objects, b"A.\n")
-    tree = _bomb(objects, 1, 1, {"\u00e4.md": file, "a\u0308.md": file, "b.md": file})
+    tree = _bomb(objects, 1, 1, {"s.md": file, "\u017f.md": file, "b.md": file})
     (agent,) = objects.tree(tree)
-    for changed in ({"a\u0308.md"}, {"a\u0308.md", "b.md"}):
+    for changed in ({"\u017f.md"}, {"\u017f.md", "b.md"}):
         assert set_aside(objects, [tree], {f"{agent}/{name}" for name in changed}).keys() == {
-            f"{agent}/a\u0308.md"
+            f"{agent}/\u017f.md"
         }
-    assert set_aside(objects, [tree], {f"{agent}/\u00e4.md"}) == {}
+    assert set_aside(objects, [tree], {f"{agent}/s.md"}) == {}
