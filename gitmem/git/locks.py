@@ -46,6 +46,7 @@ SECOND_LOOK_SECONDS = 0.1
 """A lock file that changes or goes meanwhile has an owner who lives."""
 
 _SHORTEST, _LONGEST = 0.0002, 0.01
+_NOTE_BYTES = 1 << 20
 _LOCKED = ".lock"
 
 
@@ -316,14 +317,13 @@ class _Note:
 
 def _read_note(handle: int) -> _Note | None:
     try:
-        found = os.fstat(handle)
-        words = json.loads(os.pread(handle, found.st_size, 0) or b"{}")
+        words = json.loads(os.pread(handle, _NOTE_BYTES, 0) or b"{}")
         who = ProcessIdentity.parse(words["process"])
         names = tuple(map(str, words["names"]))
         if who is None or any(name.startswith("/") or ".." in name for name in names):
             return None
-        return _Note(who, names, str(words["new"]), found.st_mtime_ns)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _Note(who, names, str(words["new"]), os.fstat(handle).st_mtime_ns)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

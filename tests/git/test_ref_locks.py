@@ -173,7 +173,16 @@ def test_a_note_of_one_who_lives_removes_nothing(git_dir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "note", ["", "{", "[]", '{"process": "1 2"}', '{"process": "x", "names": [], "new": ""}', "\0" * 99]
+    "note",
+    [
+        "",
+        "{",
+        "[]",
+        '{"process": "1 2"}',
+        '{"process": "x", "names": [], "new": ""}',
+        "\0" * 99,
+        "[" * 100_000,
+    ],
 )
 def test_a_damaged_note_says_nothing(git_dir: Path, note: str) -> None:
     (git_dir / "gitmem").mkdir()
@@ -182,6 +191,16 @@ def test_a_damaged_note_says_nothing(git_dir: Path, note: str) -> None:
     (git_dir / f"{REF}.lock").write_text("")
     with moving(git_dir, (REF,), None):
         assert (git_dir / f"{REF}.lock").exists()
+
+
+def test_a_note_without_end_says_nothing(git_dir: Path) -> None:
+    """As of a `.git` that came out of an archive."""
+    note = git_dir / "gitmem/refs.lock"
+    note.parent.mkdir(exist_ok=True)
+    note.touch()
+    os.truncate(note, 1 << 42)
+    with moving(git_dir, (REF,), None):
+        assert 0 < note.stat().st_size < 1_000
 
 
 def test_a_hostile_note_reaches_nothing_outside(git_dir: Path, tmp_path: Path) -> None:
