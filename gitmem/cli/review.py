@@ -161,7 +161,8 @@ def show(
         return
     for line in run.out.claims(told.lines):
         run.out.data(line)
-    if words := DECIDE.get(told.value["kind"]):
+    words = "" if told.value.get("closed") else DECIDE.get(told.value["kind"], "")
+    if words:
         run.out.say(f"decide: git mem review {words.format(told.value['id'])}")
 
 

@@ -191,6 +191,7 @@ def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team)
     (item,) = ann.run("review", "--json").json
     assert (item["kind"], item["closed"]) == ("inbox", True)
     assert "closed at origin without merging" in item["title"]
+    assert "accept asks again" in (shown := ann.run("review", "show", item["id"])).out and not shown.err
     ann.run("review", "accept", item["id"])
     ann.run("sync", "-y")
     assert INBOX in team.reviewer.branches() and ann.run("review", "--json").json == []
