@@ -3,7 +3,8 @@
 Commits are looked at once: `<common git dir>/gitmem/commits.json` holds the tips that were looked at, and
 the keys of the requests that were handled, which amended, rebased and picked commits share with the first.
 It holds, too, which commit each request was handled for: what is asked again once that commit is in no
-branch any more is the same commit rewritten, and nothing new.
+branch any more is the same commit rewritten, and nothing new. Where it was amended to ask for something
+else, that takes the place of what was stored.
 
 Anyone can put the person's address into a commit. So a commit counts as theirs only where its author is
 them and the reflog shows that it was made in this clone; what was fetched or applied waits in review.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -22,9 +23,10 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Literal
 
-from gitmem.core.change import TYPES, Change, ChangeOrigin, Header, MemoryType
-from gitmem.core.claim import normal_form, repeated
+from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Header, MemoryType
+from gitmem.core.claim import normal_form, parse_body, repeated
 from gitmem.core.errors import MissingObject, UsageError
+from gitmem.core.memory import parse
 from gitmem.core.names import file_address
 from gitmem.core.text import iso
 from gitmem.core.trailers import Provenance, one_line
@@ -52,6 +54,9 @@ BEGUN_KEPT = 1_000
 TIPS_KEPT = 64
 HANDLED_KEPT = 10_000
 REFLOG_LOOKED = 500
+AMENDED_LOOKED = 200
+"""Requests that were handled last, among which what was amended is looked for."""
+
 _BYTES = 4 * 1024 * 1024
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _KEY = re.compile(r"[0-9a-f]{16}")
@@ -203,6 +208,37 @@ def wanted(request: TrailerRequest, said: datetime, asked: bool, reason: str) ->
     )
 
 
+def in_place_of(before: TrailerRequest, change: Change, known: KnownMemory) -> Change | None:
+    """The change as an edit of the memory that still says just what an earlier request taught.
+
+    Returns:
+        None where none does: somebody made something else of it.
+    """
+    from gitmem.core.memory import with_after
+    from gitmem.engines.offline.corrections import replaced
+
+    taught = parse_body(wanted(before, datetime.fromtimestamp(0, UTC), True, "").body).claims
+    at = known.find(change.agent, taught[0].key) if taught else None
+    if at is None:
+        return None
+    data = known.files[at.scope][f"{at.agent}/{at.file}"]
+    memory = parse(at.file, data)
+    number = next(n for n, claim in enumerate(memory.parsed.claims) if claim.key == taught[0].key)
+    said, *reasons = parse_body(change.body).claims
+    after = replaced(memory, number, said.text)
+    after = with_after(after, number, reasons) if after is not None and reasons else after
+    if after is None:
+        return None
+    return replace(
+        change,
+        op="update",
+        name=memory.name,
+        description=after.description,
+        file=at.file,
+        edited=Edited(data, after.render()),
+    )
+
+
 def named(request: TrailerRequest, known: KnownMemory) -> tuple[Header, ...]:
     """The memories whose name or file is just what a `Forget:` says."""
     sought = request.text.casefold().removesuffix(".md")
@@ -286,7 +322,9 @@ def _learn(work: _Work, known: TrailerProgress, heads: tuple[str, ...]) -> Trail
     found = _asking(work.workspace, heads, (*known.begun, *known.tips))
     if len(found) == MOST_COMMITS:
         work.done.notes.append(f"only the newest {MOST_COMMITS} commits with requests were looked at")
+    said = {request for _, asked in found for request in asked}
     for commit, asked in found:
+        fresh = [one for one in asked if one.key(commit.author.email, commit.author.time) not in handled]
         for number, request in enumerate(asked, 1):
             key = request.key(commit.author.email, commit.author.time)
             bare = request.key(commit.author.email, None)
@@ -294,7 +332,8 @@ def _learn(work: _Work, known: TrailerProgress, heads: tuple[str, ...]) -> Trail
                 where = work.workspace.layout.common_dir
                 log(where, f"commits: {commit.oid[:12]} asks for what it asked before it was made anew")
             elif key not in handled:
-                work.do(commit, request, number)
+                before = gone.amended(commit, request, said) if len(fresh) == 1 else None
+                work.do(commit, request, number, before)
             handled[key] = rows[f"{bare} {commit.oid}"] = None
     return replace(known, handled=tuple(handled), asked=tuple(rows))
 
@@ -305,6 +344,7 @@ class _Rewritten:
     def __init__(self, workspace: Workspace, asked: tuple[str, ...], heads: tuple[str, ...]) -> None:
         self._workspace, self._heads = workspace, heads
         self._commits: dict[str, list[str]] = {}
+        self._newest = asked[-AMENDED_LOOKED:]
         for row in asked:
             key, _, oid = row.partition(" ")
             self._commits.setdefault(key, []).append(oid)
@@ -313,6 +353,27 @@ class _Rewritten:
         """Whether a request (by its key without time) was handled, and for such commits alone."""
         commits = self._commits.get(key, ())
         return bool(commits) and all(self._is_gone(oid) for oid in commits)
+
+    def amended(
+        self, commit: Commit, request: TrailerRequest, asked: Container[TrailerRequest]
+    ) -> TrailerRequest | None:
+        """What a commit asked to remember before it was amended; None where that is not one thing.
+
+        Args:
+            request: what it asks for now, and did not before.
+            asked: all that new commits ask for: what one of them still says was not amended away.
+        """
+        who = commit.author
+        earlier: dict[TrailerRequest, None] = {}
+        for row in self._newest:
+            key, _, oid = row.partition(" ")
+            with suppress(MissingObject):
+                before = self._workspace.code.commit(oid)
+                if (before.author.email, before.author.time) == (who.email, who.time) and self.has(key):
+                    found = (one for one in requests(before.message) if one.key(who.email, None) == key)
+                    earlier.update({one: None for one in found if one not in asked})
+        left = [one for one in earlier if one.op == request.op]
+        return left[0] if len(left) == 1 and request.op == "remember" else None
 
     def _is_gone(self, oid: str) -> bool:
         git, where = self._workspace.git, self._workspace.layout.common_dir
@@ -349,8 +410,10 @@ class _Work:
     def mine(self) -> _Mine:
         return _Mine(self.workspace)
 
-    def do(self, commit: Commit, request: TrailerRequest, number: int) -> None:
-        """Does what a request asks for."""
+    def do(
+        self, commit: Commit, request: TrailerRequest, number: int, before: TrailerRequest | None = None
+    ) -> None:
+        """Does what a request asks for; `before` is what the commit asked to remember in its place."""
         said = _moment(commit.author)
         own = self.mine.has(commit, request)
         if request.mistyped:
@@ -361,16 +424,24 @@ class _Work:
         elif not own and len(self.done.suggested) >= MOST_SUGGESTED:
             self.done.notes.append(f"{commit.oid[:12]} asks for more than waits in review at a time")
         elif request.op == "remember":
-            self._remember(commit, request, number, said, own)
+            self._remember(commit, request, number, said, own, before)
         else:
             self._forget(commit, request, said, own)
 
     def _remember(
-        self, commit: Commit, request: TrailerRequest, number: int, said: datetime, own: bool
+        self,
+        commit: Commit,
+        request: TrailerRequest,
+        number: int,
+        said: datetime,
+        own: bool,
+        before: TrailerRequest | None,
     ) -> None:
         by = "you" if own else f"{commit.author.name} <{commit.author.email}>"
         reason = f"{by} asked to remember it in the commit {commit.oid[:12]}"
         change = wanted(request, said, own, reason)
+        if before is not None and own:
+            change = in_place_of(before, change, known_at(self.workspace)) or change
         judged = self.judge(change, request.scope)
         for placed in judged.stored:
             self._store(placed, commit, number)

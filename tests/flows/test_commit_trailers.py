@@ -151,6 +151,17 @@ def test_what_is_asked_again_in_another_commit_is_done_again(ann: Person) -> Non
     assert len(ann.learn().stored) == 1
 
 
+def test_an_amended_request_takes_the_place_of_what_was_stored(ann: Person) -> None:
+    ann.say("Ports\n\nRemember: Metrics are served by prometheus from port 8000, since 9000 is taken\n")
+    assert len(ann.learn().stored) == 1
+    ann.amend("Ports\n\nRemember: For metrics ask the exporter at 9000, since 8000 is taken\n")
+    assert len(ann.learn().stored) == 1
+    (text,) = ann.files().values()
+    assert "For metrics ask the exporter at 9000." in text and "prometheus" not in text.split("---")[2]
+    assert "description: For metrics ask the exporter at 9000" in text
+    assert text.count("**Why:**") == 1 and "8000 is taken" in text
+
+
 def test_what_a_rebased_commit_still_asks_for_gives_way_to_no_other_of_that_second(ann: Person) -> None:
     ann.say("Begin")
     when = "--date=2026-01-01T10:00:00Z"
@@ -165,6 +176,17 @@ def test_what_a_rebased_commit_still_asks_for_gives_way_to_no_other_of_that_seco
     assert first not in ann.git("rev-list", "--all")
     assert len(ann.learn().stored) == 1
     assert len(ann.files()) == 2
+
+
+def test_a_memory_that_was_edited_since_stays_when_its_commit_is_amended(ann: Person) -> None:
+    ann.say("Ports\n\nRemember: Metrics are served by prometheus from port 8000\n")
+    assert len(ann.learn().stored) == 1
+    ((path, text),) = ann.files().items()
+    mine = text.replace("8000", "8500")
+    ann.put(path, mine)
+    ann.amend("Ports\n\nRemember: For metrics ask the exporter at 9000\n")
+    assert len(ann.learn().stored) == 1
+    assert ann.files()[path] == mine
 
 
 def test_an_own_commit_that_was_rebased_before_it_was_looked_at_is_still_the_persons(ann: Person) -> None:
