@@ -257,7 +257,7 @@ class _Work:
     def _file(self, path: str, data: bytes) -> None:
         sides = self.sides.get(path, [])
         if has_marks(path, data):
-            whole = without_marks(path, data)
+            whole = without_marks(path, data) or self._merged_again(path, data)
             if whole is None:
                 self.told.append(f"{path}: conflict marks are left that only a person can resolve")
                 return
@@ -285,6 +285,32 @@ class _Work:
                 self.paths.add(path)
                 self._put(path, whole)
                 self.told.append(f"{path}: lines that were taken out of a log stand there again")
+
+    def _merged_again(self, path: str, data: bytes) -> bytes | None:
+        """A memory as gitmem would have merged it, where marks of merges in a row run into one another."""
+        for made in self.merges:
+            if read_file(self.repo, made.tree, path) == data:
+                return self._resolved(made, path, DEEPEST)
+        return None
+
+    def _resolved(self, made: Commit, path: str, depth: int) -> bytes | None:
+        data = read_file(self.repo, made.tree, path)
+        if data is None or not has_marks(path, data):
+            return data
+        if whole := without_marks(path, data):
+            return whole
+        if len(made.parents) != 2 or not depth or kind(path) != "memory":
+            return None
+        first, other = made.parents
+        ours = self._resolved(self.repo.commit(first), path, depth - 1)
+        # In a row each is the next one's first parent; by both, a hostile history has 2^256 ways back.
+        theirs = self._resolved(self.repo.commit(other), path, 0)
+        if ours is None or theirs is None:
+            return None
+        bases = self.repo.merge_bases(first, other)
+        base = read_file(self.repo, self.repo.commit(bases[0]).tree, path) if bases else None
+        sides = [{path: one} if one is not None else {} for one in (base, ours, theirs)]
+        return merge_trees(*sides).files.get(path)
 
     def _bury(self, one: str, other: str) -> None:
         """Takes out what one side forgot and the merge brought back."""

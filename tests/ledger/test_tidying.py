@@ -155,6 +155,30 @@ def test_committed_conflict_marks_become_disputed_claims(ground: Ground) -> None
 INNER = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
 
 
+def test_marks_of_two_merges_in_a_row_keep_three_sides(ground: Ground) -> None:
+    base = ground.add(START, message=OWN)
+    one, two, three = (
+        ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, (base,), OWN) for n in "123"
+    )
+    first = ground.add(START | {"main/a.md": memory("a", INNER)}, (one, two))
+    outer = {"main/a.md": memory("a", f"<<<<<<< HEAD\n{INNER}=======\nPort 3.\n>>>>>>> three\n")}
+    assert ground.tidy(ground.add(START | outer, (first, three)))
+    claims = parse("a.md", ground.files["main/a.md"].encode()).parsed.claims
+    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Port 3."]
+    disputes = {claim.key: claim.dispute for claim in claims}
+    assert disputes["Port 1."] == disputes["Port 2."] != ""
+
+
+def test_merges_of_merges_with_marks_are_looked_at_once(ground: Ground) -> None:
+    """Each of 60 merges has both of those before it as parents: 2^60 ways lead to the first."""
+    sides = [ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, message=OWN) for n in "12"]
+    for number in range(60):
+        marked = f"<<<<<<< HEAD\nPort {number}."
+        parents = (sides[0], sides[1])
+        sides = [ground.add({"main/a.md": memory("a", marked, side)}, parents) for side in ("x", "y")]
+    assert not ground.tidy(sides[0])
+
+
 @pytest.mark.parametrize(
     "marks",
     ["<<<<<<< HEAD\nOne.", f"<<<<<<< HEAD\n{INNER}=======\nPort 3.\n>>>>>>> three\n"],
