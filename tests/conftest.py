@@ -116,9 +116,9 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts them in the order in which every worker has them."""
+    """Puts them in the order in which every worker has them; first what takes longest by itself."""
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: item.path)
+        items.sort(key=lambda item: (item.path.name != "test_readme.py", item.path))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
