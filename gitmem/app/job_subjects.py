@@ -51,23 +51,25 @@ def edges_of(common: Path, job: Job, environ: Mapping[str, str]) -> Edges | None
 
 
 def sources(files: Sequence[SessionFile], job: Job, now: float) -> Iterator[SessionSource]:
-    """Sessions of `main`: those that ended are looked at now, and at a start all that others left.
-
-    One of which is heard only that it began is in its first turn, or about to be.
-    """
+    """Sessions of `main`: those that ended are looked at now, and at a start all that others left."""
     parts = job.all
     urgent = {part.session_id for part in parts if part.event in PRESSING}
     begun = [part.session_id for part in parts if part.event == "session-start"]
-    # Events of git name no session: they are about all.
-    heard_of = {part.session_id for part in parts if part.event != "session-start"}
-    over = ended(job)
+    over, early = ended(job), beginning(job)
     for file in files:
-        if file.id in begun and not heard_of & {file.id, ""}:
+        if file.id in early:
             continue
         pressing = file.id in urgent or "" in urgent or any(file.id != id for id in begun)
         # Its hooks tell a session of Claude Code something with the next prompt, if there is one.
         recent = file.client == CLAUDE_CODE and now - file.mtime_ns / 1e9 < GOING_ON
         yield SessionSource(file.path, pressing=pressing, attended=recent and file.id not in over)
+
+
+def beginning(job: Job) -> frozenset[str]:
+    """Sessions of which is heard only that they began: they are in their first turn, or about to be."""
+    # Events of git name no session: they are about all.
+    heard_of = {part.session_id for part in job.all if part.event != "session-start"}
+    return frozenset(() if "" in heard_of else {part.session_id for part in job.all} - heard_of)
 
 
 def ended(job: Job) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.app.context import real_edges
-from gitmem.app.job_subjects import edges_of, ended, sources, subagent_sources
+from gitmem.app.job_subjects import beginning, edges_of, ended, sources, subagent_sources
 from gitmem.app.spool import SELECT, Job, coalesce
 from gitmem.core.errors import EngineError, GitmemError, Resting
 from gitmem.core.text import iso, one_line
@@ -289,7 +289,9 @@ def _notes(work: RunningJob) -> None:
     from gitmem.flows.notes import take_notes
 
     if not work.off:
-        take_notes(work.workspace, work.edges, work.engine, work.files, work.news.named, work.watch.tally)
+        early = beginning(work.news)
+        files = [file for file in work.files if file.id not in early]
+        take_notes(work.workspace, work.edges, work.engine, files, work.news.named, work.watch.tally)
 
 
 def _documents(work: RunningJob) -> None:

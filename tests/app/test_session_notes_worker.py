@@ -147,6 +147,7 @@ def test_offline_a_session_notes_what_can_be_read_off_it(ground: Ground) -> None
     talk.made.call("c2", "Bash", command="pytest -q tests")
     talk.made.result("c2", "1 failed", error=True)
     talk.say("Now mend the test.")
+    assert do(ground, "session-start")["noted"] == 0, "its first turn may not have ended"
     assert (do(ground)["noted"], do(ground)["noted"]) == (1, 0)
     found = notes(ground)
     assert found["Session Title"].startswith("Write the importer.")
