@@ -82,8 +82,9 @@ def purge(
         if dry_run:
             return
         out.ask("This cannot be undone. Purge it?")
-    tell = lambda what: out.say(f"  {what}")  # noqa: E731
-    done = purging.carry_out(workspace, run.edges, wanted, push=not no_push, tell=tell)
+    done = purging.carry_out(
+        workspace, run.edges, wanted, push=not no_push, tell=lambda what: out.say(f"  {what}")
+    )
     if out.as_json:
         out.json(_value(done, _out_of_reach(workspace)))
     else:

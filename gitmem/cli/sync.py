@@ -19,7 +19,7 @@ from gitmem.flows.decide import DecidingSession, ItemChoice, decide_one
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.purge import IN_PRIVATE
 from gitmem.flows.review import decidable
-from gitmem.flows.review_items import purge_item
+from gitmem.flows.review_items import ReviewItem, purge_item
 from gitmem.git.repository import short_name
 from gitmem.ledger.backup import named_backup, plan_backup
 from gitmem.ledger.consent import PurgeWaits, foreign_purge
@@ -76,7 +76,7 @@ def sync(
     named = named_backup(workspace) if both and not remote else ""
     done, failure = None, None
     if workspace.sharing != "off" or not named:
-        known = {item.id for item in decidable(workspace)}
+        known = {item.id for item in _decidable(run, workspace)}
         with Progress(quiet=run.out.silent) as progress:
 
             def ask(leaves: tuple[Leaving, ...]) -> bool:
@@ -116,7 +116,7 @@ def sync(
     value: dict[str, Any] = {}
     if done is not None:
         _show(run.out, done, dry_run)
-        if fresh := [item for item in decidable(workspace) if item.id not in known]:
+        if fresh := [item for item in _decidable(run, workspace) if item.id not in known]:
             run.out.say(waiting_line(fresh))
         value = _value(done, dry_run)
         if done.held and not dry_run:
@@ -162,6 +162,11 @@ def _back_up(run: CommandContext, workspace: Workspace, url: str, dry_run: bool)
     if not run.out.as_json:
         backup.show_done(run.out, workspace, done)
     return backup.backed_value(done)
+
+
+def _decidable(run: CommandContext, workspace: Workspace) -> list[ReviewItem]:
+    """What waits for a decision; where data alone is wanted nobody is told, and nothing is looked at."""
+    return [] if run.out.silent else decidable(workspace)
 
 
 def _show(out: Output, done: Synced, dry_run: bool) -> None:

@@ -13,8 +13,10 @@ from functools import lru_cache
 
 from gitmem.core.dates import relative_dates
 
+LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=(?:[|#][^\[\]\n]*)?\]\])")
+"""Where a wiki link leads; what it shows besides is said like anything else."""
+
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]", re.IGNORECASE)
-_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=(?:[|#][^\[\]\n]*)?\]\])")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _PATH = re.compile(
     r"(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@-][\w.@-]*(?:/[\w.@*-]+)+/?|(?<![\w/.])[~.]?/[\w.@-]+"
@@ -141,7 +143,7 @@ def sentences(text: str) -> tuple[str, ...]:
 def _exact(text: str) -> list[tuple[str, str]]:
     """What has to stand in the other text letter by letter: (kind, text)."""
     found = [("URL", match.group()) for match in _URL.finditer(text)]
-    found += [("link", f"[[{match.group(1).strip()}") for match in _LINK.finditer(text)]
+    found += [("link", f"[[{match.group(1).strip()}") for match in LINK.finditer(text)]
     found += [("name", " ".join(match.group(2).split())) for match in _CODE.finditer(text)]
     plain = _blanked(text)
     found += [("path", _whole(plain, *match.span())) for match in _PATH.finditer(plain)]
@@ -171,7 +173,7 @@ def _holds(plain: str, text: str) -> bool:
 
 def _blanked(text: str) -> str:
     """The text with URLs, code and links taken out, since they are compared as they stand."""
-    for pattern in (_URL, _CODE, _LINK):
+    for pattern in (_URL, _CODE, LINK):
         text = pattern.sub(lambda match: " " * len(match.group()), text)
     return text
 

@@ -255,7 +255,8 @@ def describe(edits: Mapping[str, bytes | None], before: Mapping[str, bytes]) -> 
 
     new = {path: data for path in added if (data := edits[path]) is not None}
     moved = renames({path: before.get(path, b"") for path in gone}, new)
-    added = [path for path in added if path not in moved.values()]
+    came = set(moved.values())
+    added = [path for path in added if path not in came]
     gone = [path for path in gone if path not in moved]
 
     def name(path: str) -> str:

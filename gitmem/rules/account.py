@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -21,7 +20,7 @@ from gitmem.core.account import (
 )
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, is_log, statements
-from gitmem.core.facts import about, added, akin, lacking, misplaced, undated
+from gitmem.core.facts import LINK, about, added, akin, lacking, misplaced, undated
 from gitmem.core.merge import Files, agent_folder
 from gitmem.core.names import homes
 from gitmem.core.references import only_renamed
@@ -151,8 +150,6 @@ def sources_of(files: Files, agent: str) -> tuple[Source, ...]:
 QUOTED = 80
 """Terminal cells of a claim that a message quotes."""
 
-_LINK = re.compile(r"\[\[[^\[\]\n|#]+(?=(?:[|#][^\[\]\n]*)?\]\])")
-
 
 def agent_of(path: str) -> str:
     """Folder of the agent that a path belongs to."""
@@ -263,7 +260,7 @@ def _says(fate: Fate, old: str, new: str, sources: Sequence[str]) -> bool:
     Args:
         sources: what went into the new one, and what stood around it.
     """
-    said, says = _LINK.sub(" ", old), _LINK.sub(" ", undated(new))
+    said, says = LINK.sub(" ", old), LINK.sub(" ", undated(new))
     swapped = about(said) - about(says) and about(says) - about("\n\n".join(sources))
     if only_renamed(old, new, fate.reason):
         return True

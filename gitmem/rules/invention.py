@@ -12,7 +12,7 @@ from gitmem.core.account import by_target, is_memory, line_fates, path_of, refer
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine
 from gitmem.core.dates import relative_dates
-from gitmem.core.facts import about, added, misplaced, undated, unheard
+from gitmem.core.facts import LINK, about, added, misplaced, undated, unheard
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import slugify
 from gitmem.core.references import only_renamed, with_names
@@ -25,8 +25,8 @@ _OWN = frozenset({"name", "description", "type"})
 """What every memory says of itself in its frontmatter."""
 
 
-_LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=(?:[|#][^\[\]\n]*)?\]\])|(?<=\])\(([^()\s]+)\)")
-"""Where a link leads; what it shows besides is said like anything else."""
+_LINK = re.compile(rf"{LINK.pattern}|(?<=\])\(([^()\s]+)\)")
+"""The same of both kinds of links."""
 
 _FILE = re.compile(r"[\w.@-]+(?:/[\w.@-]+)*\.\w{1,10}|[\w.@-]+(?:/[\w.@-]+)+")
 
