@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,17 +12,13 @@ from gitmem.cli.context import CommandContext, Json, context
 from gitmem.cli.output import aside_hint, day
 from gitmem.cli.save import OF_HELD, held_lines
 from gitmem.core.text import counted, one_line
+from gitmem.flows.review_items import waiting_line
 from gitmem.git.repository import short_name
 from gitmem.ledger.save_plan import ABSENT
 
 if TYPE_CHECKING:
-    from gitmem.flows.review_items import ReviewItem
     from gitmem.ledger.inbox import Outgoing
     from gitmem.ledger.signatures import Trust
-
-
-STATES = ("held", "refused", "leaving", "set-aside")
-"""Kinds of what waits that are no nouns."""
 
 
 def register(app: typer.Typer) -> None:
@@ -131,18 +126,6 @@ def _trust(trust: Trust) -> Iterator[str]:
         yield "gitmem does not show them, but agents can still read their files in the work tree"
     if others:
         yield "who signed what: git mem log --scope project; what a host squashed counts as not signed"
-
-
-def waiting_line(items: Sequence[ReviewItem]) -> str:
-    """What waits for a decision, and the one command for it."""
-    if len(items) == 1:
-        told = f"waits for you: {one_line(items[0].title, 100)}"
-        return f"{told}: git mem review show {items[0].id}" if items[0].id else f"{told}: git mem review"
-    kinds = Counter(item.kind for item in items)
-    parts = ", ".join(
-        f"{number} {kind}" if kind in STATES else counted(number, kind) for kind, number in kinds.items()
-    )
-    return f"{len(items)} wait for you ({parts}): git mem review"
 
 
 def _waits(one: Outgoing) -> str:

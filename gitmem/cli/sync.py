@@ -12,14 +12,13 @@ from gitmem.cli import backup
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, store_names
 from gitmem.cli.output import Output, aside_hint, sound
 from gitmem.cli.progress import Progress
-from gitmem.cli.status import waiting_line
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.decide import DecidingSession, ItemChoice, decide_one
 from gitmem.flows.exchange import synchronise
 from gitmem.flows.purge import IN_PRIVATE
 from gitmem.flows.review import decidable
-from gitmem.flows.review_items import ReviewItem, purge_item
+from gitmem.flows.review_items import ReviewItem, purge_item, waiting_line
 from gitmem.git.repository import short_name
 from gitmem.ledger.backup import named_backup, plan_backup
 from gitmem.ledger.consent import PurgeWaits, foreign_purge

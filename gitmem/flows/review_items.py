@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gitmem.core.text import counted, one_line
@@ -49,6 +50,9 @@ TITLE, FIELD = 160, 400
 """Cells of a title, and of what others wrote into one line of the whole: a line feed in it would begin a
 line that reads as another item, or as another field of this one."""
 
+STATES = ("held", "refused", "leaving", "set-aside")
+"""Kinds of what waits that are no nouns."""
+
 
 @dataclass(frozen=True)
 class ReviewItem:
@@ -79,6 +83,18 @@ class ReviewItem:
     def as_value(self) -> dict[str, Any]:
         """The JSON form; null for an item without an id."""
         return {"id": self.id or None, "kind": self.kind, "title": self.title} | self.value
+
+
+def waiting_line(items: Sequence[ReviewItem]) -> str:
+    """What waits for a decision, and the one command for it."""
+    if len(items) == 1:
+        told = f"waits for you: {one_line(items[0].title, 100)}"
+        return f"{told}: git mem review show {items[0].id}" if items[0].id else f"{told}: git mem review"
+    kinds = Counter(item.kind for item in items)
+    parts = ", ".join(
+        f"{number} {kind}" if kind in STATES else counted(number, kind) for kind, number in kinds.items()
+    )
+    return f"{len(items)} wait for you ({parts}): git mem review"
 
 
 def aside_items(found: Mapping[str, Mapping[str, str]]) -> list[ReviewItem]:
