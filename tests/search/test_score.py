@@ -37,6 +37,52 @@ def score(asked: tuple[QueryTerm, ...], one: ScoredText) -> float:
     return scores(asked, [one], CORPUS)[0]
 
 
+NAME = QueryTerm(term="alpha beta", ways=("ab", "ba"), tells=True, count=2, passages=2, labels=1)
+
+
+@pytest.mark.parametrize(
+    ("one", "figure"),
+    [
+        (text(said("axxx")), 5.474283045),
+        (text(said("xxxx"), name="a"), 7.401230677),
+        (text(description="xax"), 7.594440667),
+        (text(said("xab", label="n"), name="xx", description="ba"), 29.141590767),
+        (
+            text(
+                said("axx"),
+                said("bx", label="an", asks=True),
+                said("xxxxxxxxabx"),
+                name="b",
+                description="ax",
+            ),
+            32.047330018,
+        ),
+        (
+            text(said("abx"))._replace(
+                before=(said("bx"), said("xxxx"), said("axx"), said("bax", asks=True)),
+                after=(said("xb"), said("a"), said("xxxb"), said("ab")),
+            ),
+            22.946212352,
+        ),
+        (
+            text(
+                said("xxx"),
+                said("ax"),
+                said("yyy"),
+                said("b"),
+                said("xxxxxxxxxxx"),
+                said("nb"),
+                said("a", label="b"),
+            )._replace(before=(said("ba", asks=True),), after=(said("ab"),)),
+            17.699005274,
+        ),
+    ],
+)
+def test_a_score_is_what_the_formula_makes_it_to_the_figure(one: ScoredText, figure: float) -> None:
+    """Its constants were measured: what changes a figure here is to be measured anew."""
+    assert score((A, B, SPEAKER, NAME), one) == pytest.approx(figure, rel=1e-9)
+
+
 def test_what_shares_no_word_scores_nothing() -> None:
     unknown = replace(A, ways=())
     assert scores((A, unknown), [text(said("xyz")), text(said("xaz"))], CORPUS)[0] == 0.0
