@@ -133,8 +133,6 @@ def test_help_loads_no_verb(loaded) -> None:
         "app",
         "context",
         "output",
-        "pager",
-        "progress",
         "run",
     }
     assert {f"gitmem.cli.{verb}" for verb in verbs} & modules == set()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from gitmem.app.context import real_edges
-from gitmem.cli.pager import start_pager
+from gitmem.cli.output import start_pager
 from gitmem.cli.run import CommandContext as CommandContext
 from gitmem.core.errors import UsageError
 from gitmem.core.names import file_address, hot_path, is_memory_file, kind

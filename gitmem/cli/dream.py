@@ -19,8 +19,7 @@ from gitmem.cli.context import (
     store_names,
     words,
 )
-from gitmem.cli.output import Output, day, iso
-from gitmem.cli.progress import Progress
+from gitmem.cli.output import Output, Progress, day, iso
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.names import agent_name
 from gitmem.core.text import counted

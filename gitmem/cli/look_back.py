@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.cli.context import CommandContext
-from gitmem.cli.progress import Progress
+from gitmem.cli.output import Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
 from gitmem.flows.sessions import sessions_here

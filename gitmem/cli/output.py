@@ -1,24 +1,31 @@
-"""Everything a person reads goes through one object: data on stdout, talk on stderr, by the one exit."""
+"""What a command prints: data on stdout, talk and progress on stderr, by the one exit and git's pager."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
-from gitmem.cli.pager import on_terminal
-from gitmem.cli.progress import settle
 from gitmem.core.errors import CheckFailed, Declined
 from gitmem.core.text import cells, iso
-from gitmem.flows.exit import row, shown, value
+from gitmem.flows.exit import line, row, shown, value
 from gitmem.flows.values import aside_hint, place_value, sound
 from gitmem.values import dataclass
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from gitmem.flows.context import Edges
+
 
 COLOURS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
@@ -186,9 +193,9 @@ def fitted(text: str, columns: int) -> str:
         text: of one line or several; colours take no room.
     """
     found: list[str] = []
-    for line in text.split("\n"):
-        indent = min(len(line) - len(line.lstrip(" ")) + HANGING, columns // 2)
-        found += folded(line, columns, " " * indent)
+    for part in text.split("\n"):
+        indent = min(len(part) - len(part.lstrip(" ")) + HANGING, columns // 2)
+        found += folded(part, columns, " " * indent)
     return "\n".join(found)
 
 
@@ -273,3 +280,186 @@ def age(time: float, now: float) -> str:
         if count >= (2 if unit != "day" else 1):
             return f"{count} {unit}{'' if count == 1 else 's'}"
     return f"{days} days"
+
+
+NARROWEST = 20
+"""Columns that a terminal has at least."""
+
+PATIENCE = 1.0
+"""Seconds after which somebody who watches wants to know."""
+
+DOING = {
+    "init": "setting up, and taking in what agents wrote before",
+    "status": "looking where memory stands",
+    "recall": "searching memory and the code's history",
+    "log": "reading history",
+    "review": "looking what waits",
+    "undo": "taking the change back",
+    "list": "reading memories",
+    "diff": "comparing claims",
+    "blame": "following claims through history",
+    "save": "looking what was edited",
+    "restore": "reading what was known then",
+    "checkout": "laying memory out",
+    "promote": "making a rule",
+    "demote": "making a memory again",
+    "share": "looking what would leave this machine",
+    "check": "judging what a request would bring",
+    "backup": "copying private memory",
+    "snapshot": "comparing snapshots with memory",
+    "docs": "holding documents against the code",
+    "doctor": "looking at refs, objects and hooks",
+    "engine": "asking the engine",
+    "purge": "looking through all history",
+    "uninstall": "taking hooks and settings out",
+    "session": "reading recorded sessions",
+    "extract": "reading the session",
+    "bench": "measuring",
+}
+"""What a verb does while it says nothing; those that tell their own steps are not here."""
+
+
+class Progress:
+    """One line on stderr that tells the present step, gone when the work is done."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        dumb = os.environ.get("TERM") == "dumb"
+        self._on = sys.stderr.isatty() and not quiet and not dumb
+        self._timer: threading.Timer | None = None
+        self._shown = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, step: str) -> None:
+        """Says what is being done from now on; nothing where `step` is empty."""
+        if not self._on:
+            return
+        self._stop()
+        if self._shown and step:
+            self._show(step)
+        elif step:
+            self._timer = threading.Timer(PATIENCE, self._show, [step])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __enter__(self) -> Progress:
+        settle()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Takes the line away, before something else is said."""
+        self._stop()
+        with self._lock:
+            if self._shown:
+                sys.stderr.write(self._wiped())
+                sys.stderr.flush()
+                self._shown = 0
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+            self._timer = None
+
+    def _show(self, step: str) -> None:
+        with self._lock:
+            # A line that is broken would not go away again.
+            columns = max(NARROWEST, shutil.get_terminal_size().columns)
+            text = f"{line(step, columns - 4)} …"
+            sys.stderr.write(self._wiped() + text)
+            sys.stderr.flush()
+            self._shown = cells(text)
+
+    def _wiped(self) -> str:
+        """Takes away what stands in the line, without a sequence that only some terminals know."""
+        return f"\r{' ' * self._shown}\r" if self._shown else ""
+
+
+_begun: list[Progress] = []
+
+
+def begin(verb: str, *, quiet: bool) -> None:
+    """Tells what a verb is doing until it says something by itself."""
+    settle()
+    if verb in DOING:
+        _begun.append(Progress(quiet=quiet))
+        _begun[0](DOING[verb])
+
+
+def settle() -> None:
+    """Takes away what `begin` shows: something else is said now, or the verb is at its end."""
+    while _begun:
+        _begun.pop().clear()
+
+
+IN_USE = "GIT_PAGER_IN_USE"
+"""Set by git, too (`git -p mem log`): standard output is a pipe, behind which a person reads."""
+
+CHOSEN = ("GIT_PAGER", "PAGER")
+LESS = "FRX"
+"""Git's own: leave at once where all fits, keep colours, keep the screen."""
+
+
+def on_terminal() -> bool:
+    """Whether a person reads standard output, by themselves or through a pager."""
+    return sys.stdout.isatty() or os.environ.get(IN_USE) == "true"
+
+
+def start_pager(edges: Edges) -> None:
+    """Sends what is printed from now on through the pager of git's settings, until the process ends.
+
+    Nothing is done where standard output is no terminal, and where git has none (`cat`, or an empty
+    setting). As git does, it hands what a person configured to `sh`, since that may hold options.
+    """
+    if not sys.stdout.isatty():
+        return
+    import subprocess  # a recall that an agent waits for has no terminal
+
+    from gitmem.git.command import SAFE_VARIABLES, GitCommand
+
+    git = GitCommand(edges.environ)
+    wanted = {name: edges.environ[name] for name in CHOSEN if edges.environ.get(name) is not None}
+    pager = git.run(["var", "GIT_PAGER"], cwd=edges.cwd, env=wanted, check=False).text.strip()
+    if pager in ("", "cat"):
+        return
+    clean = {
+        name: text
+        for name, text in edges.environ.items()
+        if not name.startswith("GIT_") or name in SAFE_VARIABLES
+    }
+    columns = shutil.get_terminal_size().columns
+    try:
+        process = subprocess.Popen(
+            ["sh", "-c", pager], stdin=subprocess.PIPE, env={"LESS": LESS, "LV": "-c", **clean}
+        )
+    except OSError:
+        return  # It is read all the same.
+    if process.stdin is None:
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    both = sys.stderr.isatty()
+    os.dup2(process.stdin.fileno(), 1)
+    if both:
+        os.dup2(process.stdin.fileno(), 2)
+    process.stdin.close()
+    os.environ[IN_USE] = "true"
+    os.environ.setdefault("COLUMNS", str(columns))
+    atexit.register(_wait, process, both)
+
+
+def _wait(process: subprocess.Popen[bytes], both: bool) -> None:
+    """Closes the pager's input and waits for the person; Ctrl-C is the pager's now."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream, number in ((sys.stdout, 1), *(((sys.stderr, 2),) if both else ())):
+        with suppress(OSError, ValueError):
+            stream.flush()
+        os.dup2(nowhere, number)
+    process.wait()

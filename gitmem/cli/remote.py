@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli.context import CommandContext, Json, Quiet, ScopeOption, context, store_names
-from gitmem.cli.output import day, iso, sound
-from gitmem.cli.progress import Progress
+from gitmem.cli.output import Progress, day, iso, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.stores import Exchanged, StoreOptions, exchange_with, store_client

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context, names
-from gitmem.cli.output import NARROW, fitted
+from gitmem.cli.output import NARROW, fitted, on_terminal
 from gitmem.cli.output import age as in_words
-from gitmem.cli.pager import on_terminal
 from gitmem.core.text import one_line
 from gitmem.flows.exit import shown, shown_bytes
 from gitmem.flows.show import as_value

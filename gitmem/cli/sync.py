@@ -10,8 +10,7 @@ import typer
 
 from gitmem.cli import backup
 from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, store_names
-from gitmem.cli.output import Output, aside_hint, sound
-from gitmem.cli.progress import Progress
+from gitmem.cli.output import Output, Progress, aside_hint, sound
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.decide import DecidingSession, ItemChoice, decide_one

@@ -17,7 +17,7 @@ import pytest
 from cli_ground import HOUR, Ground, memory
 from once import Once
 
-from gitmem.cli import progress
+from gitmem.cli import output
 from gitmem.cli.app import SUMMARIES, load_verb
 from gitmem.cli.output import Output, fitted
 
@@ -213,23 +213,23 @@ def test_what_takes_a_while_is_told_and_taken_away_before_anything_is_said(
 ) -> None:
     seen = Watched()
     monkeypatch.setattr(sys, "stderr", seen)
-    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(output, "PATIENCE", 0)
     monkeypatch.setenv("TERM", "xterm")
-    progress.begin("doctor", quiet=False)
-    (going,) = progress._begun
+    output.begin("doctor", quiet=False)
+    (going,) = output._begun
     assert going._timer is not None
     going._timer.join()
     told = "looking at refs, objects and hooks …"
     assert seen.getvalue() == told
     Output().data("all is well")
     assert seen.getvalue() == f"{told}\r{' ' * len(told)}\r" and capsys.readouterr().out == "all is well\n"
-    progress.begin("doctor", quiet=True)
-    progress.settle()
+    output.begin("doctor", quiet=True)
+    output.settle()
     assert seen.getvalue().count(told) == 1
 
 
 def test_what_is_told_is_of_verbs_that_there_are() -> None:
-    assert set(progress.DOING) <= set(SUMMARIES)
+    assert set(output.DOING) <= set(SUMMARIES)
 
 
 def test_an_interrupt_at_a_question_leaves_all_as_it_was(repo: Path) -> None:
