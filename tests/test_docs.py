@@ -11,7 +11,7 @@ import yaml
 
 from gitmem.cli.app import SUMMARIES
 from gitmem.cli.topics import SETTINGS
-from gitmem.ledger.settings import CHOICES, DEFAULTS
+from gitmem.ledger.workspace import CHOICES, DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = (ROOT / "docs/reference.md").read_text(encoding="utf-8")

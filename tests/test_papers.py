@@ -13,7 +13,7 @@ from package_source import nodes, texts
 from gitmem.app.clients import CLIENTS
 from gitmem.cli.app import GROUPS, MODULES, SUMMARIES
 from gitmem.engines.choice import ENGINES
-from gitmem.ledger.settings import CHOICES
+from gitmem.ledger.workspace import CHOICES
 from gitmem.transcripts.discover import CLIENTS as READERS
 
 ROOT = Path(__file__).parents[1]
@@ -142,7 +142,7 @@ def test_an_engine_is_in_the_files_that_contributing_lists(name: str) -> None:
     listed = (path.replace("<name>", name.replace("-", "_")) for path in files_for("an engine"))
     module, *tables, contract, _ = listed
     assert (ROOT / module).is_file() or (ROOT / module).with_suffix("").is_dir()
-    assert tables == ["gitmem/engines/choice.py", "gitmem/flows/engines.py", "gitmem/ledger/settings.py"]
+    assert tables == ["gitmem/engines/choice.py", "gitmem/flows/engines.py", "gitmem/ledger/workspace.py"]
     assert name in said(tables[0])[2] & said(tables[2])[2]
     # A fork of the client is a process: what it does to a tree is held in tests/app.
     assert name == "claude-code" or f'"{name}"' in paper(contract)

@@ -116,7 +116,7 @@ def _standing(
     """Those that still stand as they were read, and were taught on code that is here."""
     from gitmem.core.errors import GitmemError
     from gitmem.git.command import GitCommand
-    from gitmem.ledger.settings import read_settings
+    from gitmem.ledger.workspace import read_settings
 
     worktree, common = place
     git = GitCommand(environ, fetches=False)

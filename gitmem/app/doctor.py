@@ -29,8 +29,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
 from gitmem.ledger.layout import read_record
 from gitmem.ledger.live_directories import LIVE_FOLDERS
-from gitmem.ledger.settings import CHOICES, DEFAULTS, Settings, read_settings
-from gitmem.ledger.workspace import SHARED_REF, Workspace
+from gitmem.ledger.workspace import CHOICES, DEFAULTS, SHARED_REF, Settings, Workspace, read_settings
 from gitmem.transcripts.privacy import ignoring
 
 

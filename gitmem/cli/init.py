@@ -21,8 +21,7 @@ from gitmem.core.text import counted
 from gitmem.flows import exchange
 from gitmem.flows.engines import choice_for
 from gitmem.ledger.backup import named_backup
-from gitmem.ledger.settings import CHOICES
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.workspace import CHOICES, Workspace
 
 
 def register(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ from gitmem.cli.recall_output import SOURCES, answer, question
 from gitmem.core.change import TYPES
 from gitmem.core.limits import PATIENT_SECONDS, RECALLED
 from gitmem.flows.recall import RecallRequest
-from gitmem.ledger.settings import CHOICES
+from gitmem.ledger.workspace import CHOICES
 
 MOST = 50
 

@@ -9,7 +9,7 @@ import typer
 from gitmem.cli.context import context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
-from gitmem.ledger.settings import CHOICES, DEFAULTS, PERSONAL, WORDS
+from gitmem.ledger.workspace import CHOICES, DEFAULTS, PERSONAL, WORDS
 
 Rows = tuple[tuple[str, str], ...]
 

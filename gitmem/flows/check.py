@@ -23,8 +23,7 @@ from gitmem.git.command import GitCommand, layout
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, RawStep, Repository, TreeEntry, own
 from gitmem.git.trees import read_file
 from gitmem.ledger.land import root_name
-from gitmem.ledger.settings import Settings, read_settings
-from gitmem.ledger.workspace import SNAPSHOT_FOLDER
+from gitmem.ledger.workspace import SNAPSHOT_FOLDER, Settings, read_settings
 from gitmem.rules.credentials import without_secrets
 from gitmem.rules.paths import judge_epoch
 from gitmem.rules.profiles import judge

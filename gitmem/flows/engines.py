@@ -15,8 +15,7 @@ from gitmem.engines.choice import EngineChoice, Installed, choose
 from gitmem.engines.engine import Engine
 from gitmem.flows.context import Edges
 from gitmem.ledger.files import read_json
-from gitmem.ledger.settings import PERSONAL
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.workspace import PERSONAL, Workspace
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from gitmem.core.limits import CANDIDATES, PATIENT_SECONDS, PROMPT_SECONDS, RECA
 from gitmem.flows.context import Edges
 from gitmem.flows.prompt_recall import MODELS, OFFLINE, TELLING, configured, opened_sources
 from gitmem.flows.recall_answer import RecallQuestion, answered, divided
-from gitmem.ledger.settings import CHOICES
-from gitmem.ledger.workspace import Workspace
+from gitmem.ledger.workspace import CHOICES, Workspace
 from gitmem.search.gate import Selection, select
 from gitmem.search.query import Candidate, RecallSource, gather
 from gitmem.search.recall import Recall

@@ -62,8 +62,3 @@ class MemoryCatalog(Protocol):
 
     def close(self) -> None:
         """Frees what was opened."""
-
-
-def by_folder(file: str) -> str:
-    """Sorts paths folder by folder."""
-    return file.replace("/", "\0")

@@ -10,7 +10,7 @@ from gitmem.core.errors import MissingObject
 from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
 from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files
-from gitmem.ledger.catalog import CatalogEntry, MemoryCatalog, by_folder
+from gitmem.ledger.catalog import CatalogEntry, MemoryCatalog
 from gitmem.ledger.workspace import Scope
 
 
@@ -81,7 +81,7 @@ def memory_files(
     for name, folder in agent_trees(repo, commit, agent):
         # The archive has hundreds of folders, which one process lists quicker than one question each.
         files = repo.files(folder) if archived else list_files(repo, folder, without={ARCHIVE})
-        found[name] = {file: files[file] for file in sorted(files, key=by_folder) if kind(file) in wanted}
+        found[name] = {file: files[file] for file in sorted(files, key=_by_folder) if kind(file) in wanted}
     return found
 
 
@@ -168,6 +168,10 @@ def _of_agent(
     if archive and archive.mode == TREE:
         # It has hundreds of folders, which one process lists quicker than one question each.
         files |= {f"{ARCHIVE}/{file}": oid for file, oid in repo.files(archive.oid).items()}
-    kept = [(file, files[file]) for file in sorted(files, key=by_folder) if kind(file) == "memory"]
+    kept = [(file, files[file]) for file in sorted(files, key=_by_folder) if kind(file) == "memory"]
     known = catalog.heads(repo, {oid for _, oid in kept}, checked=checked)
     return [CatalogEntry(file, oid, known.get(oid)) for file, oid in kept]
+
+
+def _by_folder(file: str) -> str:
+    return file.replace("/", "\0")

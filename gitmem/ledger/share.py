@@ -37,9 +37,8 @@ from gitmem.ledger.land import (
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import Leaving, leaving
 from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
-from gitmem.ledger.settings import read_settings
 from gitmem.ledger.side_branches import asked, forget_asked
-from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace
+from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace, read_settings
 from gitmem.values import dataclass
 
 Mode = Literal["review", "direct"]

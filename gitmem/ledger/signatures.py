@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from gitmem.core.memory import Memory
     from gitmem.git.command import Configuration, GitCommand
     from gitmem.git.repository import Repository
-    from gitmem.ledger.settings import Settings
-    from gitmem.ledger.workspace import Workspace
+    from gitmem.ledger.workspace import Settings, Workspace
 
 TRUST = "trust"
 YES, NO = ("true", "yes", "on", "1"), ("", "false", "no", "off", "0")
