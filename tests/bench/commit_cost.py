@@ -5,12 +5,11 @@ usage: python tests/bench/commit_cost.py [--rounds N] [--json]
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from figures import Figure, medians, options, say
+from figures import Figure, bench, medians
 from ground import Home
 
 
@@ -48,13 +47,5 @@ def measure(rounds: int, folder: Path) -> Iterator[Figure]:
     yield Figure("a commit with the hooks, median", "ms", times["with"], times["without"], "without them")
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--rounds", type=int, default=30)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        say(measure(given.rounds, Path(folder)), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, rounds=30)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from figures import Figure, cpu, options, quantile, say
+from figures import Figure, bench, cpu, quantile
 from ground import START, Home, Made, Prose, spent
 
 from gitmem.git.command import GitCommand
@@ -84,14 +83,5 @@ def measure(commits: int, queries: int, folder: Path) -> Iterator[Figure]:
     yield Figure("a query from a cold start", "ms CPU", quantile(cold, 0.5), 1000 * base, "git log --grep")
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--commits", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=100)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        say(measure(given.commits, given.queries, Path(folder)), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, commits=100_000, queries=100)

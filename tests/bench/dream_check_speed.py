@@ -10,11 +10,10 @@ reading each file of the tree: the least that whoever looks at a whole tree must
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from figures import Figure, cpu, medians, options, say
+from figures import Figure, bench, cpu, medians
 from ground import START, Home, Prose
 
 from gitmem.core.account import claims_at
@@ -51,7 +50,7 @@ def grow(repo: Repository, memories: int, touched: int) -> tuple[str, str]:
 
 def measure(memories: int, touched: int, rounds: int, folder: Path) -> Iterator[Figure]:
     """Two rows."""
-    repo = open_repository(Home(folder).repo, GitCommand(os.environ))
+    repo = open_repository(Home(folder / "home").repo, GitCommand(os.environ))
     base, tip = grow(repo, memories, touched)
     before, after = (read_files(repo, repo.commit(oid).tree) for oid in (base, tip))
     if failures := prove_branch(repo, base, tip):
@@ -91,15 +90,5 @@ def _merged(files: dict[str, bytes], path: str, other: str) -> dict[str, bytes |
     return {path: None, other: files[other] + b"\n" + described + b"\n\n" + body}
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=1_000)
-    parser.add_argument("--touched", type=int, default=60)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        say(measure(given.memories, given.touched, given.rounds, Path(folder)), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=1_000, touched=60, rounds=3)

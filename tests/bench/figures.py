@@ -7,6 +7,7 @@ import json
 import resource
 import statistics
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -65,6 +66,16 @@ def say(rows: Iterable[Figure], as_json: bool) -> None:
     print(HEAD)
     for row in rows:
         print(row.line(), flush=True)
+
+
+def bench(doc: str | None, measure: Callable[..., Iterable[Figure]], **sizes: int) -> None:
+    """Runs a benchmark of made-up inputs, whose sizes are options, in a folder that goes afterwards."""
+    parser = options(doc)
+    for name, default in sizes.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    given = vars(parser.parse_args())
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        say(measure(**{name: given[name] for name in sizes}, folder=Path(folder)), given["json"])
 
 
 def medians(cases: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:

@@ -9,12 +9,11 @@ Medians of CPU, all processes of a command together; of `show --at`, less what `
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from figures import Figure, medians, options, say
+from figures import Figure, bench, medians
 from ground import REF, START, Home, Made
 
 from gitmem.core.names import archive_path
@@ -58,7 +57,7 @@ def history(commits: int) -> Iterator[Made]:
 
 def measure(commits: int, rounds: int, folder: Path) -> Iterator[Figure]:
     """Three rows without a commit graph, and three with."""
-    home = Home(folder)
+    home = Home(folder / "home")
     home.import_commits(history(commits))
     home.gitmem("init")
     then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(START + 30 * commits))
@@ -84,14 +83,5 @@ def measure(commits: int, rounds: int, folder: Path) -> Iterator[Figure]:
             yield Figure(f"{name}{state}", "ms CPU", times[name], times[beside], beside)
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--commits", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        say(measure(given.commits, given.rounds, Path(folder) / "home"), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, commits=10_000, rounds=5)

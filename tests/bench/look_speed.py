@@ -9,11 +9,10 @@ catalog that knows the blobs, and without one (cold).
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from figures import Figure, medians, options, say
+from figures import Figure, bench, medians
 from ground import REF, Home, service, tree
 
 BACK = 5
@@ -70,14 +69,5 @@ def measure(memories: int, rounds: int, folder: Path) -> Iterator[Figure]:
         yield Figure(f"{look}, tip, cold", "ms CPU", cold[1] - cold[0], over("git tip"), "git archive")
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=9)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        say(measure(given.memories, given.rounds, Path(folder)), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=10_000, rounds=9)

@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import random
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from figures import Figure, cpu, medians, options, quantile, say
+from figures import Figure, bench, cpu, medians, quantile
 from ground import ALL, Home, Made, tree
 
 from gitmem.core import index
@@ -140,21 +139,11 @@ def merges(memories: int, count: int, layout: str, rounds: int, folder: Path) ->
             )
 
 
-def measure(memories: int, count: int, rounds: int, folder: Path) -> Iterator[Figure]:
+def measure(memories: int, changes: int, rounds: int, folder: Path) -> Iterator[Figure]:
     """All layouts."""
     for layout in LAYOUTS:
-        yield from merges(memories, count, layout, rounds, folder / layout)
-
-
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=10_000)
-    parser.add_argument("--changes", type=int, default=100, help="a side")
-    parser.add_argument("--rounds", type=int, default=9)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        say(measure(given.memories, given.changes, given.rounds, Path(folder)), given.json)
+        yield from merges(memories, changes, layout, rounds, folder / layout)
 
 
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=10_000, changes=100, rounds=9)

@@ -9,18 +9,16 @@ fast-import` of the same history in the same run. No object of either clone may 
 from __future__ import annotations
 
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from figures import Figure, options, say
+from figures import Figure, bench
 from ground import Home, Made
 
 MEMORIES = 200
 SECRET = "quiet-otter-5150-reykjavik"
 BRANCH = "refs/heads/gitmem/project"
-REFERENCE = "git fast-export | git fast-import"
 _MEMORY = (
     "---\nname: {0}\ndescription: {1}\ntype: project\n---\n\n{1}\n\n**Why:** number {2} was measured.\n"
 )
@@ -50,8 +48,8 @@ def history(root: str, commits: int) -> Iterator[Made]:
         yield Made(message, files, () if number else (root,))
 
 
-def measure(folder: Path, commits: int) -> dict[str, float]:
-    """Makes a team of two in a folder, and purges; seconds, and the objects that hold the secret still."""
+def measure(commits: int, folder: Path) -> Iterator[Figure]:
+    """Makes a team of two in a folder, and purges."""
     team = folder / "team.git"
     ann = Home(folder / "ann")
     ann.git("clone", "-q", "--bare", ann.repo, team)
@@ -73,12 +71,11 @@ def measure(folder: Path, commits: int) -> dict[str, float]:
     ben.gitmem("sync")
     followed = time.monotonic()
     every = ("cat-file", "--batch-all-objects", "--batch", "--unordered")
-    return {
-        "reference": copied - begun,
-        "purge": purged - copied,
-        "follow": followed - purged,
-        "left": sum(one.git(*every).count(SECRET) for one in (ann, ben)),
-    }
+    if left := sum(one.git(*every).count(SECRET) for one in (ann, ben)):
+        raise SystemExit(f"{left} objects hold the secret still")
+    beside = copied - begun, "git fast-export | git fast-import"
+    yield Figure("purge", "s", purged - copied, *beside)
+    yield Figure("to follow it", "s", followed - purged, *beside)
 
 
 def _copy(source: Path, target: Path, home: Home) -> None:
@@ -89,23 +86,5 @@ def _copy(source: Path, target: Path, home: Home) -> None:
         subprocess.run(importing, stdin=export.stdout, env=home.environ, check=True)
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--commits", type=int, default=10_000)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        found = measure(Path(folder), given.commits)
-    if found["left"]:
-        raise SystemExit(f"{found['left']} objects hold the secret still")
-    beside = found["reference"], REFERENCE
-    say(
-        [
-            Figure("purge", "s", found["purge"], *beside),
-            Figure("to follow it", "s", found["follow"], *beside),
-        ],
-        given.json,
-    )
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, commits=10_000)

@@ -14,12 +14,11 @@ import os
 import re
 import sqlite3
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from figures import Figure, options, quantile, say
+from figures import Figure, bench, quantile
 from ground import REF, START, Home, Prose, spent, tree
 
 from gitmem.core.memory import Memory
@@ -134,14 +133,5 @@ def measure(memories: int, queries: int, folder: Path) -> Iterator[Figure]:
     yield Figure("one recall, from a cold start", "ms CPU", quantile(cold, 0.5))
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=100_000)
-    parser.add_argument("--queries", type=int, default=200)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        say(measure(given.memories, given.queries, Path(folder)), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=100_000, queries=200)

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from figures import Figure, cpu, options, say
+from figures import Figure, bench, cpu
 
 from gitmem.transcripts.discover import read
 
@@ -118,24 +117,17 @@ def base(path: Path) -> None:
     parse(path)
 
 
-def measure(size: int, folder: Path) -> Iterator[Figure]:
-    """The rows of a session of so many MB."""
-    path = folder / f"{size}.jsonl"
-    write(path, size * MB)
-    title, of_json = f"session of {size} MB", "wc -l, json.loads"
-    yield Figure(f"{title}: a reading", "s CPU", *beside(partial(read, path), partial(base, path)), of_json)
-    yield Figure(f"{title}: peak of memory", "MB", peak(partial(read, path)), size, "its size")
-    yield Figure(f"{title}: peak in parts", "MB", peak(partial(in_parts, path)), size, "its size")
-
-
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--megabytes", type=int, default=100)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        sizes = dict.fromkeys((10, given.megabytes))
-        say((row for size in sizes for row in measure(size, Path(folder))), given.json)
+def measure(megabytes: int, folder: Path) -> Iterator[Figure]:
+    """The rows of a session of 10 MB, and of one of so many."""
+    for size in dict.fromkeys((10, megabytes)):
+        path = folder / f"{size}.jsonl"
+        write(path, size * MB)
+        title, of_json = f"session of {size} MB", "wc -l, json.loads"
+        times = beside(partial(read, path), partial(base, path))
+        yield Figure(f"{title}: a reading", "s CPU", *times, of_json)
+        yield Figure(f"{title}: peak of memory", "MB", peak(partial(read, path)), size, "its size")
+        yield Figure(f"{title}: peak in parts", "MB", peak(partial(in_parts, path)), size, "its size")
 
 
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, megabytes=100)

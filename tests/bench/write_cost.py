@@ -9,12 +9,11 @@ work tree of the same files. Of whole commands, user and system time with their 
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from figures import Figure, medians, options, say
+from figures import Figure, bench, medians
 from ground import Home, service, tree
 
 from gitmem.core.limits import HOT_MEMORIES
@@ -103,10 +102,10 @@ def saved(home: Home, live: Path, count: int) -> Callable[[], float]:
     return run
 
 
-def measure(count: int, rounds: int, folder: Path) -> Iterator[Figure]:
+def measure(memories: int, rounds: int, folder: Path) -> Iterator[Figure]:
     """All figures."""
     large, small = Home(folder / "large"), Home(folder / "small")
-    live, little = filled(large, count), filled(small, HOT_MEMORIES - 1)
+    live, little = filled(large, memories), filled(small, HOT_MEMORIES - 1)
     fresh = iter(range(10**9))
 
     def save(home: Home, live: Path, count: int) -> float:
@@ -120,10 +119,10 @@ def measure(count: int, rounds: int, folder: Path) -> Iterator[Figure]:
 
     times = medians(
         {
-            "git": plain_git(large, count),
-            "land": landed(large, count),
-            "save in process": saved(large, live, count),
-            "save": lambda: save(large, live, count),
+            "git": plain_git(large, memories),
+            "land": landed(large, memories),
+            "save in process": saved(large, live, memories),
+            "save": lambda: save(large, live, memories),
             "save of few": lambda: save(small, little, HOT_MEMORIES - 1),
             "pygit2": lambda: large.python("-c", PYGIT2).cpu,
             "no scan": lambda: large.python("-c", "import gitmem.rules.secrets").cpu,
@@ -151,14 +150,5 @@ def measure(count: int, rounds: int, folder: Path) -> Iterator[Figure]:
     yield Figure("init", "ms CPU", times["init"], times["pygit2"], PYGIT2)
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=9)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        say(measure(given.memories, given.rounds, Path(folder)), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=10_000, rounds=9)
