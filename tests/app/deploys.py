@@ -1,10 +1,6 @@
-"""A memory that says two things of one day, what a model answers that keeps one, and a meter."""
+"""A memory that says two things of one day, and what a model answers that keeps one."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
-
-from gitmem.core.trailers import Usage
 
 OLD, NEW = "Deploys go out on Mondays.", "Deploys go out on Fridays, since November."
 DEPLOYS = f"""\
@@ -31,19 +27,3 @@ ENTRY = {
     "reason": "Two days were said.",
     "files": ["main/deploys.md"],
 }
-
-
-@dataclass
-class Counted:
-    """A meter that keeps what it is told."""
-
-    told: list[tuple[str, str, Usage]] = field(default_factory=list)
-
-    def begin(self) -> None:
-        """Allows it."""
-
-    def allow(self) -> None:
-        """Allows it."""
-
-    def spent(self, job: str, model: str, usage: Usage) -> None:
-        self.told.append((job, model, usage))

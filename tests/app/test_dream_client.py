@@ -13,7 +13,8 @@ from typing import Any
 
 import psutil
 import pytest
-from deploys import DEPLOYS, ENTRY, GONE, NEW, OLD, Counted
+from deploys import DEPLOYS, ENTRY, GONE, NEW, OLD
+from meters import Counting
 from playing import FACT, Playing, canary
 from real_client import Client, find_client
 from record_sessions import prepare
@@ -66,7 +67,7 @@ class Night:
 
     client: Client
     api: Playing
-    meter: Counted = field(default_factory=Counted)
+    meter: Counting = field(default_factory=Counting)
 
     @property
     def root(self) -> Path:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deploys import DEPLOYS, ENTRY, GONE, OLD, Counted
+from deploys import DEPLOYS, ENTRY, GONE, OLD
+from fake_client import CANARY, NOW, FakeClient, installed
 
 from gitmem.core.account import references
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.dream.proof import prove_plan
 from gitmem.engines import claude_guard, claude_process, claude_proof
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, denied, lay_out
+from gitmem.engines.claude_code import denied, lay_out
 from gitmem.engines.claude_process import forget, run, scratch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.engines.task import Task
@@ -27,57 +27,32 @@ from gitmem.engines.tools import Writable
 from gitmem.engines.view import Roots
 from gitmem.rules.account import errors
 
-NOW = 1_795_000_000.0
 GIVEN = ConsolidateInput(
     {"main/deploys.md": DEPLOYS.encode(), ".tombstones": b"{}\n"}, scope="local", now=NOW
 )
 PATH = "{memory}/local/main/deploys.md"
-CANARY = {"tool": "Bash", "input": {"command": "true {nonce}"}}
 EDIT = {"tool": "Edit", "input": {"file_path": PATH, "old_string": f"{OLD}\n\n", "new_string": ""}}
 SILENT, FULL = json.dumps([ENTRY]), json.dumps([{**ENTRY, "gone": [GONE]}])
 
 
 @dataclass(frozen=True)
-class Ground:
-    root: Path
-    meter: Counted = field(default_factory=Counted)
-
-    @property
-    def program(self) -> Path:
-        return self.root / "bin/claude"
-
-    @property
-    def engine(self) -> ClaudeCodeEngine:
-        environ = {"HOME": str(self.root / "home"), "PATH": os.environ["PATH"]}
-        settings = ForkSettings(
-            str(self.program), environ, dream_timeout=30, dream_turns=4, temp=self.root / "temp"
-        )
-        return ClaudeCodeEngine(settings, self.meter)
-
+class Ground(FakeClient):
     def dream(
         self,
         *rounds: tuple[list[dict[str, Any]], str],
         tell: Tell = untold,
         given: ConsolidateInput = GIVEN,
     ) -> Consolidation:
-        plan = {"rounds": [{"calls": calls, "result": result} for calls, result in rounds]}
-        Path(f"{self.program}.json").write_text(json.dumps(plan))
-        engine = self.engine
+        self.plan(rounds=[{"calls": calls, "result": result} for calls, result in rounds])
         try:
-            return engine.consolidate(replace(given, worktree=self.root / "app"), tell)
+            return self.engine(dream_turns=4).consolidate(replace(given, worktree=self.app), tell)
         finally:
-            assert list((self.root / "temp").iterdir()) == []
+            assert list(self.temp.iterdir()) == []
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    root = tmp_path.resolve()
-    for name in ("app", "temp", "bin", "home"):
-        (root / name).mkdir()
-    source = Path(__file__).with_name("fake_claude.py").read_text()
-    (root / "bin/claude").write_text(f"#!{sys.executable} -IS\n{source}")
-    (root / "bin/claude").chmod(0o755)
-    return Ground(root)
+    return installed(Ground(tmp_path.resolve()))
 
 
 def test_what_is_left_open_is_told_to_the_session_that_left_it(ground: Ground) -> None:
@@ -88,7 +63,7 @@ def test_what_is_left_open_is_told_to_the_session_that_left_it(ground: Ground) -
     assert found.usage == Usage(4, 10, 0, 0, 14, 1.0)
     assert ground.meter.told == [("consolidate", "m", found.usage)]
     assert told[-1] == DreamProgress("consolidate", 4, 10, ("main/deploys.md",))
-    task, repair = map(json.loads, Path(f"{ground.program}.task").read_text().splitlines())
+    task, repair = map(json.loads, ground.task.splitlines())
     assert "When deploys go out" in task["message"]["content"]
     assert "Deploys go out on Mondays" in repair["message"]["content"]
 
@@ -120,7 +95,7 @@ def test_the_session_judges_pairs_and_what_it_says_is_proved(
 
     given = replace(GIVEN, files=PORTS, said=said, judge=judge)
     made = ground.dream(([CANARY], answer), given=given)
-    task = json.loads(Path(f"{ground.program}.task").read_text().splitlines()[0])
+    task = json.loads(ground.task.splitlines()[0])
     assert "port 8080" in task["message"]["content"] and "P1 (" in task["message"]["content"]
     assert [one.kind for one in made.changes] == kinds and bool(made.apart) == (not kinds)
 
@@ -145,7 +120,7 @@ def test_a_session_that_goes_on_beyond_its_turns_is_ended(ground: Ground) -> Non
 
 
 def test_a_scope_without_memories_asks_nobody(ground: Ground) -> None:
-    done = ground.engine.consolidate(replace(GIVEN, files={}))
+    done = ground.engine().consolidate(replace(GIVEN, files={}))
     assert done == Consolidation() and ground.meter.told == []
 
 

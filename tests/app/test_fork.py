@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from fake_client import CANARY, NOW, SESSION, FakeClient, installed
+from fake_client import records as recorded
 
 from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings, Parent, model_of, read_parent
+from gitmem.engines.claude_code import ClaudeCodeEngine, Parent, model_of, read_parent
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.transcripts.model import Message
 
-SESSION = "01234567-89ab-4def-8123-456789abcdef"
-NOW = 1_795_000_000.0
 WHEN = datetime(2026, 11, 20, tzinfo=UTC)
 SAID = Message(
     "u1", "person", "Mocking the database was a mistake, it hid a broken migration.", WHEN, "prompt"
@@ -40,56 +39,19 @@ OLD = FACT.replace("real-database", "old").replace(
     "Never mock the database", "Deploy from the release branch"
 )
 
-CANARY = {"tool": "Bash", "input": {"command": "true {nonce}"}}
 FILE = "{memory}/local/main/real-database.md"
 ADD = {"tool": "Write", "input": {"file_path": FILE, "content": FACT}}
 ANSWER = f"{FILE}: 1: the person said so"
 
 
-@dataclass
-class Counted:
-    """A meter that keeps what it is told."""
-
-    told: list[tuple[str, str, Usage]] = field(default_factory=list)
-    closed: bool = False
-
-    def begin(self) -> None:
-        """Allows it."""
-
-    def allow(self) -> None:
-        if self.closed:
-            raise EngineError("over the day's ceiling")
-
-    def spent(self, job: str, model: str, usage: Usage) -> None:
-        self.told.append((job, model, usage))
-
-
 @dataclass(frozen=True)
-class Ground:
+class Ground(FakeClient):
     """A session on disk, and the program that is forked with."""
-
-    root: Path
-    program: Path
-    transcript: Path
-    meter: Counted
-
-    @property
-    def app(self) -> Path:
-        return self.root / "app"
-
-    @property
-    def temp(self) -> Path:
-        return self.root / "temp"
-
-    def engine(self, timeout: float = 30, **more: Any) -> ClaudeCodeEngine:
-        environ = {"HOME": str(self.root / "home"), "PATH": os.environ["PATH"], "GIT_DIR": "/x"}
-        settings = ForkSettings(str(self.program), environ, timeout=timeout, temp=self.temp, **more)
-        return ClaudeCodeEngine(settings, self.meter)
 
     def play(
         self, engine: ClaudeCodeEngine | None = None, said: tuple[Message, ...] = (SAID,), **plan: Any
     ) -> Extraction:
-        Path(f"{self.program}.json").write_text(json.dumps({"result": ANSWER, **plan}))
+        self.plan(**{"result": ANSWER, **plan})
         given = ExtractInput(
             said,
             session=SESSION,
@@ -105,35 +67,14 @@ class Ground:
 
 
 def records(app: Path, *more: Mapping[str, Any]) -> str:
-    usage = {"input_tokens": 10, "cache_read_input_tokens": 90}
-    answer = {
-        "id": "m1",
-        "model": "claude-sonnet-4-5",
-        "content": [{"type": "text", "text": "Yes."}],
-        "usage": usage,
-    }
-    said = {"role": "user", "content": SAID.text}
-    rows = [
-        {"type": "user", "uuid": "u1", "cwd": str(app), "message": said},
-        {"type": "assistant", "uuid": "a1", "cwd": str(app), "message": answer},
-        *more,
-    ]
-    return "".join(json.dumps(row) + "\n" for row in rows)
+    return recorded(app, SAID.text, *more)
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    root = tmp_path.resolve()
-    folder = root / "home/.claude/projects/-app"
-    for path in (folder, root / "app", root / "temp", root / "bin"):
-        path.mkdir(parents=True)
-    program, transcript = root / "bin/claude", folder / f"{SESSION}.jsonl"
-    source = Path(__file__).with_name("fake_claude.py").read_text()
-    program.write_text(f"#!{sys.executable} -IS\n{source}")
-    program.chmod(0o755)
-    transcript.write_text(records(root / "app"))
-    os.utime(transcript, (NOW - 1, NOW - 1))
-    return Ground(root, program, transcript, Counted())
+    made = installed(Ground(tmp_path.resolve()))
+    made.record(records(made.app))
+    return made
 
 
 def test_a_session_in_which_something_is_private_is_not_forked(ground: Ground) -> None:
@@ -184,9 +125,7 @@ def test_the_task_names_what_is_new_and_where_memory_is_and_may_be_answered_by_n
     ground: Ground,
 ) -> None:
     assert ground.play(result="nothing").changes == ()
-    task = Path(f"{ground.program}.task").read_text()
-    assert SAID.text in task
-    assert f"{ground.temp}/gitmem-fork-" in task
+    assert SAID.text in ground.task and f"{ground.temp}/gitmem-fork-" in ground.task
 
 
 CALLS_PAST_THE_HOOK: dict[str, list[dict[str, Any]]] = {
@@ -274,7 +213,7 @@ def broken_program(ground: Ground) -> None:
 
 
 def ceiling_reached(ground: Ground) -> None:
-    ground.meter.closed = True
+    ground.meter.left, ground.meter.refusal = 0, EngineError("over the day's ceiling")
 
 
 def hooks_off(ground: Ground) -> None:
@@ -305,13 +244,11 @@ def test_an_answer_that_speaks_of_logging_in_is_an_answer(ground: Ground) -> Non
 def in_mid_turn(ground: Ground) -> None:
     call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
     more = {"type": "assistant", "message": {"id": "m2", "model": "m", "content": [call]}}
-    ground.transcript.write_text(records(ground.app, more))
-    os.utime(ground.transcript, (NOW - 1, NOW - 1))
+    ground.record(records(ground.app, more))
 
 
 def before_the_first_answer(ground: Ground) -> None:
-    ground.transcript.write_text(records(ground.app).splitlines()[0] + "\n")
-    os.utime(ground.transcript, (NOW - 1, NOW - 1))
+    ground.record(records(ground.app).splitlines()[0] + "\n")
 
 
 @pytest.mark.parametrize(

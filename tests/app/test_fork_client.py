@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from meters import Unmetered
+from meters import Counting
 from playing import Playing, adding, answering, canary
 from real_client import Client, find_client
 from record_sessions import prepare, transcript
@@ -47,7 +47,7 @@ class Held:
         temp.mkdir(exist_ok=True)
         environ = {**self.client._environment(), "CLAUDECODE": "1"}
         settings = ForkSettings(self.client.program, environ, timeout=60, temp=temp)
-        return ClaudeCodeEngine(settings, Unmetered())
+        return ClaudeCodeEngine(settings, Counting())
 
     def fork(self) -> Extraction:
         path = transcript(self.client.home, self.session)

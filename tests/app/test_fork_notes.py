@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from deploys import Counted
+from fake_client import CANARY, NOW, FakeClient, installed, records
 
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE
-from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
 from gitmem.engines.engine import Document, DocumentInput, Notes, NotesInput, Stale
 from gitmem.transcripts.model import Message
 
-SESSION = "01234567-89ab-4def-8123-456789abcdef"
-NOW = 1_795_000_000.0
 SAID = (Message("u1", "person", "Make the importer read CSV", None, "prompt"),)
 GUIDE = "_What is in hand at this moment, what is still open, and the very next step._"
-CANARY = {"tool": "Bash", "input": {"command": "true {nonce}"}}
 NOTES, DOC = "{memory}/local/main/session-notes.md", "{memory}/local/main/document.md"
 TEXT = "# MAGIC DOC: App\n\nThe store is `src/store.py`.\nIt is small.\n"
 STALE = Stale(3, "src/store.py", "file", "src/base.py", "renamed")
@@ -40,66 +33,31 @@ STATE = edit(NOTES, GUIDE, f"{GUIDE}\nThe reader is next.")
 
 
 @dataclass(frozen=True)
-class Ground:
-    root: Path
-    meter: Counted
-
-    @property
-    def program(self) -> Path:
-        return self.root / "bin/claude"
-
-    @property
-    def transcript(self) -> Path:
-        return self.root / f"home/.claude/projects/-app/{SESSION}.jsonl"
-
+class Ground(FakeClient):
     @property
     def given(self) -> NotesInput:
-        return NotesInput(
-            "s", SAID, 0, TEMPLATE, transcript=self.transcript, worktree=self.root / "app", now=NOW
-        )
-
-    def engine(self, **more: Any) -> ClaudeCodeEngine:
-        environ = {"HOME": str(self.root / "home"), "PATH": os.environ["PATH"]}
-        given = {"timeout": 30, "dream_timeout": 30, "temp": self.root / "temp", **more}
-        return ClaudeCodeEngine(ForkSettings(str(self.program), environ, **given), self.meter)
-
-    def plan(self, **plan: Any) -> None:
-        Path(f"{self.program}.json").write_text(json.dumps({"result": "done", **plan}))
+        return NotesInput("s", SAID, 0, TEMPLATE, transcript=self.transcript, worktree=self.app, now=NOW)
 
     def sum_up(self, *calls: dict[str, Any], **more: Any) -> Notes:
-        self.plan(calls=[CANARY, *calls])
+        self.plan(result="done", calls=[CANARY, *calls])
         try:
             return self.engine(**more).sum_up(self.given)
         finally:
-            assert list((self.root / "temp").iterdir()) == []
+            assert list(self.temp.iterdir()) == []
 
     def document(self, *rounds: tuple[list[dict[str, Any]], str], text: str = TEXT) -> Document:
         self.plan(rounds=[{"calls": calls, "result": result} for calls, result in rounds])
-        given = DocumentInput(
-            "docs/app.md", text, "App", "", "", (STALE,), worktree=self.root / "app", now=NOW
-        )
+        given = DocumentInput("docs/app.md", text, "App", "", "", (STALE,), worktree=self.app, now=NOW)
         try:
             return self.engine().document(given)
         finally:
-            assert list((self.root / "temp").iterdir()) == []
+            assert list(self.temp.iterdir()) == []
 
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    made = Ground(tmp_path.resolve(), Counted())
-    for path in (made.transcript.parent, made.root / "app", made.root / "temp", made.program.parent):
-        path.mkdir(parents=True)
-    source = Path(__file__).with_name("fake_claude.py").read_text()
-    made.program.write_text(f"#!{sys.executable} -IS\n{source}")
-    made.program.chmod(0o755)
-    answer = {"id": "m1", "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": "Yes."}]}
-    app = str(made.root / "app")
-    rows = [
-        {"type": "user", "uuid": "u1", "cwd": app, "message": {"role": "user", "content": SAID[0].text}},
-        {"type": "assistant", "uuid": "a1", "cwd": app, "message": answer},
-    ]
-    made.transcript.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    os.utime(made.transcript, (NOW - 1, NOW - 1))
+    made = installed(Ground(tmp_path.resolve()))
+    made.record(records(made.app, SAID[0].text))
     return made
 
 
@@ -107,7 +65,7 @@ def test_a_fork_writes_the_notes_on_and_no_other_file(ground: Ground) -> None:
     made = ground.sum_up(STATE, write("{memory}/local/main/other.md"), write("{cwd}/x.md"))
     assert made.text == TEMPLATE.replace(GUIDE, f"{GUIDE}\nThe reader is next.")
     assert len(made.log) == 2 and [job for job, _, _ in ground.meter.told] == ["notes"]
-    task = Path(f"{ground.program}.task").read_text()
+    task = ground.task
     assert "Make the importer read CSV" in task and "session-notes.md" in task
 
 
@@ -116,7 +74,7 @@ def test_notes_that_cannot_be_taken_are_put_to_a_second_fork(ground: Ground) -> 
     with pytest.raises(EngineError, match="notes cannot be taken"):
         ground.sum_up(spoilt)
     assert len(ground.meter.told) == 2
-    assert "`# Worklog` does not stand in its place" in Path(f"{ground.program}.task").read_text()
+    assert "`# Worklog` does not stand in its place" in ground.task
 
 
 def test_a_call_that_passed_the_hook_by_spoils_it(ground: Ground) -> None:
@@ -129,7 +87,7 @@ def test_what_a_fork_must_not_see_is_noted_offline(ground: Ground) -> None:
     assert "- Last request: “Make" in made.text and "first request: “Make the importer" in made.text
     assert made.log == ("a fork would see what is not to be learned from: noted offline",)
     assert not ground.meter.told
-    ground.plan()
+    ground.plan(result="done")
     engine = ground.engine()
     assert "noted offline" in engine.sum_up(replace(ground.given, transcript=None)).log[0]
     assert engine.name == "claude-code"

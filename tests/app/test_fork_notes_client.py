@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from meters import Unmetered
+from meters import Counting
 from playing import Playing, canary
 from real_client import Client, find_client
 from record_sessions import prepare, transcript
@@ -55,7 +55,7 @@ def test_a_fork_writes_notes_and_a_session_of_its_own_a_document(tmp_path: Path)
         turn = client.prompt("What is in here?", more=("--model", "claude-sonnet-4-5"))
         sent = next(one for one in reversed(api.requests) if one.get("tools"))
         settings = ForkSettings(program, {**client._environment()}, timeout=60, dream_timeout=60, temp=temp)
-        engine = ClaudeCodeEngine(settings, Unmetered())
+        engine = ClaudeCodeEngine(settings, Counting())
         path = transcript(home, turn.session)
         name = "session-notes.md"
         api.play(

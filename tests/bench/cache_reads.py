@@ -26,7 +26,7 @@ from typing import Any
 
 from figures import Figure, options, say
 from messages_api import Answer, Call, MessagesApi
-from meters import Unmetered
+from meters import Counting
 from prompt_cache import PromptCache
 
 from gitmem.core.change import Header
@@ -115,7 +115,7 @@ def simulate(run: Run) -> Share:
             return made
 
         api.message = message  # type: ignore[method-assign]
-        engine = AnthropicEngine(ApiSettings("k", api.url, ttl=run.ttl), Unmetered())
+        engine = AnthropicEngine(ApiSettings("k", api.url, ttl=run.ttl), Counting())
         for start in range(0, len(said), run.each):
             turn = 0
             given = _given(said, start, run)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from messages_api import MessagesApi
+from meters import Counting
 
-from gitmem.core.trailers import Usage
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.messages import ApiSettings
 from gitmem.transcripts.model import Message, ToolCall
@@ -35,27 +35,6 @@ def call(name: str, result: str | None = "done", *, is_error: bool = False, **gi
 def memory(name: str, said: str, type: str = "feedback") -> bytes:
     """A memory file."""
     return f"---\nname: {name}\ndescription: {said}\ntype: {type}\n---\n\n{said}\n".encode()
-
-
-class Counting:
-    """A meter that remembers; `left` requests are allowed."""
-
-    def __init__(self, left: int = 1_000, refusal: Exception | None = None) -> None:
-        self.left, self.refusal = left, refusal
-        self.told: list[tuple[str, str, Usage]] = []
-
-    def begin(self) -> None:
-        """Lets any run begin."""
-
-    def allow(self) -> None:
-        """Refuses beyond what is left."""
-        if self.left <= 0 and self.refusal is not None:
-            raise self.refusal
-        self.left -= 1
-
-    def spent(self, job: str, model: str, usage: Usage) -> None:
-        """Remembers."""
-        self.told.append((job, model, usage))
 
 
 def engine(api: MessagesApi, meter: Counting, **more: Any) -> AnthropicEngine:

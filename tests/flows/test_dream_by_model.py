@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from dream_ground import Ground, ground_once, notes
-from meters import Unmetered
+from meters import Counting
 from once import Once
 from scripted_api import Call, ScriptedApi
 from scripted_api import Step as Answer
@@ -74,7 +74,7 @@ def run(
     ground: Ground, *answers: Answer, tell: Callable[[DreamProgress], None] = lambda _: None
 ) -> DreamOutcome:
     with ScriptedApi(answers) as api:
-        thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
+        thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Counting())
         return dream(ground.workspace, ground.edges, scope="project", force=True, engine=thinker, tell=tell)
 
 
@@ -176,7 +176,7 @@ def test_what_a_model_says_is_two_things_it_is_not_asked_again(ground: Ground) -
     def answer(kind: str) -> DreamOutcome:
         said = [{"pair": f"P{n}", "is": kind, "reason": "two workers"} for n in range(1, 9)]
         with ScriptedApi([Answer(json.dumps(said))]) as api:
-            thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
+            thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Counting())
             made = dream(ground.workspace, ground.edges, scope="project", force=True, engine=thinker)
             asked.append(json.dumps(api.requests[0]["messages"]))
         return made
@@ -196,7 +196,7 @@ def test_what_a_model_says_is_two_things_it_is_not_asked_again(ground: Ground) -
 
 def test_a_dry_run_remembers_nothing(ground: Ground) -> None:
     with ScriptedApi([Answer('[{"pair": "P1", "is": "different"}]')]) as api:
-        thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Unmetered())
+        thinker = AnthropicEngine(ApiSettings(api_key="k", base_url=api.url, retries=0), Counting())
         dream(ground.workspace, ground.edges, scope="project", dry_run=True, engine=thinker)
     assert kept_apart(ground) == {}
 

@@ -1,18 +1,24 @@
-"""A meter for engines whose cost does not matter to a test."""
+"""A meter for engines that says what it was told."""
 
 from __future__ import annotations
 
 from gitmem.core.trailers import Usage
 
 
-class Unmetered:
-    """Counts nothing and allows everything."""
+class Counting:
+    """Remembers; `left` requests are allowed, then `refusal` is raised."""
+
+    def __init__(self, left: int = 1_000, refusal: Exception | None = None) -> None:
+        self.left, self.refusal = left, refusal
+        self.told: list[tuple[str, str, Usage]] = []
 
     def begin(self) -> None:
-        """Allows it."""
+        """Lets any run begin."""
 
     def allow(self) -> None:
-        """Allows it."""
+        if self.left <= 0 and self.refusal is not None:
+            raise self.refusal
+        self.left -= 1
 
     def spent(self, job: str, model: str, usage: Usage) -> None:
-        """Forgets it."""
+        self.told.append((job, model, usage))
