@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from gitmem.core import tombstone, trailers
+from gitmem.core import tombstone
 from gitmem.core.account import (
     claims_at,
     is_memory,
@@ -36,7 +36,8 @@ from gitmem.engines.engine import ConsolidateInput, Observation
 from gitmem.engines.offline.distil import paragraphs
 from gitmem.engines.offline.links import inline_links, links, slug, spoken
 from gitmem.engines.offline.similar import ClaimIndex, holds
-from gitmem.git.repository import Commit, Repository
+from gitmem.git.repository import Repository
+from gitmem.ledger.accounts import BEFORE, accounts, fates_of_lines
 from gitmem.ledger.dreams import DreamCommit, dreams_of
 from gitmem.ledger.land import Tip
 from gitmem.ledger.workspace import Scope
@@ -274,13 +275,6 @@ def _plain(path: str) -> str:
 RESTS = timedelta(days=14)
 """After so long a fact that only mattered on its day waits for nothing: its log may leave the hot days."""
 
-LAG = 64
-"""Commits in a row that are older than all days asked about, after which history is not followed further:
-clocks differ."""
-
-_BEFORE = timedelta(days=2)
-_TRAILER = "Gitmem-Claim:"
-
 
 @dataclass(frozen=True)
 class Waiting:
@@ -409,16 +403,13 @@ class _Stones:
 def _undecided(lines: Mapping[str, LogLine], repo: Repository, tip: str) -> dict[str, LogLine]:
     """Those of which no accepted account speaks, nor, since they were told, of one that says the same."""
     marks = {line_mark(ref): ref for ref in lines}
-    since = (min(line.when for line in lines.values()) - _BEFORE).timestamp()
+    since = (min(line.when for line in lines.values()) - BEFORE).timestamp()
     left = dict(lines)
     decided: list[tuple[float, Sayings]] = []
     try:
         for commit in accounts(repo, tip, since):
             taken: dict[str, list[Claim]] = {}
-            for fate in trailers.parse(commit.message).claims:
-                # Where lines of two logs are made one, nothing was decided on what they say.
-                if not is_log(path_of(fate.source)) or is_log(path_of(fate.target)):
-                    continue
+            for fate in fates_of_lines(commit):
                 ref = marks.get(line_mark(fate.source), "")
                 if left.pop(ref, None) and fate.kind == "merged":
                     taken.setdefault(agent_folder(path_of(ref)), []).extend(_parts(lines[ref].text))
@@ -437,32 +428,3 @@ def _undecided(lines: Mapping[str, LogLine], repo: Repository, tip: str) -> dict
             for time, said in decided
         )
     }
-
-
-def accounts(repo: Repository, tip: str, since: float) -> Iterator[Commit]:
-    """Commits that speak of claims, without those that a person took back, and what came with them.
-
-    Args:
-        since: epoch seconds; history is followed until all that is met is older.
-    """
-    undone: set[str] = set()
-    off: set[str] = set()
-    late = 0
-    for commit in repo.history(tip):
-        late = 0 if commit.committer.time >= since else late + 1
-        if late > LAG:
-            return
-        if commit.oid in undone:
-            if len(commit.parents) > 1:
-                # What landed by it stays in history all the same.
-                steps = repo.steps(commit.parents[1], without=commit.parents[:1])
-                off |= {step.commit.oid for step in steps}
-            continue
-        if commit.oid in off:
-            continue
-        if "Gitmem-" in commit.message:
-            told = trailers.parse(commit.message)
-            if told.undoes:
-                undone.add(told.undoes)
-            if _TRAILER in commit.message:
-                yield commit

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from gitmem.core import tombstone
-from gitmem.core.account import line_key
+from gitmem.core.account import line_key, line_mark
 from gitmem.core.claim import Claim
-from gitmem.core.daily_log import fact_in, line_keys, log_of, statements
+from gitmem.core.daily_log import LogLine, fact_in, line_keys, log_of, statements
 from gitmem.core.errors import MissingObject
 from gitmem.core.text import decode
 from gitmem.git.command import peek
 from gitmem.git.repository import Commit, Repository
 from gitmem.git.trees import read_file
+from gitmem.ledger.accounts import BEFORE, accounts, fates_of_lines
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.taint import told
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.content import Opened
-from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import NotShown
 
@@ -40,7 +40,7 @@ def opened(workspace: Workspace, source: RecallSource, one: Candidate) -> Opened
     if fact is None:
         raise MissingObject(f"{one.path} is not there, or not shown")
     claim, line = fact
-    if not _is_open(repo, source.catalog, one.ref, commit, one.path, claim, one.commit or None):
+    if not _is_open(repo, commit, one.path, claim, line):
         raise NotShown("settled", path)
     session = f" in session {line.session}" if line.session else ""
     return Opened(
@@ -67,20 +67,20 @@ def bringer(workspace: Workspace, repo: Repository, tip: str, one: Candidate) ->
     return repo.commit(found[-1]) if found else None
 
 
-def _is_open(
-    repo: Repository, catalog: Catalog, ref: str, commit: str, at: str, fact: Claim, asked: str | None
-) -> bool:
+def _is_open(repo: Repository, commit: str, at: str, fact: Claim, line: LogLine) -> bool:
     """Whether a fact may be shown: nobody forgot or rejected it, disputes it, or made a memory of it.
 
     Args:
         commit: of the ref, at which the fact stands.
-        asked: the commit that the answer is as of; None for the tip.
+        at: its reference.
     """
-    if fact.dispute or catalog.is_distilled(repo, ref, at, asked):
+    if fact.dispute:
         return False
     stones = read_file(repo, repo.commit(commit).tree, f"{at.partition('/')[0]}/{tombstone.FILE}")
-    if not stones:
-        return True
-    buried = tombstone.parse(decode(stones))
+    buried = tombstone.parse(decode(stones or b""))
     keys = (line_key(at), *line_keys(f"- {fact.key}"))
-    return not any(tombstone.matches(buried, key) for key in keys)
+    if any(tombstone.matches(buried, key) for key in keys):
+        return False
+    told = accounts(repo, commit, (line.when - BEFORE).timestamp())
+    mark = line_mark(at)
+    return not any(line_mark(fate.source) == mark for one in told for fate in fates_of_lines(one))

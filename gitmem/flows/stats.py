@@ -15,12 +15,12 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import kind
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.dream.gather import accounts
 from gitmem.engines.budget import Spending
 from gitmem.flows.context import Edges
 from gitmem.flows.engines import ledger_for
 from gitmem.git.repository import Repository
 from gitmem.ledger import proposals
+from gitmem.ledger.accounts import accounts
 from gitmem.ledger.dreams import DreamCommit, dreamt, read_change
 from gitmem.ledger.job_record import read_runs
 from gitmem.ledger.log import LogEntry, entries

@@ -18,12 +18,11 @@ from gitmem.core.names import kind
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate, Provenance, parse
 from gitmem.git.repository import Commit, Repository
+from gitmem.ledger.accounts import TRAILER
 from gitmem.ledger.holdings import Spot, chosen_agent, memory_files
 from gitmem.ledger.moments import commits_at
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
-
-_TRAILER = "Gitmem-Claim:"
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,7 @@ def _accounts(scope: Scope, tip: str, sought: tuple[str, ...]) -> Iterator[Repla
     claims = _Claims(repo)
     try:
         for commit in repo.history(tip):
-            if _TRAILER in commit.message and commit.parents:
+            if TRAILER in commit.message and commit.parents:
                 yield from _of_commit(scope, commit, parse(commit.message), claims, sought)
     except MissingObject:
         # What is newer than the damage was told.

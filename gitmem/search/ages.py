@@ -2,14 +2,13 @@
 
 The catalog remembers, for each commit of a ref that it has walked, which contents came to stand where and
 when they had been taught. Commits never change: none is walked twice, and an age as of then is looked up.
-What they account for of daily logs, and when these lines were told, comes from the same walks.
+What a dream made of lines of daily logs is as old as these.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 
 from gitmem.core.errors import MissingObject
 from gitmem.git.repository import Commit, CommitDiff, Difference, Repository
@@ -25,7 +24,6 @@ NEWEST = 8
 
 _Walked = tuple[str, bytes, int]
 _Taught = tuple[str, bytes, bytes, int, int, str]
-_Distilled = tuple[str, str, int, bytes]
 
 Body = Callable[[str, str], bytes | None]
 """(path, blob) to a digest of the memory's body; None where it cannot be read."""
@@ -70,40 +68,6 @@ def lessons(
     return walk.lessons(commit, files)
 
 
-def is_distilled(
-    connection: sqlite3.Connection, repo: Repository, ref: str, line: str, commit: str
-) -> bool:
-    """Whether a commit that was walked says what became of a log's line, and nothing took that back.
-
-    Args:
-        line: `<path of the log>#<12 hex>`.
-        commit: asked as of then; a commit that was walked.
-    """
-    last = _Walk(connection, ref).place(commit)
-    said, taken_back = (
-        {
-            row[0].hex()
-            for table in ("main.distilled", "temp.distilled")
-            for row in connection.execute(
-                f"SELECT oid FROM {table} WHERE ref = ? AND {condition} AND place <= ?",  # noqa: S608
-                (ref, *values, -1 if last is None else last),
-            )
-        }
-        for condition, values in (("source = ?", (line,)), ("source = ''", ()))
-    )
-    if said and taken_back:  # what is taken back with a merge came with its second parent
-        for undone in taken_back:
-            said.discard(undone)
-            with suppress(MissingObject):
-                first, *others = (repo.commit(undone).parents if said else ()) or ("",)
-                said = {
-                    one
-                    for one in said
-                    if not others or repo.is_ancestor(one, first) or not repo.is_ancestor(one, undone)
-                }
-    return bool(said)
-
-
 class _Walk(RecordedWalk):
     """Walks what is new of one ref's history."""
 
@@ -115,13 +79,11 @@ class _Walk(RecordedWalk):
         """Walks the commits that are new, and records what they taught."""
         whole = not _is_shallow(repo)
         try:
-            walked, taught, distilled = self._learn(
-                repo, repo.steps(tip, without=self._newest()), body, late
-            )
+            walked, taught = self._learn(repo, repo.steps(tip, without=self._newest()), body, late)
         except MissingObject:
             self._known.clear()
             self._places.clear()
-            walked, taught, distilled = self._learn(repo, torn_steps(repo, tip), body, late)
+            walked, taught = self._learn(repo, torn_steps(repo, tip), body, late)
             whole = False
         # What a repaired or deepened history would tell otherwise is not kept.
         statements = (
@@ -131,7 +93,6 @@ class _Walk(RecordedWalk):
                 taught,
             ),
             ("INSERT OR REPLACE INTO {}.walked(ref, oid, place) VALUES(?, ?, ?)", walked),
-            ("INSERT OR REPLACE INTO {}.distilled(ref, source, place, oid) VALUES(?, ?, ?, ?)", distilled),
         )
         if not whole or not database.keep(
             self._connection, [(words.format("main"), rows) for words, rows in statements]
@@ -141,11 +102,10 @@ class _Walk(RecordedWalk):
 
     def _learn(
         self, repo: Repository, steps: Iterable[CommitDiff], body: Body, late: Late = never
-    ) -> tuple[list[_Walked], list[_Taught], list[_Distilled]]:
+    ) -> tuple[list[_Walked], list[_Taught]]:
         """Rows for what is new in some steps, as far as there is time."""
         walked: list[_Walked] = []
         taught: list[_Taught] = []
-        distilled: list[_Distilled] = []
         for step in steps:
             commit = step.commit
             if self.place(commit.oid) is not None:
@@ -160,10 +120,7 @@ class _Walk(RecordedWalk):
             for path, oid, lesson in self._lessons(repo, step, place, body):
                 self._known[path, oid] = lesson
                 taught.append((self._ref, encoded(path), bytes.fromhex(oid), place, *lesson))
-            if "/logs/" in commit.message or "Gitmem-Undoes:" in commit.message:
-                rows = distills(commit)
-                distilled += [(self._ref, line, place, bytes.fromhex(said)) for line, said in rows]
-        return walked, taught, distilled
+        return walked, taught
 
     def _newest(self) -> list[str]:
         """The last commits that were walked: with all their ancestors, for they are kept together."""
@@ -257,17 +214,6 @@ def _teaching(commit: Commit) -> tuple[bool, str]:
     provenance = parse(commit.message)
     teaches = provenance.writer in _TEACHERS and provenance.op not in _NO_TEACHING
     return teaches, provenance.code_commit if teaches else ""
-
-
-def distills(commit: Commit) -> Iterator[tuple[str, str]]:
-    """Yields lines of logs that a commit accounts for, with its name; what it takes back, with no line."""
-    from gitmem.core.trailers import parse
-
-    told = parse(commit.message)
-    lines = (fate.source for fate in told.claims if fate.source.isascii())
-    yield from ((line, commit.oid) for line in lines if "/logs/" in line)
-    if len(told.undoes) == len(commit.oid) and not told.undoes.strip("0123456789abcdef"):
-        yield "", told.undoes
 
 
 def told_at(repo: Repository, commit: Commit) -> dict[str, int]:

@@ -37,11 +37,8 @@ CREATE TABLE {where}.walked(ref TEXT NOT NULL, oid BLOB NOT NULL, place INTEGER 
 CREATE TABLE {where}.taught(ref TEXT NOT NULL, path BLOB NOT NULL, oid BLOB NOT NULL,
   place INTEGER NOT NULL, time INTEGER NOT NULL, code TEXT NOT NULL,
   PRIMARY KEY(ref, path, place, oid)) WITHOUT ROWID;
-CREATE TABLE {where}.distilled(ref TEXT NOT NULL, source TEXT NOT NULL, place INTEGER NOT NULL,
-  oid BLOB NOT NULL, PRIMARY KEY(ref, source, place, oid)) WITHOUT ROWID;
 """
-"""What history teaches. Lines of logs that a commit accounts for are distilled; a commit that takes another
-back stands there with that one's name in place of a line's."""
+"""What history teaches."""
 
 _ENTRIES = """
 CREATE TABLE {where}.{table}(id INTEGER PRIMARY KEY, ref INTEGER NOT NULL, path TEXT NOT NULL,
@@ -230,7 +227,6 @@ def _open(file: Path) -> sqlite3.Connection:
             "head",
             "walked",
             "taught",
-            "distilled",
         ):
             connection.execute(f"SELECT 1 FROM main.{table} LIMIT 1").fetchone()  # noqa: S608
     except BaseException:

@@ -216,19 +216,6 @@ class Catalog:
 
         return self._steadily(lambda: brought(self._connection, ref, files), {})
 
-    def is_distilled(self, repo: Repository, ref: str, line: str, commit: str | None = None) -> bool:
-        """Whether a commit accounts for a log's line; see `ages.is_distilled`.
-
-        Args:
-            commit: asked as of then; None as of the tip that the catalog describes.
-        """
-        at = commit or self.tip(ref)
-        if not at:
-            return False
-        from gitmem.search import ages
-
-        return self._steadily(lambda: ages.is_distilled(self._connection, repo, ref, line, at), False)
-
     def read(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         """Runs a reading statement; a damaged file is first made anew and filled again."""
         asked = tuple(values)
