@@ -241,7 +241,7 @@ def explains(candidate: Candidate, tools: Set[str]) -> bool:
     Args:
         tools: lower-case names of commands, servers and tools.
     """
-    if candidate.type != REFERENCE or not tools:
+    if candidate.type != REFERENCE:
         return False
     name = _SPLIT.sub(" ", (candidate.name or candidate.file).lower()).split()
     about = _WORD.findall(candidate.description.lower())

@@ -154,7 +154,6 @@ def test_a_body_goes_only_where_another_says_all_of_it() -> None:
     assert said_by("Integration tests run on the real database.", ["Elsewhere.", known]) == 1
     assert said_by("Integration tests run on the real database, port 5434.", [known]) is None
     assert said_by("Integration tests never run on the real database.", [known]) is None
-    assert said_by("Yes.", ["Yes."]) is None, "too short to be compared"
 
 
 class Asked:

@@ -21,6 +21,7 @@ from gitmem.search.gate import (
     explains,
     fits,
     likeness,
+    said_by,
     select,
     weight,
 )
@@ -118,7 +119,10 @@ def test_each_is_told_once_and_near_the_best() -> None:
 @pytest.mark.parametrize(
     ("name", "description", "tools", "told"),
     [
-        ("docker-compose", "How we run it", {"docker"}, True),
+        ("Docker-compose", "How we run it", {"docker"}, True),
+        ("notes", "“Docker”. How we run it", {"docker"}, True),
+        ("notes", "Flags of docker", {"_docker_"}, True),
+        ("notes", "Flags of c", {"c"}, False),
         ("notes", "Docker compose flags", {"docker"}, True),
         ("notes", "Flags of docker", {"docker"}, True),
         ("docker-flags", "Notes", {"docker"}, True),
@@ -140,6 +144,24 @@ def test_a_reference_is_about_a_tool_that_it_names_first_or_explains(
     one = replace(ONE, type="reference", name=name, description=description)
     assert explains(one, tools) is told
     assert not explains(replace(one, type="project"), tools)
+
+
+@pytest.mark.parametrize(
+    ("new", "known", "held"),
+    [
+        ("Exporter restarts nightly", "The exporter restarts nightly", True),
+        ("THE EXPORTER RESTARTS NIGHTLY", "The exporter restarts nightly", True),
+        ("Exporters restarted the queue", "Exporter restarts the queue", True),
+        ("Exporters restarted queues nightly there", "Exporter restarts queue nightly there", False),
+        ("Exporter restarts", "Exporter restarts", False),
+        ("It is in the exporter", "It is in the exporter", False),
+    ],
+)
+def test_a_text_holds_another_where_half_of_its_words_stand_there_as_they_are(
+    new: str, known: str, held: bool
+) -> None:
+    """And three of them say something: shorter ones mean too much."""
+    assert said_by(new, ["Elsewhere.", known]) == (1 if held else None)
 
 
 def test_each_reason_has_its_words() -> None:
