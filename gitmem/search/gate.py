@@ -264,7 +264,7 @@ def _names(tool: str) -> bool:
 
 
 def _begins(words: list[str], tool: list[str]) -> bool:
-    return bool(tool) and words[: len(tool)] == tool
+    return words[: len(tool)] == tool
 
 
 LEAST_WORDS = 3
@@ -332,7 +332,7 @@ def amends(text: str) -> bool:
 def _holds(known: str, new: str) -> bool:
     """Whether a text says all that another says."""
     words, other = _words(new), _words(known)
-    if len(words) < LEAST_WORDS or len(words & other) < _SHARED * len(words):
+    if len(words & other) < _SHARED * len(words):
         return False
     from gitmem.engines.offline.likeness import gist, same  # takes longer to import than to use
 

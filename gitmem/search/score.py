@@ -144,14 +144,13 @@ def scores(asked: Sequence[QueryTerm], texts: Sequence[ScoredText], corpus: Corp
     The constants for passages were settled on five conversations of LoCoMo and checked by leaving out one
     at a time; those for headings and for whole memories are round figures that were not tuned so.
     """
-    known = [term for term in asked if term.ways]
     scorer = _Scorer(
-        all=range(len(known)),
-        ways=tuple(term.ways for term in known),
-        rarity=tuple(_worth(term, corpus.texts, term.count) for term in known),
+        all=range(len(asked)),
+        ways=tuple(term.ways for term in asked),
+        rarity=tuple(_worth(term, corpus.texts, term.count) for term in asked),
         weight=tuple(
             _worth(term, corpus.passages, min(corpus.passages, term.passages + term.labels))
-            for term in known
+            for term in asked
         ),
         passage=max(1.0, corpus.body / max(1, corpus.passages)),
         whole=max(1.0, _length(corpus.body, corpus.description, corpus.name) / max(1, corpus.texts)),
@@ -209,7 +208,7 @@ class _Scorer:
         among = self._terms(f"{heading}\x01{body}")  # most have but a few of the terms
         if not (among or text.before or text.after):
             return 0.0
-        headed = self._terms(heading, among) if among and len(heading) > 1 else ()
+        headed = self._terms(heading, among)
         passages = self._passages(text, headed, among)
         extra = HEADED * sum([self.weight[term] for term in headed])
         if len(text.passages) < 2:

@@ -14,7 +14,6 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows.choice import kept_here, select_by
 from gitmem.search.gate import (
-    HALF_A_DAY,
     PROMPT,
     QUESTION,
     RecallGate,
@@ -131,8 +130,9 @@ SAYS = "Integration tests run on the real database"
     ("first", "second", "turned"),
     [
         ((SAYS, DAY), (SAYS, DAY), False),
-        ((SAYS, DAY), (SAYS, DAY + HALF_A_DAY), True),
-        ((SAYS, DAY + HALF_A_DAY), (f"{SAYS} in Docker", DAY), False),
+        ((SAYS, DAY), (SAYS, DAY + 43_199), False),
+        ((SAYS, DAY), (SAYS, DAY + 43_200), True),
+        ((SAYS, DAY + 43_200), (f"{SAYS} in Docker", DAY), False),
         ((SAYS, DAY), (f"{SAYS} in Docker", DAY), True),
         ((f"{SAYS} in Docker", DAY), (SAYS, DAY), False),
         (("Port 8080 is taken by the proxy", DAY), ("Port 9090 is taken by the proxy", 9 * DAY), False),
@@ -147,6 +147,13 @@ def test_of_two_that_say_the_same_the_fresher_or_fuller_comes_first(
         candidate("b.md", second[0], time=second[1], ref="refs/heads/user"),
     ]
     assert [one.file for one in headed_alike(given)] == (["b.md", "a.md"] if turned else ["a.md", "b.md"])
+
+
+def test_a_memory_comes_before_a_line_of_a_log_that_says_the_same() -> None:
+    """However much fresher that is."""
+    line = candidate("2026-11-20.md#0123456789ab", SAYS, time=9 * DAY)
+    one = candidate("a.md", SAYS)
+    assert headed_alike([line, one]) == headed_alike([one, line]) == (one, line)
 
 
 def test_a_body_goes_only_where_another_says_all_of_it() -> None:

@@ -120,9 +120,10 @@ def test_each_is_told_once_and_near_the_best() -> None:
     ("name", "description", "tools", "told"),
     [
         ("Docker-compose", "How we run it", {"docker"}, True),
-        ("notes", "“Docker”. How we run it", {"docker"}, True),
+        ("notes", "“Docker.” How we run it", {"docker"}, True),
         ("notes", "Flags of docker", {"_docker_"}, True),
         ("notes", "Flags of c", {"c"}, False),
+        ("notes", "Flags of gh", {"gh"}, True),
         ("notes", "Docker compose flags", {"docker"}, True),
         ("notes", "Flags of docker", {"docker"}, True),
         ("docker-flags", "Notes", {"docker"}, True),

@@ -76,6 +76,7 @@ NAME = QueryTerm(term="alpha beta", ways=("ab", "ba"), tells=True, count=2, pass
             )._replace(before=(said("ba", asks=True),), after=(said("ab"),)),
             17.699005274,
         ),
+        (text(*([said("ab" + "x" * 500), *[said("")] * 4] * 4), said("a")), 5.156398708),
     ],
 )
 def test_a_score_is_what_the_formula_makes_it_to_the_figure(one: ScoredText, figure: float) -> None:
