@@ -148,8 +148,8 @@ def back_up(workspace: Workspace, edges: Edges, url: str, recipients: tuple[str,
         encrypt_to(workspace, recipients)
     if recipients or before != url:
         backup.name_backup(workspace, url)
-    save_all(workspace, edges, everywhere=True)
     try:
+        save_all(workspace, edges, everywhere=True)
         done = backup.back_up(workspace, url, workspace.allowed, PushPatience(), edges.now)
     except GitmemError:
         if before != url:

@@ -13,7 +13,7 @@ from backup_ground import desk, fresh, laptop, refs, safe
 from machines import MEMORY, Machine
 
 from gitmem.app.worker import work
-from gitmem.core.errors import UsageError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Pushed, Remote, checked_address, same_place, without_credentials
 from gitmem.git.trees import write_tree
@@ -314,16 +314,30 @@ def test_one_place_written_in_several_ways_is_one(tmp_path: Path) -> None:
     assert not same_place("https://host.com/a/b", "https://host.com/a/c", tmp_path)
 
 
-@pytest.mark.parametrize("machine_kind", ["fresh", "desk"])
-def test_a_place_that_refuses_the_first_backup_is_not_kept(
-    request: pytest.FixtureRequest, machine_kind: str, safe: Path, tmp_path: Path, git
+@pytest.mark.parametrize(
+    ("machine_kind", "why"), [("fresh", "refused"), ("desk", "refused"), ("desk", "damaged")]
+)
+def test_a_place_of_which_the_first_backup_fails_is_not_kept(
+    request: pytest.FixtureRequest,
+    machine_kind: str,
+    why: str,
+    safe: Path,
+    tmp_path: Path,
+    git,
+    monkeypatch,
 ) -> None:
     git("init", "-q", "--bare", tmp_path / "wrong.git")
     hook = tmp_path / "wrong.git/hooks/pre-receive"
     hook.write_text("#!/bin/sh\nexit 1\n")
     hook.chmod(0o755)
     one: Machine = request.getfixturevalue(machine_kind)
-    assert "refused" in one.run("backup", tmp_path / "wrong.git", "-y", code=3).err
+    if why == "damaged":
+
+        def fail(*_: object, **__: object) -> None:
+            raise RepositoryError("a memory ref is damaged")
+
+        monkeypatch.setattr("gitmem.flows.exchange.save_all", fail)
+    assert why in one.run("backup", tmp_path / "wrong.git", "-y", code=3).err
     kept = one.git("config", "--global", "gitmem.backup", check=False)
     assert kept == ("" if machine_kind == "fresh" else str(safe))
 
