@@ -210,6 +210,8 @@ def _show(out: Output, done: Synced, dry_run: bool) -> None:
         for branch in done.tended.closed:
             gone = "would remove" if dry_run else "removed"
             out.say(f"  {gone} {short_name(branch)}, which has nothing left to ask")
+        if done.sent:
+            out.say(f"  sent {counted(done.sent, 'memory')} that you accepted: on gitmem/project now")
         out.data(_line(done, dry_run))
         if not dry_run and done.fetched:
             out.say(f"undo: git mem restore --all --scope project --at {done.before[:12]}")
@@ -234,6 +236,7 @@ def _value(done: Synced, dry_run: bool) -> dict[str, Any]:
         "fetched": done.fetched,
         "merged": done.merged,
         "pushed": done.pushed,
+        "sent": done.sent,
         "branch": done.branch or None,
         "lost_races": done.lost,
         "leaves": [_named(memory) for memory in done.leaves],

@@ -105,7 +105,7 @@ def accept_inbox(
         path, why = min(aside.items())
         raise RepositoryError(f"{path!a} may not be in a memory tree: {why}", _ASIDE_HINT)
     # What has no place in memory is left in the inbox: its writer gives it one.
-    whole = paths == frozenset(inbox.memories)
+    whole = inbox.whole and paths == frozenset(inbox.memories)
     with writer_lock(workspace.state, "sync", timeout=120.0):
         reachable = _fetched(repo, remote, inbox)
         onto = decided(repo, remote)

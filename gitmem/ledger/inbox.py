@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 from gitmem.core.account import BranchChange, speaks
@@ -30,7 +31,7 @@ from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.side_branches import (
     PushedBranch,
     asked_for,
-    asks_more,
+    asked_since,
     closed_at_host,
     forget_asked,
     left,
@@ -57,7 +58,9 @@ class Inbox:
         branch: full ref name at the remote.
         tip: its commit, as fetched; of one's own that is gone at the host, as it was pushed.
         base: commit of the memory branch that it is compared with.
-        proposals: what the memory here does not have of it.
+        proposals: what the memory here does not have of it, and nobody here decided on; of a memory all
+            that is asked.
+        whole: whether nothing of it was rejected here.
         closed: whether it is one's own, and gone at the host without having been merged.
     """
 
@@ -66,6 +69,7 @@ class Inbox:
     tip: str
     base: str
     proposals: tuple[BranchChange, ...]
+    whole: bool = True
     closed: bool = False
 
     @property
@@ -113,9 +117,14 @@ def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
     repo = workspace.code
     found = []
     for one in _asking(repo, remote):
-        known = (repo.ref(TURNED_DOWN + inbox_id(one.branch)), repo.ref(note_of(one.branch)))
-        if one.branch != mine and not any(oid and _says_no_more(repo, one, oid) for oid in known):
-            found.append(one)
+        left = one.proposals
+        for ref, rejected in repo.refs(TURNED_DOWN).items():
+            if ref.startswith(TURNED_DOWN + inbox_id(one.branch)):
+                left = _asked_since(repo, one, rejected, left)
+        accepted = repo.ref(note_of(one.branch))
+        fresh = _asked_since(repo, one, accepted, left) if accepted else left
+        if one.branch != mine and fresh:
+            found.append(replace(one, proposals=fresh, whole=left == one.proposals))
     closed = closed_at_host(repo, remote, mine)
     if closed is not None:
         with suppress(RepositoryError):
@@ -140,7 +149,7 @@ def outgoing(workspace: Workspace) -> tuple[Outgoing, ...]:
         note = repo.ref(note_of(one.branch))
         if one.branch == mine:
             found.append(Outgoing(one, "reviewers"))
-        elif note and _says_no_more(repo, one, note):
+        elif note and not _asked_since(repo, one, note, one.proposals):
             sent = to_send is None or not repo.is_ancestor(note, to_send)
             found.append(Outgoing(one, "host" if sent else "sync"))
     return tuple(found)
@@ -174,21 +183,15 @@ def decision_on(workspace: Workspace, id: str) -> tuple[str, str, str] | None:
     with suppress(RepositoryError):
         branches = find_remote(workspace).fetched(repo)
         there = {inbox_id(branch): branch for branch in branches if branch.startswith(INBOX)}
-    notes = [(ref, oid, ref.removeprefix(TURNED_DOWN)) for ref, oid in repo.refs(TURNED_DOWN).items()]
-    if repo.ref(ACCEPTED) is None:
-        accepted = repo.refs(AWAITED).items()
-        notes += [(ref, oid, inbox_id(INBOX + ref.removeprefix(AWAITED))) for ref, oid in accepted]
-    for ref, oid, name in notes:
-        if f"{name}-{oid[:6]}" == id:
-            return ref, oid, there.get(name, "")
-    return None
+    notes = {ref.removeprefix(TURNED_DOWN): (ref, oid) for ref, oid in repo.refs(TURNED_DOWN).items()}
+    for ref, oid in repo.refs(AWAITED).items() if repo.ref(ACCEPTED) is None else ():
+        notes[f"{inbox_id(INBOX + ref.removeprefix(AWAITED))}-{oid[:6]}"] = (ref, oid)
+    return (*notes[id], there.get(id.rpartition("-")[0], "")) if id in notes else None
 
 
 def reject_inbox(workspace: Workspace, inbox: Inbox) -> None:
-    """Turns a teammate's branch down as it stands, in this clone's record; it comes back with a change."""
-    repo = workspace.code
-    ref = TURNED_DOWN + inbox_id(inbox.branch)
-    try_move_ref(repo, ref, inbox.tip, repo.ref(ref), "gitmem review: turned down")
+    """Turns down what a teammate's branch asks for, in this clone's record; what changes is asked again."""
+    try_move_ref(workspace.code, TURNED_DOWN + inbox.id, inbox.tip, None, "gitmem review: turned down")
 
 
 def withdraw(
@@ -253,16 +256,16 @@ def _asking(repo: Repository, remote: Remote, memory: str | None = None) -> Iter
                     yield Inbox(remote.name, branch, oid, ground, lacking)
 
 
-def _says_no_more(repo: Repository, one: Inbox, known: str) -> bool:
-    """Whether an inbox asks for nothing that it did not ask for at a commit that was decided on.
+def _asked_since(
+    repo: Repository, one: Inbox, known: str, wanted: tuple[BranchChange, ...]
+) -> tuple[BranchChange, ...]:
+    """What is wanted of memories that changed in an inbox since a commit that was decided on.
 
     What the memory branch took since is merged into it by its writer, who asks for nothing by that.
     """
-    if known == one.tip:
-        return True
     with suppress(RepositoryError):
-        return not asks_more(repo, one.base, known, one.proposals)
-    return False
+        return () if known == one.tip else asked_since(repo, one.base, known, wanted)
+    return wanted
 
 
 def _own(repo: Repository, remote: Remote, closed: PushedBranch) -> Inbox:

@@ -458,9 +458,10 @@ def close(repo: Repository, remote: Remote, landed: Iterable[tuple[str, Landing]
 def closed_at_host(repo: Repository, remote: Remote, branch: str) -> PushedBranch | None:
     """The branch as it was pushed, where the host has it no more and never merged it.
 
-    A sync that took the memory branch in before has ended the note of what was merged.
+    A sync that took the memory branch in before has ended the note of what was merged. A host without
+    memory branch decided nothing: memory moved to another one.
     """
-    if repo.ref(remote.tracking(branch)) is not None:
+    if repo.ref(remote.tracking(branch)) is not None or repo.ref(remote.tracking(SHARED_REF)) is None:
         return None
     return next((one for one in asked(repo) if one.branch == branch), None)
 
@@ -472,7 +473,7 @@ def says_more(repo: Repository, closed: PushedBranch, ours: str, published: str 
         published: the memory branch there; None where there is none.
     """
     now = asked_for(repo, left(repo, published or ours, ours), ours)
-    return asks_more(repo, closed.base or closed.tip, closed.tip, now)
+    return bool(asked_since(repo, closed.base or closed.tip, closed.tip, now))
 
 
 def left(repo: Repository, memory: str, side: str) -> str:
@@ -490,10 +491,13 @@ def left(repo: Repository, memory: str, side: str) -> str:
     return bases[0]
 
 
-def asks_more(repo: Repository, memory: str, known: str, wanted: Iterable[BranchChange]) -> bool:
-    """Whether any of what is asked for was not asked for at a commit that was decided on."""
+def asked_since(
+    repo: Repository, memory: str, known: str, wanted: tuple[BranchChange, ...]
+) -> tuple[BranchChange, ...]:
+    """What is asked for of memories of which more is asked than at a commit that was decided on."""
     before = {one.same for one in asked_for(repo, left(repo, memory, known), known)}
-    return any(one.same not in before for one in wanted)
+    changed = {one.path for one in wanted if one.same not in before}
+    return tuple(one for one in wanted if one.path in changed)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.locks import Locked, writer_lock
 from gitmem.git.remote import IN_THE_WAY, Pushed, Remote
 from gitmem.git.repository import TREE, RefMoved, Repository, short_name
-from gitmem.git.trees import changed_files, read_paths
+from gitmem.git.trees import changed_files, read_file
 from gitmem.ledger.acceptance import publish
 from gitmem.ledger.arrival import check_arrival, exchange, take_in
 from gitmem.ledger.consent import Peer
@@ -169,9 +169,13 @@ class _Sync:
 
     def _send_accepted(self) -> None:
         """Pushes what a person accepted while the remote was out of reach."""
+        before = self._theirs()
         pushed = publish(self.workspace, self.remote, self.options.allow, self.options.now)
         if pushed is not None and pushed.outcome == "refused":
             self.done = replace(self.done, left_to_host=pushed.words)
+        elif pushed is not None:
+            one, other = (self.repo.commit(oid).tree if oid else None for oid in (before, self._theirs()))
+            self.done = replace(self.done, sent=_count(changed_files(self.repo, one, other)))
 
     def _target(self) -> str:
         if self.mode == "review" or self.done.lost >= TRIES:
@@ -425,11 +429,12 @@ def _kept_lines(repo: Repository, base: str | None, ours: str, now: str) -> dict
             continue
         here = {file for file in index.named(mine) if file in files and _is_memory(agent, file)}
         versions = {
-            file: {_data(repo, tree, f"{agent}/{file}") for tree in (ours, now)} for file in sorted(here)
+            file: {read_file(repo, tree, f"{agent}/{file}") or b"" for tree in (ours, now)}
+            for file in sorted(here)
         }
         merged = index.merge(known, mine, index.aligned(theirs, versions, {}))
         dangling = {
-            file: _data(repo, ours, f"{agent}/{file}")
+            file: read_file(repo, ours, f"{agent}/{file}") or b""
             for file in index.targets(merged)
             if file not in files and _is_memory(agent, file) and file not in gone
         }
@@ -459,11 +464,7 @@ def _is_memory(agent: str, file: str) -> bool:
 
 
 def _text(repo: Repository, tree: str | None, path: str) -> str:
-    return decode(_data(repo, tree, path)) if tree else ""
-
-
-def _data(repo: Repository, tree: str, path: str) -> bytes:
-    return read_paths(repo, tree, {path}).get(path, b"")
+    return decode(read_file(repo, tree, path) or b"") if tree else ""
 
 
 @dataclass(frozen=True)
@@ -502,6 +503,7 @@ class Synced:
         fetched: memories that the remote changed or added here.
         merged: memories that both sides had changed.
         pushed: memories that the remote's branch did not have like this.
+        sent: memories that were accepted here before, and are on the memory branch there now.
         branch: full name of the branch that was pushed to; empty where nothing was pushed.
         lost: races lost on the way.
         leaves: memories that leave for the first time.
@@ -526,6 +528,7 @@ class Synced:
     fetched: int = 0
     merged: int = 0
     pushed: int = 0
+    sent: int = 0
     branch: str = ""
     lost: int = 0
     leaves: tuple[Leaving, ...] = ()

@@ -185,7 +185,7 @@ def test_what_is_accepted_out_of_reach_is_sent_by_the_next_sync(team: Team, pair
     away.rename(team.host)
     teach(ben, "hosts", "Staging runs on two hosts.")
     ben.run("sync", "-y")
-    ann.run("sync", "-y")
+    assert "sent 1 memory that you accepted" in ann.run("sync", "-y").err
     assert PATH.format("ports") in team.reviewer.host_files()
     assert text(ann, "ports") == "Ports start at 4000."
     assert [claim["path"] for claim in waiting(ann)[0]["claims"]] == [PATH.format("hosts")] * 2

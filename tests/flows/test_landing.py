@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -195,6 +196,14 @@ def test_a_request_that_is_closed_without_merging_is_not_asked_again(team: Team)
     ann.run("review", "accept", item["id"])
     ann.run("sync", "-y")
     assert INBOX in team.reviewer.branches() and ann.run("review", "--json").json == []
+
+
+def test_a_request_is_asked_for_again_where_the_remote_moved_to_a_host_without_memory(team: Team) -> None:
+    ann = team.asking("ports")
+    subprocess.run(["git", "clone", "-q", "--bare", team.repo, team.tmp / "new.git"], check=True)
+    ann.git("remote", "set-url", "origin", team.tmp / "new.git")
+    assert ann.run("sync", "-y", "--json").json["branch"] == f"refs/heads/{INBOX}"
+    assert ann.run("review", "--json").json == []
 
 
 @pytest.mark.parametrize("sent", [False, True], ids=["at once", "after a sync"])

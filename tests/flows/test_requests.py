@@ -143,7 +143,17 @@ def test_a_rejected_inbox_comes_back_with_a_change_alone(team: Team, ann) -> Non
     assert ann.run("review", "--json").json == []
     team.reviewer.edit(BEN, "main/tea.md", lambda text: text.replace("ten", "nine"))
     ann.run("sync", "-y", "--pull")
-    assert "Meetings start at nine." in {one["after"] for one in waiting(ann)["claims"]}
+    item = waiting(ann)
+    assert "Meetings start at nine." in {one["after"] for one in item["claims"]}
+    assert {one["path"] for one in item["claims"]} == {"main/tea.md"}, "all else stays rejected"
+    ann.run("review", "reject", item["id"], "-m", "no")
+    ann.run("undo")
+    assert waiting(ann) == item, "what was rejected before is none of this"
+    ann.run("review", "accept", item["id"])
+    assert ann.run("review", "--json").json == []
+    kept = team.reviewer.host_files()
+    assert "nine" in kept["main/tea.md"] and "main/ports.md" not in kept
+    assert "as Ben has it" not in kept["main/first.md"]
 
 
 @pytest.mark.parametrize("how", often(["named", "bare"], "named"))

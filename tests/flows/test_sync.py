@@ -337,7 +337,7 @@ def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
     done = gitmem(path, "sync", "--json")
     value = json.loads(done.stdout)
     empty = {"leaves", "held", "secrets", "buried", "split", "updated", "removed", "landed"}
-    empty |= {"carried", "purged_text_in_private", "doubts", "left_to_host", "set_aside"}
+    empty |= {"carried", "purged_text_in_private", "doubts", "left_to_host", "set_aside", "sent"}
     assert {key: value[key] for key in value if key not in empty} == {
         "remote": "origin",
         "dry_run": False,
