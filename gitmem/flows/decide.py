@@ -546,7 +546,7 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
     short = short_name(one.branch)
     if one.closed:
         if numbers:
-            raise UsageError(f"{short} is asked for whole")
+            raise UsageError(f"{short} was closed whole")
         forget_asked(workspace.code, one.branch)
         return Decided(f"the next git mem sync asks for {short} again")
     save_all(workspace, edges)
@@ -614,17 +614,16 @@ def _first_words(text: str) -> str:
 
 
 def _reject_inbox(one: Inbox, asked: ItemDecision) -> Decided:
-    workspace, edges = asked.place
+    (workspace, edges), numbers = asked.place, asked.choice.numbers
     short = short_name(one.branch)
-    if asked.choice.numbers:
-        raise UsageError(
-            f"{short} can only be rejected whole",
-            f"Accept what is right of it: git mem review accept {one.id} N",
-        )
     if not one.closed:
-        inbox_branches.reject_inbox(workspace, one)
-        line = f"rejected {short} as it stands; gitmem does not tell its writer: say so at the host"
-        return Decided(line, undo=(f"git mem undo {one.id}",))
+        id = inbox_branches.reject_inbox(workspace, one, numbers, asked.author)
+        line = (
+            f"rejected {asked.of(short)} as it stands; gitmem does not tell its writer: say so at the host"
+        )
+        return Decided(line, undo=(f"git mem undo {id}",))
+    if numbers:
+        raise UsageError(f"{short} was closed whole")
     copies = copies_of(workspace, edges)
     written = inbox_branches.withdraw(workspace, one, asked.author, asked.choice.why, copies)
     return Decided(f"withdrew what was asked for in {short}", _named(written))

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from gitmem.core import attributes, tombstone
 from gitmem.core.account import BranchChange, claims_at, is_memory, proposals, speaks
 from gitmem.core.daily_log import is_log, line_keys, split, stones_of, with_every_line
-from gitmem.core.errors import CheckFailed, RepositoryError, UsageError
+from gitmem.core.errors import CheckFailed, RepositoryError
 from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import is_agent_folder
 from gitmem.core.text import decode, encode
@@ -97,7 +97,7 @@ def accept_inbox(
             reason than that the branch is protected.
     """
     repo = workspace.code
-    asked = frozenset(_chosen(inbox, numbers))
+    asked = frozenset(inbox.chosen(numbers))
     check_arrival(repo, inbox.tip, inbox.branch)
     aside = set_aside(repo, [repo.commit(inbox.tip).tree], asked)
     paths = asked - aside.keys()
@@ -331,14 +331,6 @@ def _said(path: str, data: bytes) -> Iterable[str]:
 
 def _takes(stone: tombstone.Tombstone, keys: Iterable[str]) -> bool:
     return any(tombstone.matches([stone], key) for key in keys)
-
-
-def _chosen(inbox: Inbox, numbers: tuple[int, ...]) -> tuple[str, ...]:
-    known = inbox.memories
-    unknown = [number for number in numbers if not 1 <= number <= len(known)]
-    if unknown:
-        raise UsageError(f"{inbox.id} has no memory {unknown[0]}", f"It has 1 to {len(known)}.")
-    return tuple(known[number - 1] for number in numbers) if numbers else known
 
 
 def _fetched(repo: Repository, remote: Remote, inbox: Inbox) -> bool:

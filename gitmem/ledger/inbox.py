@@ -14,14 +14,14 @@ from typing import Literal
 
 from gitmem.core.account import BranchChange, speaks
 from gitmem.core.daily_log import is_log, line_keys
-from gitmem.core.errors import RepositoryError
+from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.merge import agent_folder, merge_trees
 from gitmem.core.names import inbox_id, is_agent_folder, slugify
 from gitmem.core.trailers import BATCH_JOB, Provenance
 from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Repository, Signature, short_name
-from gitmem.git.trees import changed_files, difference, read_paths
+from gitmem.git.trees import changed_files, difference, read_paths, write_tree
 from gitmem.ledger.epochs import apart
 from gitmem.ledger.forget import remember_rejected
 from gitmem.ledger.indexes import with_indexes
@@ -81,6 +81,18 @@ class Inbox:
     def memories(self) -> tuple[str, ...]:
         """The memories that it is about; a memory's number is its place here, from 1."""
         return tuple(dict.fromkeys(one.path for one in self.proposals))
+
+    def chosen(self, numbers: tuple[int, ...]) -> tuple[str, ...]:
+        """The memories of some numbers; all of them where none is given.
+
+        Raises:
+            UsageError: there is no memory with such a number.
+        """
+        known = self.memories
+        unknown = [number for number in numbers if not 1 <= number <= len(known)]
+        if unknown:
+            raise UsageError(f"{self.id} has no memory {unknown[0]}", f"It has 1 to {len(known)}.")
+        return tuple(known[number - 1] for number in numbers) if numbers else known
 
 
 @dataclass(frozen=True)
@@ -189,9 +201,32 @@ def decision_on(workspace: Workspace, id: str) -> tuple[str, str, str] | None:
     return (*notes[id], there.get(id.rpartition("-")[0], "")) if id in notes else None
 
 
-def reject_inbox(workspace: Workspace, inbox: Inbox) -> None:
-    """Turns down what a teammate's branch asks for, in this clone's record; what changes is asked again."""
-    try_move_ref(workspace.code, TURNED_DOWN + inbox.id, inbox.tip, None, "gitmem review: turned down")
+def reject_inbox(workspace: Workspace, inbox: Inbox, numbers: tuple[int, ...], author: Signature) -> str:
+    """Turns down what a teammate's branch asks for, in this clone's record; what changes is asked again.
+
+    Args:
+        numbers: which memories; empty for all.
+
+    Returns:
+        The id by which an undo names it.
+
+    Raises:
+        UsageError: there is no memory with such a number.
+    """
+    repo, note = workspace.code, inbox.tip
+    if numbers:
+        chosen = inbox.chosen(numbers)
+        paths = {place for one in inbox.proposals if one.path in chosen for place in (one.path, one.source)}
+        before, after = (repo.commit(oid).tree for oid in (inbox.base, inbox.tip))
+        with repo.together():
+            edits = dict.fromkeys(filter(None, paths)) | read_paths(repo, after, paths)
+            tree = write_tree(repo, before, edits)
+        note = repo.add_commit(
+            tree, (inbox.base,), author, author, f"Turn down of {short_name(inbox.branch)}"
+        )
+    id = f"{inbox_id(inbox.branch)}-{note[:6]}"
+    try_move_ref(repo, TURNED_DOWN + id, note, None, "gitmem review: turned down")
+    return id
 
 
 def withdraw(

@@ -170,6 +170,23 @@ def test_a_rejected_inbox_waits_again_when_that_is_undone(ann, how: str) -> None
     assert "main/mine.md" not in ann.memories(), "what was decided is undone once"
 
 
+def test_some_memories_of_an_inbox_are_rejected_by_number(team: Team, ann) -> None:
+    """The rest is accepted without them, and each is taken back by itself."""
+    item = waiting(ann)
+    numbers = {one["path"]: one["n"] for one in item["claims"]}
+    said = ann.run("review", "reject", item["id"], numbers["main/tea.md"], numbers["main/first.md"])
+    left = waiting(ann)
+    assert {one["path"] for one in left["claims"]} == {"main/hosts.md", "main/ports.md"}
+    ann.run("review", "reject", left["id"], 2)
+    ann.run("undo")
+    assert waiting(ann) == left
+    ann.run("review", "accept", left["id"])
+    assert ann.run("review", "--json").json == [] and "main/tea.md" not in team.reviewer.host_files()
+    ann.run(*said.err.split("undo: git mem ")[1].split())
+    assert {one["path"] for one in waiting(ann)["claims"]} == {"main/first.md", "main/tea.md"}
+    assert "has no memory 9" in ann.run("review", "reject", item["id"], 9, code=2).err
+
+
 def test_what_its_writer_took_back_does_not_wait_again(team: Team, ann) -> None:
     item = waiting(ann)
     ann.run("review", "reject", item["id"], "-m", "no")
