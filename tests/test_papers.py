@@ -69,6 +69,13 @@ def test_what_a_paper_links_or_names_is_there(name: str) -> None:
         assert (ROOT / path).exists(), path
 
 
+def test_a_page_that_code_refers_to_is_there() -> None:
+    """By its section, or as one of docs/: who reads the code has these papers and no others."""
+    for path, text in texts().items():
+        for page in re.findall(r"[\w./-]+\.md(?=,? section\b)|\bdocs/[\w/-]+\.md", text):
+            assert (ROOT / page).is_file(), (path, page)
+
+
 @pytest.mark.parametrize("what", ["a rule", "a client", "a verb", "an engine"])
 def test_each_file_that_a_list_names_is_there(what: str) -> None:
     listed = files_for(what)

@@ -15,7 +15,7 @@ from gitmem.values import dataclass
 Value = str | tuple[str, ...]
 
 MAX_LINES = 200
-"""A block is looked for in this many lines; clients read 30 (design.md section 4)."""
+"""A block is looked for in this many lines; clients read 30."""
 
 MAX_YAML = 16_384
 """Characters that YAML is asked about at once: its parser takes a second for ten times that."""

@@ -639,7 +639,7 @@ def as_loaded(text: str, times: Mapping[str, int] | None = None) -> str:
 
 
 def _cut(text: str, warning: str) -> str:
-    """Lines first, then back to the last line end that fits (design.md section 4)."""
+    """Lines first, then back to the last line end that fits, as clients cut it."""
     room = INDEX_BYTES - _size(warning)
     kept: list[str] = []
     for line in _LINE.findall(text)[: INDEX_LINES - warning.count("\n")]:

@@ -37,7 +37,7 @@ from gitmem.core.text import decode, encode
 from gitmem.values import dataclass
 
 PRIVACY = ("user", "feedback", "project", "reference")
-"""Types from the most private to the least (design.md section 6: `type` takes the more private)."""
+"""Types from the most private to the least (docs/formats.md, Merging: `type` takes the more private)."""
 
 BOOKKEEPING = frozenset({"modified", "originSessionId", "node_type"})
 """Keys that clients keep for themselves: a value that loses is no claim."""
@@ -667,7 +667,7 @@ def agent_folder(path: str) -> str:
 
 
 def renames(base: Files, side: Files) -> dict[str, str]:
-    """Files that a side moved: the same name, or at least half of its body's claims (design.md section 6).
+    """Files that a side moved: the same name, or at least half of its body's claims (docs/formats.md).
 
     A description alone tells none: two memories with no more may well be described alike.
     """

@@ -216,7 +216,7 @@ class _Walk:
         return next((to for side in step.before if (to := self._moved(side, path))), "")
 
     def _moved(self, side: tuple[Difference, ...], path: str) -> str:
-        """A file of the same name, or that came to hold half of the claims (design.md section 6)."""
+        """A file of the same name, or that came to hold half of the claims (docs/formats.md, Merging)."""
         gone = next((old for place, old, new in side if place == path and new is None), None)
         if gone is None:
             return ""

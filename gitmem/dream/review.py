@@ -396,7 +396,7 @@ def _refuse_unproved(dream: Dream, failures: Sequence[Finding], answered: Collec
 
 
 def _reconcile(dream: Dream, ours: Mapping[str, bytes], merged: dict[str, bytes]) -> None:
-    """Brings the index of each agent in line: a dream's branch never changes one (design.md section 6)."""
+    """Brings the index of each agent in line: a dream's branch never changes one (docs/formats.md)."""
     left = read_files(dream.scope.repo, dream.scope.repo.commit(dream.base).tree)
     agents = {path.partition("/")[0] for path in {*ours, *merged} if "/" in path}
     for agent in sorted(filter(is_agent_folder, agents)):

@@ -26,7 +26,7 @@ from gitmem.ledger.workspace import Scope
 
 FILE = ".consolidate-lock"
 STALE_SECONDS = 3_600.0
-"""Age at which a lock is taken over even from a process that lives (design.md section 8)."""
+"""Age at which a lock is taken over even from a process that lives."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,6 @@ def _mtime(path: Path) -> float:
         return 0.0
 
 
-# Numbers of design.md section 8.
 DAY = 86_400.0
 SESSIONS = 5
 SCAN_SECONDS = 600.0

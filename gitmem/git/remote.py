@@ -474,7 +474,7 @@ def cut_short(git: GitCommand, git_dir: Path, refs: str, without: str) -> bool:
 
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 3.0
-"""Seconds; a remote takes about four pushes a second (interop.md)."""
+"""Seconds; a remote takes about four pushes a second."""
 
 
 class PushPatience:

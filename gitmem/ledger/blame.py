@@ -679,7 +679,7 @@ def _moves(before: tuple[Difference, ...]) -> _Moves:
 
 
 def _is_same(repo: Repository, old: tuple[str, str], new: tuple[str, str]) -> bool:
-    """Whether one is the other renamed: the same name, or at least half of the claims (design.md 6)."""
+    """Whether one is the other renamed: the same name, or at least half of the claims."""
     if old[1] == new[1]:
         return True
     sides = [blob_or_none(repo, oid) for _, oid in (old, new)]

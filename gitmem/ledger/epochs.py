@@ -24,7 +24,7 @@ from gitmem.values import dataclass
 FORMER = "refs/gitmem/former/"
 
 FORMER_DAYS = 30
-"""For how long a replaced history is kept (design.md section 12)."""
+"""For how long a replaced history is kept (docs/formats.md, Refs)."""
 
 _LINE = re.compile(rb"^[ \t]*epoch[ \t]*=[ \t]*(\d{1,9})[ \t]+([0-9a-f]{8})[ \t]*\r?$", re.MULTILINE)
 

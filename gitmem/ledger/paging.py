@@ -1,4 +1,4 @@
-"""Paging: the hot set of an agent is kept within its limit, the oldest going to the archive (design.md 2).
+"""Paging: the hot set of an agent is kept within its limit, the oldest going to the archive.
 
 Nothing of the archive is read but the files asked for, however many it holds. A daily log ages out: once
 nothing waits for it any more it leaves the hot days, by a commit that takes no line away. Live directories

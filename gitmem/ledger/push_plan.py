@@ -124,7 +124,7 @@ def _gone(repo: Repository, before: str, after: str) -> set[str]:
 
 
 def refuse_personal(found: Iterable[Leaving]) -> None:
-    """Raises where a memory about a person would leave (design.md section 2: user, never project).
+    """Raises where a memory about a person would leave: type `user` never goes to the project scope.
 
     Raises:
         CheckFailed: it names them.

@@ -42,7 +42,7 @@ ABSENT = "vanished"
 """What is said of files whose deletion may be an accident: a save writes them again."""
 
 VANISHED = 3
-"""So many things, or a tenth of them, may vanish at once and count as deleted (design.md section 3)."""
+"""So many things, or a tenth of them, may vanish at once and count as deleted."""
 
 NAMED = 3
 """Memories that a subject names; of more it says how many."""

@@ -60,7 +60,7 @@ class SharePlan:
         mode: `review` or `direct`.
         before: `off`, or the mode that is on already.
         leaves: memories that leave with the next sync for the first time.
-        personal: memories about a person (design.md section 2: user, never project), which stay here.
+        personal: memories about a person (type `user`), which stay here.
         url: address of a repository for memory alone, whose remote is yet to be made; else empty.
         branches: branches of that repository that are no memory.
         old_remote: name of the remote that memory is shared with already; empty where none is.

@@ -51,7 +51,7 @@ def with_base(repo: Repository, side: str, base: str) -> str:
     """Merges the memory branch into a side branch, so that a host has nothing to merge; no ref is moved.
 
     The result has the base's index in every folder: what is asked for never changes `MEMORY.md`, in which
-    hosts without a merge driver would find a conflict (design.md section 6). Like every merge it depends
+    hosts without a merge driver would find a conflict (docs/formats.md). Like every merge it depends
     on the two commits alone. The side branch is the first parent, so a dream's own commits stay its line.
 
     Args:

@@ -63,7 +63,7 @@ def stamp(seconds: float) -> str:
 def state(
     snapshot: Snapshot | None, *, remembers: bool, taken: Collection[int], known: bool, changes: bool
 ) -> tuple[State, str]:
-    """What a snapshot means here (design.md section 7).
+    """What a snapshot means here (docs/formats.md).
 
     Args:
         remembers: whether the agent has project memory here.

@@ -50,7 +50,7 @@ from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
 
 TRIES = 8
-"""Lost races after which a push goes to the writer's own branch (design.md section 8)."""
+"""Lost races after which a push goes to the writer's own branch."""
 
 
 def sync(workspace: Workspace, options: Options) -> Synced:

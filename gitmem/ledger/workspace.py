@@ -488,7 +488,7 @@ class Workspace:
 
 
 def home(type: str, sharing: str) -> ScopeName:
-    """Scope of a new memory, by its type and whether memory is shared (design.md section 2).
+    """Scope of a new memory, by its type and whether memory is shared.
 
     Args:
         sharing: as `Workspace.sharing` says.

@@ -67,7 +67,7 @@ class ReplayedCommit:
 
 
 FLOOR = 3
-"""Claims that may always go, as in a live directory (design.md section 3)."""
+"""Claims that may always go, as in a live directory."""
 
 SHARE = 10
 """One in so many claims may go."""

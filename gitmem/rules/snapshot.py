@@ -27,7 +27,7 @@ FUTURE_SECONDS = 86_400
 
 
 def digest(files: Mapping[str, bytes]) -> str:
-    """SHA-256 over the sorted (path, SHA-256 of content), hexadecimal (design.md section 7)."""
+    """SHA-256 over the sorted (path, SHA-256 of content), hexadecimal (docs/formats.md, Snapshots)."""
     whole = hashlib.sha256()
     for name, data in sorted(files.items()):
         whole.update(name.encode() + b"\0" + hashlib.sha256(data).hexdigest().encode() + b"\n")

@@ -8,7 +8,7 @@ from gitmem.core import limits
 
 
 def test_the_limits_are_those_that_are_promised() -> None:
-    """design.md, and the pages of the clients and hosts that it names: a change here is a change there."""
+    """docs/formats.md, and the pages of clients and hosts: a change here is a change there."""
     assert {name: value for name, value in vars(limits).items() if name.isupper()} == {
         "INDEX_LINES": 200,
         "INDEX_BYTES": 25_000,

@@ -158,7 +158,7 @@ TYPES = ("user", "feedback", "project", "reference")
 
 @pytest.mark.parametrize(("private", "other"), list(combinations(TYPES, 2)))
 def test_of_two_types_the_more_private_stays_whichever_side_has_it(private: str, other: str) -> None:
-    """The other way round what one person told of themselves would be shared (design.md section 6)."""
+    """The other way round what one person told of themselves would be shared (docs/formats.md, Merging)."""
     base, one, two = (tree("A fact.\n", HEAD.replace("project", type)) for type in ("odd", private, other))
     for sides in ((one, two), (two, one)):
         for start in (base, {}):

@@ -194,7 +194,7 @@ def test_hard_merges_settle(history: tuple[Files, ...]) -> None:
 def test_three_writers_may_merge_in_any_order(history: tuple[Files, ...]) -> None:
     """What anybody added stands in each order; what stood before fares alike where names tell renames.
 
-    By half of the claims (design.md section 6) a merge of two may see a file move that neither of them
+    By half of the claims (docs/formats.md, Merging) a merge of two may see a file move that neither of them
     moved: one gave it up, the other wrote another one that says the same.
     """
     base, *sides = history

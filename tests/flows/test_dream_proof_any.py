@@ -1,4 +1,4 @@
-"""Over random trees, edits and words: the proof says of claims what a plain reading of design.md says."""
+"""Over random trees, edits and words: the proof says of claims what docs/formats.md says, read plainly."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def written(tree: Tree) -> dict[str, bytes]:
 
 
 def named(tree: Tree) -> dict[str, str]:
-    """Every claim by the name that design.md section 5 gives it, to its words."""
+    """Every claim by the name that docs/formats.md gives it, to its words."""
     found = {}
     for path, said in sorted(written(tree).items()):
         for claim in parse(path, said).claims:

@@ -281,7 +281,7 @@ def test_any_order_of_merges_gives_the_same_claims(
 ) -> None:
     """What anybody added stands in each; what stood there before fares alike where a name tells what moved.
 
-    That a memory moved and got another name is told by half of its claims (design.md section 6), of which a
+    That a memory moved and got another name is told by half of its claims (docs/formats.md), of which a
     merge before may have left fewer: then its deletion and its edits are of another file.
     """
     common, sides = history

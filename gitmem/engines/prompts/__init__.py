@@ -21,7 +21,7 @@ from gitmem.rules.secrets import redact, scan
 from gitmem.transcripts.model import Message
 
 MANIFEST_LINES = 400
-"""Memories listed, newest first: twice the hot set of an agent (design.md section 2)."""
+"""Memories listed, newest first: twice the hot set of an agent."""
 RULES_CHARS = 24_000
 """Of all instruction files together; the rest of a longer one is left out."""
 NOTES_FILE, DOCUMENT_FILE = "local/main/session-notes.md", "local/main/document.md"
