@@ -1,28 +1,28 @@
 """The repository: refs and history by the `git` command, objects by whichever store can read them.
 
-There are two (`git/object_store.py`, and libgit2 in `git/by_pygit2.py`); nothing else differs between them.
+There are two (`git/objects.py`, and libgit2 in `git/open.py`); nothing else differs between them.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.command import GitCommand, GitResult, Layout, failure
-from gitmem.git.ref_files import GitRefs, check_ref_name
+from gitmem.git.ref_files import BAD_REF, GitRefs, check_ref_name, ref_value
 from gitmem.git.repository import Commit, CommitDiff, RawStep, ReflogEntry, Signature, Touch, TreeEntry
 
-# A prompt's hook looks at refs alone, and loads nothing that reads objects or walks history.
 if TYPE_CHECKING:
     from gitmem.git.history import Walks
-    from gitmem.git.object_store import ObjectStore, ObjectWriter
 
 _PARENTS = re.compile(rb"tree [0-9a-f]+\n((?:parent [0-9a-f]+\n)*)author ")
 
@@ -48,7 +48,7 @@ class GitRepository(GitRefs):
         store: what reads its objects; None for processes of git.
     """
 
-    def __init__(self, git: GitCommand, where: Layout, store: ObjectStore | None = None) -> None:
+    def __init__(self, git: GitCommand, where: Layout, store: objects.ObjectStore | None = None) -> None:
         super().__init__(git, where)
         if store is not None:
             self.store = store
@@ -61,11 +61,9 @@ class GitRepository(GitRefs):
         self._sizes: dict[str, int] = {}
 
     @cached_property
-    def store(self) -> ObjectStore:
+    def store(self) -> objects.ObjectStore:
         """What reads its objects."""
-        from gitmem.git.object_store import CommandObjects
-
-        return CommandObjects(self.git, self.git_dir, self.hex_length)
+        return objects.CommandObjects(self.git, self.git_dir, self.hex_length)
 
     @cached_property
     def _walks(self) -> Walks:
@@ -77,22 +75,18 @@ class GitRepository(GitRefs):
         return self.git.run(words, git_dir=self._where.git_dir, input=input, check=check)
 
     def refs(self, prefix: str) -> dict[str, str]:
-        from gitmem.git.ref_folders import Unusual, refs_below
-
         try:
             return refs_below(self.git_dir, prefix, self.hex_length)
-        except Unusual:
+        except _Unusual:
             return {name: oid for name, (oid, link) in self._each_ref(prefix).items() if not link}
 
     def resolve(self, revision: str) -> str | None:
         # `^rev` and `a..b` are ranges, which `--verify` lets through in part; NUL cannot be an argument.
         if revision.startswith("^") or "\0" in revision:
             return None
-        from gitmem.git.object_store import read_loose
-
         if re.fullmatch(f"[0-9a-f]{{{self.hex_length}}}", revision):
             # A full name is that object, whatever refs are called.
-            loose = read_loose(f"{self.git_dir}/objects", revision)
+            loose = objects.read_loose(f"{self.git_dir}/objects", revision)
             if loose is not None and loose[0] == "commit":
                 return revision
         if revision.startswith(":/"):
@@ -140,12 +134,10 @@ class GitRepository(GitRefs):
         return dict(sorted(found.items(), key=lambda one: one[0].encode("utf-8", "surrogateescape")))
 
     def sizes(self, oids: Sequence[str]) -> dict[str, int]:
-        from gitmem.git.object_store import loose_size
-
         known, folder = self._sizes, f"{self.git_dir}/objects"
         for oid in oids:
             objects.check_oid(oid, self.hex_length)
-            if oid not in known and (size := loose_size(folder, oid)) is not None:
+            if oid not in known and (size := objects.loose_size(folder, oid)) is not None:
                 known[oid] = size
         unknown = [oid for oid in oids if oid not in known]
         if not unknown:
@@ -164,11 +156,9 @@ class GitRepository(GitRefs):
         return self._read(oid, "blob")
 
     def read_blobs(self, oids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        from gitmem.git.object_store import STREAMED
-
         unwritten = self._unwritten.objects or {}
-        for start in range(0, len(oids), STREAMED):
-            some = oids[start : start + STREAMED]
+        for start in range(0, len(oids), objects.STREAMED):
+            some = oids[start : start + objects.STREAMED]
             read = self.store.read_many([oid for oid in some if oid not in unwritten])
             for oid in some:
                 found = unwritten.get(oid) or read.get(oid)
@@ -205,10 +195,8 @@ class GitRepository(GitRefs):
             self._unwritten.objects = None
 
     @cached_property
-    def _writer(self) -> ObjectWriter:
-        from gitmem.git.object_store import ObjectWriter
-
-        return ObjectWriter(self.git, self.git_dir, self.hex_length)
+    def _writer(self) -> objects.ObjectWriter:
+        return objects.ObjectWriter(self.git, self.git_dir, self.hex_length)
 
     def _add(self, kind: str, data: bytes) -> str:
         oid = objects.object_name(kind, data, self.hex_length)
@@ -281,10 +269,8 @@ class GitRepository(GitRefs):
 
     def _loose(self, oid: str, wanted: str) -> bytes | None:
         """Content of a commit or a tree that is known or loose; None where git has to say."""
-        from gitmem.git.object_store import read_loose
-
         known = self._kept.get(oid)
-        read = known or read_loose(f"{self.git_dir}/objects", oid)
+        read = known or objects.read_loose(f"{self.git_dir}/objects", oid)
         if read is None or read[0] != wanted:
             return None
         if known is None:
@@ -358,3 +344,91 @@ class GitRepository(GitRefs):
     def close(self) -> None:
         if "store" in vars(self):
             self.store.close()
+
+
+_OWN = ("refs/bisect/", "refs/worktree/", "refs/rewritten/")
+"""Refs that each work tree has for itself, in its own git directory."""
+
+
+class _Unusual(Exception):
+    """Git has to say which refs there are."""
+
+
+def refs_below(git_dir: Path, folder: str, hex_length: int) -> dict[str, str]:
+    """Full name to object name of each ref below a folder, sorted, without symbolic ones: from git's files.
+
+    Loose refs first and `packed-refs` after them, as git reads them: a ref that is being packed is in one
+    of the two. Format: gitrepository-layout in git's documentation.
+
+    Args:
+        git_dir: the common git directory.
+        folder: e.g. `refs/gitmem/`; any other pattern is git's to match.
+        hex_length: length of the repository's object names.
+
+    Raises:
+        _Unusual: git has to say.
+    """
+    if not folder.endswith("/") or not _is_plain(folder[:-1]) or (git_dir / "reftable").is_dir():
+        raise _Unusual
+    try:
+        # One that has no value any more was deleted meanwhile.
+        loose = {
+            name: value
+            for name in _files(git_dir, folder)
+            if (value := ref_value(git_dir, name, hex_length)) != ""
+        }
+        found = _packed(git_dir, folder) | loose
+    except OSError:
+        raise _Unusual from None
+    is_oid = re.compile(f"[0-9a-f]{{{hex_length}}}").fullmatch
+    listed = {}
+    for name in sorted(found, key=os.fsencode):
+        oid = found[name] or ""
+        if oid.startswith("ref:"):
+            # One that leads nowhere is broken or passed over: that depends on how, and on git's version.
+            target = oid.removeprefix("ref:").strip()
+            oid = (ref_value(git_dir, target, hex_length) or "") if _is_plain(target) else ""
+        else:
+            listed[name] = oid
+        if not _is_plain(name) or not is_oid(oid) or not oid.strip("0"):
+            raise _Unusual
+    return listed
+
+
+def _is_plain(name: str) -> bool:
+    return name.startswith("refs/") and not f"{name}/".startswith(_OWN) and not BAD_REF.search(name)
+
+
+def _files(git_dir: Path, folder: str) -> Iterator[str]:
+    """Names of the files at any depth; nothing that is no regular file is followed."""
+    folders = [folder]
+    while folders:
+        folder = folders.pop()
+        try:
+            rows = os.scandir(git_dir / folder)
+        except FileNotFoundError:
+            continue
+        with rows:
+            for row in rows:
+                if row.name.startswith(".") or row.name.endswith(".lock"):
+                    continue
+                if row.is_dir(follow_symlinks=False):
+                    folders.append(f"{folder}{row.name}/")
+                elif row.is_file(follow_symlinks=False):
+                    yield folder + row.name
+                else:
+                    raise _Unusual
+
+
+def _packed(git_dir: Path, folder: str) -> dict[str, str]:
+    try:
+        lines = b"\n" + (git_dir / "packed-refs").read_bytes()
+    except FileNotFoundError:
+        return {}
+    if not lines.endswith(b"\n"):
+        raise _Unusual
+    found = {}
+    for row in re.finditer(b" (%s[^\n]*)\n" % re.escape(os.fsencode(folder)), lines):
+        oid = lines[lines.rfind(b"\n", 0, row.start()) + 1 : row.start()]
+        found[os.fsdecode(row[1])] = oid.decode("ascii", "replace")
+    return found

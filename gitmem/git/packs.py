@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from gitmem.git import objects
-from gitmem.git.object_store import CommandObjects, ObjectWriter
+from gitmem.git.objects import CommandObjects, ObjectWriter
 from gitmem.git.repository import Repository
 
 

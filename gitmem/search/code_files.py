@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
 from gitmem.git.command import GitCommand, layout
-from gitmem.git.object_store import CommandObjects
+from gitmem.git.objects import CommandObjects
 from gitmem.search.code_history import defines
 from gitmem.search.code_reader import NO_NUMBERS, NO_PROSE, PROSE, CodeReader
 

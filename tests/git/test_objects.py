@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 
 from gitmem.core.errors import MissingObject, RepositoryError
-from gitmem.git import object_store
+from gitmem.git import objects
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.packs import RawObjects
@@ -113,7 +113,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(repo: GitRepository, 
     def full(*_: object) -> NoReturn:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(object_store.os, "replace", full)
+    monkeypatch.setattr(objects.os, "replace", full)
     with pytest.raises(RepositoryError, match="No space left") as caught:
         repo.add_blob(b"too much\n")
     assert "disk space" in caught.value.hint
@@ -209,7 +209,7 @@ def test_a_damaged_one_is_as_with_git_alone(repo: GitRepository, damage: str, mo
     mine = all_of_it()
     assert oid in str(mine[0])
     assert mine[2:] == [b"good\n", {good: b"good\n"}]
-    monkeypatch.setattr(object_store, "_loose_file", lambda *_: None)
+    monkeypatch.setattr(objects, "_loose_file", lambda *_: None)
     assert mine == all_of_it()
 
 
@@ -225,7 +225,7 @@ def test_a_damaged_one_is_read_from_the_pack_that_has_it(repo: GitRepository) ->
 
 def test_a_large_one_is_git_s_to_read(repo: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where few bytes claim to be many."""
-    monkeypatch.setattr(object_store, "LARGEST_LOOSE", 5000)
+    monkeypatch.setattr(objects, "LARGEST_LOOSE", 5000)
     zeros, chance, fits = bytes(5001), os.urandom(5001), bytes(5000)
     for text, asked in ((zeros, ["cat-file"]), (chance, ["cat-file"]), (fits, [])):
         oid = repo.add_blob(text)
@@ -240,14 +240,14 @@ def test_what_is_no_regular_file_is_not_followed(repo: GitRepository, tmp_path: 
     loose(repo, oid).rename(tmp_path / "elsewhere")
     loose(repo, oid).symlink_to(tmp_path / "elsewhere")
     folder = str(repo.git_dir / "objects")
-    assert object_store.read_loose(folder, oid) is None
-    assert object_store.loose_size(folder, oid) is None
+    assert objects.read_loose(folder, oid) is None
+    assert objects.loose_size(folder, oid) is None
     loose(repo, oid).unlink()
     os.mkfifo(loose(repo, oid))
-    assert object_store.read_loose(folder, oid) is None
+    assert objects.read_loose(folder, oid) is None
     loose(repo, oid).unlink()
     loose(repo, oid).mkdir()
-    assert object_store.read_loose(folder, oid) is None
+    assert objects.read_loose(folder, oid) is None
 
 
 def test_names_that_are_none_reach_no_file(repo: GitRepository) -> None:
