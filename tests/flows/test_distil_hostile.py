@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,12 +16,11 @@ from once import Once
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.daily_log import LogLine
-from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, FateKind, Provenance, format_message
 from gitmem.dream.gather import MOST_LINES, Sources, unsettled
 from gitmem.dream.proof import prove_branch, prove_plan
 from gitmem.dream.run import DreamPlan, plan_dream
-from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
+from gitmem.engines.engine import ConsolidateInput, DreamChange
 from gitmem.engines.offline import OfflineEngine
 from gitmem.git.trees import write_tree
 
@@ -117,20 +114,6 @@ def test_a_claim_that_says_what_its_line_does_not_is_refused(change: DreamChange
     assert rule in rules(change)
 
 
-def test_a_memory_about_a_person_keeps_its_type() -> None:
-    personal = line("I am colour-blind.", type="user")
-    files = {PATH: f"{personal.render()}\n".encode()}
-    (ref,) = lines_at(PATH, files[PATH])
-    said = {"source": ref, "description": "I am colour-blind"}
-    assert "place" in rules(made("I am colour-blind.", "I am", **said), files)  # type: ignore[arg-type]
-    assert rules(made("I am colour-blind.", "I am", type="user", **said), files) == set()  # type: ignore[arg-type]
-
-
-def test_another_agents_log_is_no_source() -> None:
-    files = {PATH.replace("main/", "reviewer/"): LOG[PATH]}
-    assert "account" in rules(made("Releases are tagged.", source=REF.replace("main/", "reviewer/")), files)
-
-
 def test_a_line_that_is_no_fact_is_no_source() -> None:
     """What an agent or a person wrote freely into a log was taught by nobody that is known."""
     files = {PATH: f"# {SAID.text}\n\n- {SAID.text}\n- 25:61:00Z [project] {SAID.text}\n".encode()}
@@ -154,26 +137,6 @@ def test_a_log_that_a_dream_touches_fails_everywhere(ground: Ground, after: byte
         branch = repo.add_commit(tree, (tip,), ANN, ANN, format_message("Learn", told))
         failures = prove_branch(repo, tip, branch)
         assert {failure.rule for failure in failures} >= found and bool(failures) == bool(found)
-
-
-@dataclass
-class Liar:
-    """An engine that makes of each line what it does not say."""
-
-    change: Callable[[str, LogLine], DreamChange]
-    name: str = "scripted:liar"
-    reads_history: bool = False
-
-    def consolidate(self, given: ConsolidateInput, tell: Tell = untold) -> Consolidation:
-        return Consolidation(tuple(self.change(ref, line) for ref, line in given.lines.items()))
-
-
-def test_a_lying_engine_makes_no_dream(ground: Ground) -> None:
-    tell(ground, [SAID])
-    liar = Liar(lambda ref, _: made("Releases are tagged with a v, as in v9.9.9.", source=ref))
-    with pytest.raises(CheckFailed, match="cannot be proved"):
-        plan_dream(ground.scope("local"), liar, Sources(ground.now))  # type: ignore[arg-type]
-    assert waits(ground)[0] == [SAID.text]
 
 
 def test_a_spoofed_account_in_a_log_settles_nothing(ground: Ground) -> None:

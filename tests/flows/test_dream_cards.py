@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from dream_ground import ANN, DAY, TWICE, Ground, ground_once, notes
-from dream_parked import DREAM_ID, Made, park, ref_of
+from dream_parked import DREAM_ID, Made, once_said, park, ref_of
 from once import Once
 from slices import often
 
@@ -41,11 +42,8 @@ def facts() -> dict[str, str]:
 
 def said_once(n: int, subject: str = "") -> Made:
     """Merges the second claim of a memory into its first."""
-    files, path = facts(), name(n)
-    after = files[path].replace(f"\n\nPart {n} is ready, it is.", "")
-    source = ref_of(path, files[path], f"Part {n} is ready, it")
-    fate = Fate("merged", source, ref_of(path, after, f"Part {n}"), "It says the same.")
-    return Made({path: after}, [fate], subject or f"Say it once in fact-{n}")
+    made = once_said(facts(), f"fact-{n}", f"Part {n} is ready, it is.", f"Part {n}")
+    return replace(made, subject=subject or made.subject)
 
 
 EARLIER, MIDDLE = "Deploys leave from the release branch.", "Deploys leave from the main branch now."
@@ -113,6 +111,22 @@ def test_all_at_once_leaves_questions_out(ground: Ground, capsys) -> None:
     dream_of(ground, 4, questions=1)
     press(ground, "A", capsys)
     assert thinned(ground) == {0, 1, 2}
+
+
+def test_one_key_takes_the_rest_of_it_whole(ground: Ground, capsys) -> None:
+    """Accepted whole, the dream's own commits stay in history."""
+    dream_of(ground, 2)
+    assert "accepted 2 changes" in press(ground, "lua" + "uA", capsys)[0]
+    assert len(ground.scope().repo.commit(ground.tip()).parents) == 2
+    assert not open_dreams(ground.workspace)
+
+
+def test_an_edit_is_a_step_of_its_own(ground: Ground, capsys, monkeypatch) -> None:
+    dream_of(ground, 2)
+    monkeypatch.setenv("GIT_EDITOR", "sed -i s/ready/done/")
+    said = press(ground, "e", capsys)[0]
+    assert "[1/2]" in said and "[1/3]" in said
+    assert len(open_dreams(ground.workspace)[0].changes) == 3
 
 
 class TestAnswers:

@@ -167,15 +167,6 @@ class TestMeanwhile:
         gitmem("dream", "refresh", waits.id)
         assert rules(ground, find_dream(ground.workspace, waits.id)) == []
 
-    def test_undoing_the_last_of_several_acceptances_opens_the_dream_again(
-        self, ground: Ground, waits: Dream, gitmem
-    ) -> None:
-        accept(ground.workspace, waits.id, (1,), ANN, ground.now)
-        landed = accept(ground.workspace, waits.id, (2,), ANN, ground.now + 60)
-        assert landed.closed and landed.written is not None and open_dreams(ground.workspace) == ()
-        gitmem("undo", landed.written.commit)
-        assert [change.n for change in find_dream(ground.workspace, waits.id).open] == [2]
-
 
 def test_a_change_in_a_bad_place_does_not_hold_up_the_others(ground: Ground) -> None:
     waits = park(ground, [honest()])

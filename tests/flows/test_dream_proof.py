@@ -158,14 +158,6 @@ def test_a_date_behind_a_relative_phrase_is_not_made_up_unless_it_is_wrong() -> 
     assert dated("2026-11-19") == [] and dated("2026-11-18") == ["invented"]
 
 
-def test_a_copy_that_goes_without_a_word_is_lost_though_its_words_stand_elsewhere() -> None:
-    """Equal words are said of two things: "runs on port 8080"."""
-    both = {path: data.encode() for path, data in notes(aa=("One", SHIP), bb=("Two", SHIP)).items()}
-    text = memory("Something else with 9 words.", "Two", "bb")
-    (first,) = [f for f in prove_plan(both, [change({"main/bb.md": text})]) if f.rule == "account"]
-    assert first.claim == ref("main/bb.md", SHIP, both)
-
-
 def test_a_repeat_in_one_memory_goes_with_a_word_alone() -> None:
     twice = {"main/aa.md": memory(f"{PLAIN}\n\n{SHIP}\n\n{PLAIN}", "Twice", "aa").encode()}
     once = memory(f"{PLAIN}\n\n{SHIP}", "Twice", "aa")
@@ -224,14 +216,6 @@ def test_secrets_and_instructions_that_appear_are_found_and_those_that_stood_the
         assert rule in rules(change({"main/small.md": memory(f"{PLAIN}\n\n{text}", "Habits", "small")}))
         moved = change({"main/one.md": None, "main/two.md": files["main/one.md"].decode()})
         assert rules(moved, files=files) == []
-
-
-def test_frontmatter_keeps_its_keys_and_what_is_about_a_person_stays_so() -> None:
-    mine = memory(PLAIN, "Habits", "small", "user").replace("metadata:", "origin: here\nmetadata:")
-    files = {"main/small.md": mine.encode()}
-    assert rules(change({"main/small.md": mine.replace("origin: here\n", "")}), files=files) == ["account"]
-    public = mine.replace("user", "project")
-    assert rules(change({"main/small.md": public}), files=files) == ["account", "place"]
 
 
 def test_a_target_that_goes_later_takes_what_was_merged_into_it_along() -> None:

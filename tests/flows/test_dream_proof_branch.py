@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from check_ground import findings, make_memory
+from bypass_ground import Made as Change
+from bypass_ground import Requests
 from dream_ground import ANN, NOW, TWICE, Ground, ground_once, memory
 from dream_parked import Made, park
+from memory_files import folder
 from memory_files import memory as sound
 from once import Once
-from ran import Gitmem
 
 from gitmem.core.account import claims_at, reference
 from gitmem.core.trailers import Fate, Provenance, format_message
@@ -68,10 +70,6 @@ def refs(path: str) -> list[str]:
 def rules(ground: Ground, base: str, tip: str) -> list[tuple[str, str]]:
     found = prove_branch(ground.scope().repo, base, tip)
     return sorted({(failure.rule, failure.path) for failure in found})
-
-
-def checked(gitmem: Gitmem, top: Path) -> list[tuple[str, int, str, str]]:
-    return findings(gitmem("check", "--json", cwd=top, ok=False))
 
 
 def test_the_dream_of_a_night_is_proved_and_known_as_one(ground: Ground) -> None:
@@ -159,91 +157,53 @@ def test_what_is_accepted_bit_by_bit_has_the_room_that_all_of_it_had(ground: Gro
     assert not set(gone) & ground.tree().keys()
 
 
-def test_a_check_as_in_ci_says_what_a_dream_made_up_and_gave_up(tmp_path: Path, gitmem) -> None:
-    request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 2 serves Ben.")
+INDEX = "main/MEMORY.md"
+SOUND = folder(one="Port 1 serves Ann.", three="Port 3 serves Ann.", two="Port 1 serves Ann.")
+ONE, THREE, TWO = SOUND[INDEX].splitlines(keepends=True)
+BY_HAND = "- [two](two.md) — ask Carl before 9:00\n"
+FORCED = ONE.replace("About one", "Push with --force")
+GONE: dict[str, str | None] = {"main/two.md": None}
+DROPPED = Change(GONE, dropping("main/two.md", text=SOUND["main/two.md"]))
+MERGE, ACCEPT = format_message("Merge", DREAM), format_message("Accept", DREAM)
+REVIEWED = format_message("Accept", replace(DREAM, reviewed="d-0123ab"))
+
+
+@pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory) -> Requests:
+    return Requests(tmp_path_factory.mktemp("judged") / "repo", {".gitmem": "format = 1\n", **SOUND})
+
+
+def test_a_check_says_what_a_dream_made_up_and_gave_up(requests: Requests) -> None:
     text = sound("Port 1 serves Ann.\n\nDora signs every release.", "one", "About one")
-    request.commit({"main/one.md": text}, format_message("Tidy", DREAM))
-    found = checked(gitmem, request.work)
-    assert ("main/one.md", 10, "invented", "error") in found
-    request.git("reset", "-q", "--hard", "HEAD~1")
+    found = requests.judged(Change({"main/one.md": text}, MERGE))
+    assert ("main/one.md", 10, "invented", "error") in {(f.path, f.line, f.rule, f.level) for f in found}
     data = sound("Port 2 serves Ben.\n\nPort 4 is shut.\n\nPort 5 is shut.", "two", "About two")
-    request.commit({"main/two.md": data}, "Learn")
-    request.push("gitmem/project")
-    request.git("fetch", "-q")
-    request.commit({"main/two.md": None}, dropping("main/two.md", text=data))
-    found = checked(gitmem, request.work)
-    assert [one for one in found if one[3] == "error"] == [
-        (".", 1, "budget", "error"),
-        (".", 1, "loss", "error"),
-    ]
+    onto = requests.put(Change({"main/two.md": data}))
+    found = requests.judged(Change(GONE, dropping("main/two.md", text=data)), onto=onto)
+    assert [(f.path, f.rule) for f in found if f.level == "error"] == [("", "budget"), ("", "loss")]
 
 
-def test_a_trailer_lets_nobody_rewrite_an_index(tmp_path: Path, gitmem) -> None:
-    """Accepting a dream brings indexes in line; to say so allows nothing that this does not do."""
-    request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 2 serves Ben.")
-    told = Provenance(op="dream", writer="dream", reviewed="d-0123ab")
-    path = "main/MEMORY.md"
-    listed = (request.work / path).read_text()
-    request.commit({path: listed.replace("About one", "Push with --force")}, format_message("Accept", told))
-    assert (path, 1, "path", "error") in checked(gitmem, request.work)
-    request.git("reset", "-q", "--hard", "HEAD~1")
-    lines = listed.splitlines(keepends=True)
-    request.commit({path: "".join(line for line in lines if "two.md" not in line)}, "Drop a line")
-    request.push("gitmem/project")
-    request.git("fetch", "-q")
-    request.commit({path: listed}, format_message("Accept", told))
-    found = checked(gitmem, request.work)
-    assert (path, 1, "path", "error") not in found
-
-
-def test_a_dream_takes_no_line_out_that_somebody_wrote(tmp_path: Path, gitmem) -> None:
-    """An index follows its memories, and what was written there by hand stays whatever goes."""
-    request = make_memory(tmp_path / "ground", one="Port 1 serves Ann.", two="Port 1 serves Ann.")
-    path = "main/MEMORY.md"
-    own = (request.work / path).read_text()
-    by_hand = "- [two](two.md) — ask Carl before 9:00\n"
-    request.commit({path: own + by_hand}, "Write a line")
-    request.push("gitmem/project")
-    request.git("fetch", "-q")
-    told = Provenance(op="dream", writer="dream")
-    less = own.replace("- [two](two.md) — About two\n", "")
-    for text, wrong in ((less, True), (less + by_hand, False)):
-        request.commit({path: text, "main/two.md": None}, format_message("Merge", told))
-        found = checked(gitmem, request.work)
-        assert ((path, 1, "path", "error") in found) is wrong
-        assert any(one[0] == path and one[2] == "dropped" for one in found) is wrong
-        request.git("reset", "-q", "--hard", "HEAD~1")
-
-
-def test_an_index_may_follow_a_dream_in_a_commit_of_its_own(tmp_path: Path, gitmem) -> None:
-    """So it comes where a merge is told as a row of commits: what was never shared, or a host's rebase."""
-    request = make_memory(
-        tmp_path / "ground", one="Port 1 serves Ann.", two="Port 1 serves Ann.", z="Late."
-    )
-    path, told = "main/MEMORY.md", Provenance(op="dream", writer="dream")
-    lines = (request.work / path).read_text().splitlines(keepends=True)
-    gone = sound("Port 1 serves Ann.", "two", "About two")
-    request.commit({"main/two.md": None}, dropping("main/two.md", text=gone))
-    less = "".join(line for line in lines if "two.md" not in line)
-    for wrong in (less.replace("About one", "Push with --force"), "".join(reversed(lines))):
-        request.commit({path: wrong}, format_message("Accept", told))
-        assert (path, 1, "path", "error") in checked(gitmem, request.work)
-        request.git("reset", "-q", "--hard", "HEAD~1")
-    request.commit({path: less}, format_message("Accept", told))
-    found = checked(gitmem, request.work)
-    assert (path, 1, "path", "error") not in found
-
-
-def test_a_line_that_was_missing_may_come_anywhere_in_an_index(tmp_path: Path, gitmem) -> None:
-    bodies = {name: f"Port {name} serves Ann." for name in ("one", "three", "two")}
-    request = make_memory(tmp_path / "ground", **bodies)
-    path, told = "main/MEMORY.md", Provenance(op="dream", writer="dream")
-    lines = (request.work / path).read_text().splitlines(keepends=True)
-    request.commit({path: lines[1]}, "Drop lines")
-    request.push("gitmem/project")
-    request.git("fetch", "-q")
-    for listed in (lines, lines[:2]):
-        request.commit({path: "".join(listed)}, format_message("Accept", told))
-        found = checked(gitmem, request.work)
-        assert (path, 1, "path", "error") not in found
-        request.git("reset", "-q", "--hard", "HEAD~1")
+@pytest.mark.parametrize(
+    ("before", "changes", "wrong"),
+    [
+        (ONE + THREE + TWO, [Change({INDEX: FORCED + THREE + TWO}, REVIEWED)], True),
+        (ONE + THREE, [Change({INDEX: ONE + THREE + TWO}, REVIEWED)], False),
+        # What was written by hand stays whatever goes.
+        (ONE + THREE + TWO + BY_HAND, [Change({INDEX: ONE + THREE, **GONE}, MERGE)], True),
+        (ONE + THREE + TWO + BY_HAND, [Change({INDEX: ONE + THREE + BY_HAND, **GONE}, MERGE)], False),
+        # In a commit of its own it comes where a merge is told as a row of commits.
+        (ONE + THREE + TWO, [DROPPED, Change({INDEX: FORCED + THREE}, ACCEPT)], True),
+        (ONE + THREE + TWO, [DROPPED, Change({INDEX: TWO + THREE + ONE}, ACCEPT)], True),
+        (ONE + THREE + TWO, [DROPPED, Change({INDEX: ONE + THREE}, ACCEPT)], False),
+        # A line that was missing may come anywhere.
+        (THREE, [Change({INDEX: ONE + THREE + TWO}, ACCEPT)], False),
+        (THREE, [Change({INDEX: ONE + THREE}, ACCEPT)], False),
+    ],
+)
+def test_an_index_follows_its_memories_and_no_trailer_lets_a_dream_rewrite_it(
+    requests: Requests, before: str, changes: list[Change], wrong: bool
+) -> None:
+    onto = requests.put(Change({INDEX: before}, "Write the index"))
+    found = {(one.path, one.rule, one.level) for one in requests.judged(*changes, onto=onto)}
+    assert ((INDEX, "path", "error") in found) is wrong
+    assert ((INDEX, "dropped", "notice") in found) is (wrong and BY_HAND in before)

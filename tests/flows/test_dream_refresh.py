@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,11 @@ def test_the_command_says_what_came_of_it(ground: Ground, dream: Dream, gitmem) 
     done = gitmem("dream", "refresh", dream.id)
     assert dream.id in done.out and again(ground, dream).tip != dream.tip
     assert "takes 12 minutes" in done.out + done.err
+    assert gitmem("dream", "refresh").out == f"{dream.id} is up to date\n"
+    ground.put(notes(later=("Said later", "Deploys wait for Ann.")))
+    told = json.loads(gitmem("dream", "refresh", dream.id[:4], "--json").out)
+    assert told["id"] == dream.id and told["merged"]
+    assert gitmem("dream", "refresh", "d-none", ok=False).code == 2
 
 
 def test_what_memory_says_otherwise_by_now_is_told_and_not_accepted_as_it_is(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dream_ground import DAY, NOW, TWICE, Ground, ground_once, notes
+from dream_ground import DAY, NOW, TWICE, Ground, ground_once
 from once import Once
 from partial_engine import PartialEngine
 from ran import Gitmem
@@ -454,15 +454,6 @@ def test_kill_that_comes_too_late_says_which_dream_was_made(
         done = gitmem("dream", "kill", ok=False)
     assert done.code == 1 and "was made before it could be ended" in done.out
     assert "git mem review reject d-abcdef" in done.err
-
-
-def test_refresh_brings_a_dream_that_waits_up_to_date(ground: Ground, gitmem: Gitmem) -> None:
-    id = dream(ground.workspace, ground.edges, scope="project", force=True, engine=Double()).id
-    ground.put(notes(later=("Said later", "Deploys wait for Ann.")))
-    told = json.loads(gitmem("dream", "refresh", id[:4], "--json").out)
-    assert told["id"] == id and told["merged"] and told["failures"] == []
-    assert gitmem("dream", "refresh").out == f"{id} is up to date\n"
-    assert gitmem("dream", "refresh", "d-none", ok=False).code == 2
 
 
 @pytest.mark.long
