@@ -152,10 +152,6 @@ class DemoCommand:
     works: bool = False
 
 
-Check = Callable[[Stage, DemoCommand, str], None]
-"""Looks at what a step did: the stage, the step, and what its command wrote."""
-
-
 def record_session(you: Person) -> None:
     """A session with the agent took place, as Claude Code records one, and left work to commit."""
     folder = you.home / ".claude/projects" / slug(you.clone)
@@ -304,7 +300,6 @@ def run_demo(
     show: Show,
     keep: Path | None = None,
     steps: Sequence[DemoCommand] = STEPS,
-    check: Check = lambda *_: None,
 ) -> None:
     """Runs the demo in a throw-away folder.
 
@@ -312,7 +307,6 @@ def run_demo(
         environ: the caller's environment; hardly anything of it is passed on.
         show: prints one line.
         keep: a folder to use and to leave; it must not exist, or be empty.
-        check: looks at what each step did, and raises CheckFailed where it is not what it should be.
 
     Raises:
         CheckFailed: a command failed, or `keep` holds something.
@@ -330,7 +324,7 @@ def run_demo(
         try:
             for number, step in enumerate(steps, 1):
                 try:
-                    _take(stage, step, show, check)
+                    _take(stage, step, show)
                 except GitmemError as error:
                     what = f"The demo failed at step {number} ({step.command}): {error.message}"
                     raise CheckFailed(what, error.hint) from error
@@ -347,7 +341,7 @@ def run_demo(
         show(f"kept in {folder}")
 
 
-def _take(stage: Stage, step: DemoCommand, show: Show, check: Check) -> None:
+def _take(stage: Stage, step: DemoCommand, show: Show) -> None:
     person = stage.mate if step.mate else stage.you
     if step.title:
         show("")
@@ -365,7 +359,6 @@ def _take(stage: Stage, step: DemoCommand, show: Show, check: Check) -> None:
         if found is None:
             raise CheckFailed("it does not say what the next step needs")
         stage.facts |= found.groupdict()
-    check(stage, step, text)
 
 
 def make_stage(folder: Path, environ: Mapping[str, str]) -> Stage:
