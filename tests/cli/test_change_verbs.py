@@ -161,17 +161,6 @@ def test_forget_says_where_agents_still_read_what_could_not_be_saved(
     assert (live / "big.md").read_text() == text
 
 
-def test_what_was_forgotten_does_not_come_back_from_a_live_directory(gitmem, home: Path) -> None:
-    gitmem("remember", "Never mock the database here.", "--name", "mocks")
-    (live,) = (home / ".claude/projects").glob("*/memory")
-    text = (live / "mocks.md").read_text()
-    gitmem("forget", "mocks")
-    (live / "mocks.md").write_text(text)
-    ran = gitmem("save")
-    assert "mocks" not in gitmem("list").out
-    assert "holds what was forgotten" in ran.err
-
-
 def test_move_takes_a_memory_to_another_scope_and_is_undone_whole(gitmem, git, repo: Path) -> None:
     gitmem("remember", "Deploy from the release branch.", "--name", "deploy", "--type", "project")
     gitmem("move", "deploy", "--to", "project")

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from cli_ground import DAY, Ground, memory
 
-import gitmem
 from gitmem.core.trailers import Fate, Provenance
 
 
@@ -224,51 +220,6 @@ def test_recall_with_nothing_that_fits_says_so_and_is_no_error(filled: Ground) -
     assert (ran.out, ran.err) == ("", "no memory fits\n")
     near = filled.run("recall", "kubernetes cluster upgrade behind the proxy")
     assert (near.out, near.err) == ("", "no memory fits; nearest: ports\n")
-
-
-def test_recall_says_which_named_files_head_no_longer_has(filled: Ground) -> None:
-    filled.learn({"reviewer/db.md": memory("db", "The schema is in `src/gone.py` and in `src/kept.py`.")})
-    (filled.repo / "src").mkdir()
-    for name in ("kept", "gone"):
-        (filled.repo / f"src/{name}.py").write_text(f"{name}\n")
-    (item,) = filled.run("recall", "schema", "--json").json["items"]
-    assert item["note"] == "", "what was never committed is no claim"
-    gone = ["rm", "-q", "src/gone.py"]
-    for words in (["add", "src"], ["commit", "-q", "-m", "both"], gone, ["commit", "-q", "-m", "one"]):
-        subprocess.run(["git", "-C", str(filled.repo), *words], check=True)
-    (item,) = filled.run("recall", "schema", "--json").json["items"]
-    assert item["note"].startswith("`src/gone.py` is gone since ")
-    assert "`src/kept.py` is still there" in item["checked"]
-
-
-def test_recall_hides_a_secret_that_a_teammate_pushed(filled: Ground) -> None:
-    """What came by git itself is screened by the next save, so that recall need not."""
-    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    subprocess.run(["git", "-C", str(filled.repo), "config", "gitmem.share", "direct"], check=True)
-    filled.learn({"main/deploy.md": memory("deploy", f"Deploy from CI.\n\nThe deploy token is {key} .")})
-    filled.run("save")
-    out = filled.run("recall", "deploy token").out
-    assert "Deploy from CI." in out and key not in out
-
-
-def test_recall_loads_neither_pygit2_nor_an_engine(filled: Ground) -> None:
-    """Its cold path is what a prompt waits for."""
-    code = (
-        "import sys\nsys.argv = ['gitmem', 'recall', 'which port is taken?']\n"
-        "from gitmem.entry import main\ncode = main()\n"
-        "heavy = {'pygit2', 'anthropic', 'mcp', 'betterleaks', 'markdown_it'}\n"
-        "print(code, sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=filled.repo,
-        env=os.environ | {"PYTHONPATH": str(Path(gitmem.__file__).parents[1])},
-    )
-    assert "8080" in done.stdout
-    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_a_repository_without_memory_says_what_to_do(ground: Ground) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,8 +23,6 @@ ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
 USUAL = ".claude/agent-memory-snapshots"
 NOW = 1_795_000_000
-# Made when it runs: the repository holds none.
-SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 
 
 class Person:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import string
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,8 +10,6 @@ from git_config import GIT_CONFIG
 from machines import Machine, begin
 
 PROJECT = "refs/heads/gitmem/project"
-# Made when it runs: the repository holds none.
-SECRET = "gh" + "p_" + "".join(random.Random(11).choices(string.ascii_letters + string.digits, k=36))
 
 
 class Team:

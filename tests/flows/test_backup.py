@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import string
 from pathlib import Path
 
 import pytest
 from backup_ground import desk, fresh, laptop, refs, safe
 from machines import MEMORY, Machine
+from planted_secrets import GITHUB
 
 from gitmem.app.worker import work
 from gitmem.core.errors import RepositoryError, UsageError
@@ -20,7 +19,6 @@ from gitmem.git.trees import write_tree
 from gitmem.ledger import backup as flow
 
 __all__ = ["desk", "fresh", "laptop", "safe"]
-SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 DREAM = "refs/heads/dream/d-123456"
 
 
@@ -226,9 +224,9 @@ def test_a_deletion_that_the_host_refuses_is_said_and_nothing_fails(desk: Machin
 
 def test_a_secret_is_not_sent_and_its_memory_is_named(desk: Machine, safe: Path, git) -> None:
     before = refs(git, safe)
-    desk.learn("token", f"The token is {SECRET}.")
+    desk.learn("token", f"The token is {GITHUB}.")
     ran = desk.run("backup", code=1)
-    assert "main/token.md" in ran.err and SECRET not in ran.err + ran.out
+    assert "main/token.md" in ran.err and GITHUB not in ran.err + ran.out
     assert refs(git, safe) == before
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import random
-import string
 from pathlib import Path
 
 import pytest
 from docs_ground import LAYERS, Git, Ground, Writer, ground
 from once import Once
+from planted_secrets import GITHUB
 from ran import Gitmem
 
 from gitmem.app.context import real_edges
@@ -21,8 +20,6 @@ from gitmem.flows.review import waiting_in_refs
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.remotes import memory_remote
 from gitmem.ledger.workspace import DOCS_REF
-
-SECRET = "gh" + "p_" + "".join(random.Random(8).choices(string.ascii_letters + string.digits, k=36))
 
 
 @pytest.fixture
@@ -154,7 +151,7 @@ WRONG = {
     "no document any more": (lambda text: "Nothing.\n", "title"),
     "another title": (lambda text: text.replace("Layers", "Orders"), "title"),
     "other instructions": (lambda text: text.replace("_Terse._", "_Obey._"), "instructions"),
-    "a secret": (lambda text: f"{text}\nToken: {SECRET}\n", "credential"),
+    "a secret": (lambda text: f"{text}\nToken: {GITHUB}\n", "credential"),
     "what nobody sees": (lambda text: f"{text}\nread\u202eme\n", "U+202E"),
     "an escape": (lambda text: f"{text}\n\x1b[2J\n", "U+001B"),
     "too much": (lambda text: text + "word " * MOST_BYTES, "bytes"),

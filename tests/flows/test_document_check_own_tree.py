@@ -273,27 +273,3 @@ def test_no_commit_of_this_history_raises_a_false_alarm(tmp_path: Path, git) -> 
         quiet += before == told
         before = told
     print(f"{len(paths)} paths, {len(words)} symbols; {quiet} of {COMMITS} commits do not concern them")
-
-
-@pytest.mark.long
-def test_a_hundred_commits_that_touch_other_things_raise_no_alarm(tree: Tree) -> None:
-    """Where there is no history, too: files that it does not name come, change, move and go."""
-    named = {one.target for one in tree.doc().statements if one.kind in ("file", "folder", "link")}
-    rooms = [f"gitmem/{room}" for room in ("cli", "engines", "app", "flows")]
-    others = [
-        path
-        for path in tree.git("ls-files", *rooms).split("\n")
-        if path not in named and path.endswith(".py") and not path.endswith("__init__.py")
-    ]
-    for n in range(COMMITS):
-        path = tree.top / others[n % len(others)]
-        if n % 4 == 0:
-            path.with_name(f"added_{n}.py").write_text(f"def added_{n}() -> int:\n    return {n}\n")
-        elif n % 4 == 1 and path.name not in ("blame.py", "check.py"):
-            path.rename(path.with_name(f"renamed_{n}.py"))
-        elif n % 4 == 2 and path.name not in ("blame.py", "check.py"):
-            path.write_text(path.read_text() + f"\nADDED_{n} = {n}\n")
-        else:
-            (tree.top / "gitmem" / "core" / f"other_{n}.py").write_text(f"OTHER = {n}\n")
-        tree.commit(f"change {n}")
-        assert tree.stale() == (), n

@@ -155,15 +155,6 @@ def check_that_all_arrived(made: list[Clone], expected: set[str]) -> int:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("transport", ["file", "http"])
-def test_memories_of_clones_that_push_at_once_all_arrive(clones, transport: str) -> None:
-    made = clones(3, transport)
-    expected, _ = push_at_once(made, each=4, rounds=1)
-    assert len(expected) == 12
-    check_that_all_arrived(made, expected)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, 5], ids=["one sync each", "five syncs each"])
 @pytest.mark.parametrize("transport", ["file", "http"])
 def test_eight_clones_push_fifty_memories_each_at_once(
@@ -216,11 +207,6 @@ def purge_meanwhile(made: list[Clone], each: int) -> set[str]:
         words = ["git", "-C", str(one.path), "grep", "-c", PURGED, "gitmem/project"]
         assert subprocess.run(words, capture_output=True, check=False, env=one.environ).returncode == 1
     return expected
-
-
-@pytest.mark.long
-def test_nothing_is_lost_while_one_of_three_clones_purges(clones) -> None:
-    assert len(purge_meanwhile(clones(3, "file"), each=3)) == 9
 
 
 @pytest.mark.long

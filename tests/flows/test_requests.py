@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import random
 import re
-import string
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +13,7 @@ from hypothesis import strategies as st
 from laws import examples
 from machines import NOW, Machine
 from markdown_it import MarkdownIt
+from planted_secrets import GITHUB
 from request_ground import PROJECT, Team, body, learn_all, memory, team
 from slices import often
 from sync_ground import refuse
@@ -36,7 +34,6 @@ from gitmem.ledger.workspace import SHARED_REF
 
 __all__ = ["team"]
 BEN = "gitmem/inbox/ben-example-com"
-SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 
 
 @pytest.fixture
@@ -225,14 +222,14 @@ def test_what_may_not_be_stored_is_not_accepted(team: Team, ann) -> None:
     shown = ann.run("review", "show", waiting(ann)["id"]).out
     assert "\x1b" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown, "written out"
     assert "about a person" in ann.run("review", "accept", waiting(ann)["id"], code=1).err
-    key = memory("key", f"The token is {SECRET} today.")
+    key = memory("key", f"The token is {GITHUB} today.")
     planted(team, ann, {"main/me.md": about.replace("user", "project"), "main/key.md": key})
     refused = ann.run("review", "accept", waiting(ann)["id"], code=1).err
-    assert "secret" in refused and SECRET not in refused
+    assert "secret" in refused and GITHUB not in refused
     # All of the branch's history would be on the memory branch.
     planted(team, ann, {"main/key.md": memory("key", "The token is in the vault.")})
     refused = ann.run("review", "accept", waiting(ann)["id"], code=1).err
-    assert "main/key.md" in refused and "it stays in history" in refused and SECRET not in refused
+    assert "main/key.md" in refused and "it stays in history" in refused and GITHUB not in refused
     assert ann.memories("project") == before and "main/key.md" not in team.reviewer.host_files()
 
 
@@ -289,43 +286,19 @@ def test_an_acceptance_is_of_what_was_shown(team: Team, ann) -> None:
         assert "Name it as it was shown" in ann.run("review", "accept", moved["id"][:8], *dry, code=2).err
 
 
-def sent_to_a_teammate(team: Team, ben: Machine) -> tuple[dict[str, Any], Machine]:
-    """A dream of what ben shares, as his review lists it, and ann, who was sent it."""
-    ben.run("dream", "--force", "--scope", "project")
-    (item,) = ben.run("review", "--json").json
-    ben.run("review", "--open", item["id"], "-y")
-    ann = team.machine("ann", "direct")
-    ann.run("sync", "-y")
-    return item, ann
-
-
-@pytest.mark.long
-def test_a_teammate_s_dream_can_be_shown_and_accepted(team: Team) -> None:
-    ben = team.found("ben", "direct")
-    ben.learn("hint", "The build broke yesterday.", scope="project")
-    ben.run("sync", "-y")
-    item, ann = sent_to_a_teammate(team, ben)
-    (seen,) = ann.run("review", "--json").json
-    assert (seen["kind"], seen["id"], seen["incoming"]) == ("dream", item["id"], True)
-    assert "The build broke yesterday (2026-" in ann.run("review", "show", item["id"]).out
-    ann.run("review", "accept", item["id"])
-    assert ann.run("review", "--json").json == []
-    ann.run("sync", "-y")
-    assert "yesterday (2026-" in team.reviewer.text(PROJECT, "main/hint.md")
-    ben.run("sync", "-y")
-    assert ben.run("review", "--json").json == []
-    assert ben.workspace.code.ref(f"refs/heads/gitmem/dream/{item['id']}") is None
-    ann.run("sync", "-y")
-    assert f"gitmem/dream/{item['id']}" not in team.reviewer.branches()
-
-
 def test_a_dream_whose_acceptance_is_undone_after_it_was_sent_waits_through_a_sync(team: Team) -> None:
     """The memory branch has all of it until the undo is there, too."""
     ben = team.found("ben", "direct")
     for name in ("concern", "small"):
         ben.learn(name, "Keep requests small: one concern each.", scope="project")
     ben.run("sync", "-y")
-    item, ann = sent_to_a_teammate(team, ben)
+    ben.run("dream", "--force", "--scope", "project")
+    (item,) = ben.run("review", "--json").json
+    ben.run("review", "--open", item["id"], "-y")
+    ann = team.machine("ann", "direct")
+    ann.run("sync", "-y")
+    (seen,) = ann.run("review", "--json").json
+    assert (seen["kind"], seen["id"], seen["incoming"]) == ("dream", item["id"], True)
     ann.run("review", "accept", item["id"])
     ann.run("sync", "-y")
     ben.run("sync", "-y")  # which removes the branch
@@ -623,7 +596,7 @@ def test_no_text_leaves_its_code(text: str) -> None:
 
 
 def test_a_secret_is_in_no_request() -> None:
-    assert SECRET not in markdown(card(f"The token is {SECRET} today."))
+    assert GITHUB not in markdown(card(f"The token is {GITHUB} today."))
 
 
 def test_a_text_that_is_too_long_is_cut_at_a_card_and_the_rest_counted() -> None:

@@ -109,6 +109,31 @@ def test_what_a_host_took_in_other_words_says_most_of_the_same(
     assert (find_landing(store, memory, asked, None) is not None) is landed
 
 
+def test_the_commands_say_in_one_line_what_they_did(team: Team) -> None:
+    ann, ben = team.people(ann="", ben="direct")
+    teach(ann, "ports")
+    assert "git mem share" in ann.run("sync", code=1).err
+    assert "reviewer/ports" in ann.run("share", "--mode", "direct", code=1).err
+    shared = ann.run("share", "--mode", "direct", "-y")
+    assert shared.out == "project memory is shared with origin (direct); git mem sync sends it\n"
+    assert "undo: git mem share --off" in shared.err
+    value = ann.run("sync", "--json").json
+    told = {"remote": "origin", "dry_run": False, "fetched": 0, "merged": 0, "pushed": 1, "lost_races": 0}
+    told |= {"branch": PROJECT, "switched_to_review": None}
+    empty = {"leaves", "held", "secrets", "buried", "split", "updated", "removed", "landed", "set_aside"}
+    empty |= {"carried", "purged_text_in_private", "doubts", "left_to_host", "sent"}
+    assert {key: value[key] for key in value.keys() - empty} == told
+    assert not any(value[key] for key in value.keys() & empty)
+    assert ann.run("sync").out == "origin: 0 fetched, 0 merged, 0 pushed\n"
+    teach(ben, "hosts")
+    ben.run("sync", "-y")
+    fetched = ann.run("sync")
+    assert fetched.out == "origin: 1 fetched, 0 merged, 0 pushed\n"
+    ann.run(*fetched.err.split("undo: git mem ")[1].split())
+    assert {"reviewer/ports.md"} == {path for path in ann.memories("project") if "MEMORY" not in path}
+    ann.run("share", "--off")
+
+
 def test_a_request_never_changes_the_index_and_holds_the_base(team: Team) -> None:
     """On that file hosts, which know no merge driver, would conflict."""
     ann, ben = team.people(ann="review", ben="direct")
@@ -165,23 +190,6 @@ def test_what_landed_is_not_asked_for_again_where_nobody_may_delete_its_branch(t
         assert team.refs()[ANN_INBOX] == asked
 
 
-@pytest.mark.long
-def test_an_accepted_request_keeps_the_writers_own_index_line(team: Team) -> None:
-    ben, ann = team.people(ben="direct", ann="review")
-    teach(ben, "hosts")
-    ben.run("sync", "-y")
-    teach(ann, "ports")
-    ann.run("sync", "-y")
-    host_merges(team, ANN_INBOX)
-    for _ in range(2):
-        ann.run("sync", "-y")
-        assert "- [ports](ports.md) — as the agent put it" in live(ann)["MEMORY.md"].splitlines()
-        assert "(hosts.md)" in live(ann)["MEMORY.md"]
-        assert ANN_INBOX not in team.refs()
-    ben.run("sync")
-    assert "ports.md" in live(ben)
-
-
 def test_in_direct_mode_others_requests_get_the_base_but_nothing_of_them_enters(team: Team) -> None:
     """A branch that cannot be read keeps no other from being tended, and stays as it is."""
     ann, ben = team.people(ann="review", ben="direct")
@@ -198,27 +206,6 @@ def test_in_direct_mode_others_requests_get_the_base_but_nothing_of_them_enters(
     assert team.files(ANN_INBOX) >= {"reviewer/ports.md", "reviewer/hosts.md"}
     assert team.git("-C", team.bare, "merge-base", PROJECT, ANN_INBOX) == team.refs()[PROJECT]
     assert json.loads(ben.run("sync", "--json").out)["updated"] == []
-
-
-@pytest.mark.long
-def test_a_dream_gets_the_base_and_goes_when_the_host_has_merged_it(team: Team) -> None:
-    ann, ben = team.people(ann="direct", ben="direct")
-    teach(ann, "ports", "The port is 80.")
-    ann.run("sync", "-y")
-    dream(
-        ann,
-        {"reviewer/ports.md": b"---\nname: ports\ndescription: Dreamt\ntype: project\n---\n\nIt is 80.\n"},
-    )
-    teach(ben, "hosts")
-    ben.run("sync", "-y")
-    ann.run("sync")
-    assert team.refs()[DREAM] == ann.git("rev-parse", DREAM)
-    assert team.git("-C", team.bare, "merge-base", PROJECT, DREAM) == team.refs()[PROJECT]
-    host_merges(team, DREAM)
-    done = json.loads(ann.run("sync", "--json").out)
-    assert done["removed"] == [DREAM]
-    assert "It is 80." in live(ann)["ports.md"]
-    assert not ann.git("for-each-ref", DREAM)
 
 
 def test_a_dream_that_a_host_deleted_unmerged_stays_here_for_review(team: Team) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from once import home_folder, once, place, tmp_path
-from snapshot_ground import ANN, MEMORY, NOW, SECRET, USUAL, Person, Team, team
+from planted_secrets import GITHUB
+from snapshot_ground import ANN, MEMORY, NOW, USUAL, Person, Team, team
 
 from gitmem.app.client_setup import after_checkout
 from gitmem.core.errors import RepositoryError, UsageError
@@ -73,11 +74,11 @@ def test_a_readme_that_a_person_put_there_stays(tmp_path: Path) -> None:
 
 
 def test_a_secret_stays_out_of_a_snapshot(ann: Person) -> None:
-    ann.learn("key", f"The key is {SECRET}.\n\nIt is rotated monthly.")
+    ann.learn("key", f"The key is {GITHUB}.\n\nIt is rotated monthly.")
     (made,) = ann.make()
     assert made.left_out == ("main/key.md",)
     text = (made.folder / "key.md").read_text()
-    assert SECRET not in text and "rotated monthly" in text
+    assert GITHUB not in text and "rotated monthly" in text
 
 
 def test_links_on_the_way_are_refused(ann: Person, tmp_path: Path) -> None:
@@ -327,7 +328,7 @@ def test_hostile_files_of_a_snapshot_are_left_out(repo: Path, git, monkeypatch) 
     folder.mkdir(parents=True)
     (folder / "link.md").symlink_to("/etc/passwd")
     files = {
-        "good.md": f"Good.\n\nKey: {SECRET}\n",
+        "good.md": f"Good.\n\nKey: {GITHUB}\n",
         "huge.md": "x" * 200_000,
         "tea.md": MEMORY.format("tea", "user", "Ann likes tea."),
         ".tombstones": "x",

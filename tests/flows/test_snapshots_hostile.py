@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from machines import end_workers_below
 from once import home_folder, once, place, tmp_path
-from snapshot_ground import MEMORY, SECRET, USUAL, Person, Team, team
+from snapshot_ground import MEMORY, USUAL, Person, Team, team
 
 from gitmem.app import worker
 from gitmem.app.client_setup import after_checkout
@@ -114,18 +114,6 @@ def test_init_on_a_strangers_branch_takes_nothing_in(fork: Path, git: Git, gitme
     done = gitmem("init", "-y", cwd=fork)
     assert "git mem review" in done.out + done.err
     assert "Eve" not in knows(fork, git)
-
-
-def test_what_is_taken_in_by_hand_holds_no_secret_and_nothing_personal(team: Team) -> None:
-    (mine,) = team.people("mine")
-    folder = plant(mine.path, good="Good.", key=f"Key: {SECRET}")
-    (folder / "tea.md").write_text(MEMORY.format("tea", "user", "Ann likes tea."))
-    (one,) = pending_snapshots(mine.workspace)
-    assert {refusal.path.rpartition("/")[2] for refusal in one.refused} >= {"key.md", "tea"}
-    settle_snapshot(mine.workspace, mine.edges, one, "replace")
-    text = str(mine.memories())
-    assert "Good." in text and SECRET not in text and "likes tea" not in text
-    assert pending_snapshots(mine.workspace) == ()
 
 
 @pytest.mark.parametrize("where", ["parent", "agent", "claude folder"])

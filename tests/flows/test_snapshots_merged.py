@@ -17,7 +17,7 @@ from gitmem.app.file_edits import make_edits
 from gitmem.app.git_drivers import plan_merge_setup
 from gitmem.core import index
 from gitmem.core.errors import RepositoryError
-from gitmem.flows.snapshots import make_snapshots, pending_snapshots, settle_snapshot
+from gitmem.flows.snapshots import pending_snapshots, settle_snapshot
 from gitmem.ledger.snapshot import read_worktree
 
 __all__ = ["home_folder", "once", "place", "team", "tmp_path"]
@@ -147,14 +147,3 @@ def test_attributes_of_the_persons_own_stay_and_none_is_written_through_a_link(
     with pytest.raises(RepositoryError, match="symbolic link"):
         ann.make()
     assert elsewhere.read_text() == "mine"
-
-
-def test_a_dry_run_tells_what_would_change_and_writes_nothing(team: Team) -> None:
-    (ann,) = team.people("ann")
-    ann.learn("ports", "Eighty.")
-    (made,) = make_snapshots(ann.workspace, ann.edges, (), "", dry_run=True)
-    assert (made.changed, made.written) == (True, False)
-    assert not (ann.path / USUAL).exists()
-    ann.make()
-    (made,) = make_snapshots(ann.workspace, ann.edges, (), "", dry_run=True)
-    assert (made.changed, made.written) == (False, False)

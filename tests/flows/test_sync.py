@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import random
-import string
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from planted_secrets import GITHUB
 
 from gitmem.core.attributes import BRANCH_TEXT
 from gitmem.core.errors import CheckFailed, RepositoryError
@@ -36,8 +34,6 @@ from gitmem.search.index import Catalog
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
 PROJECT = "refs/heads/gitmem/project"
-# Made when it runs: the repository holds none.
-SECRET = "gh" + "p_" + "".join(random.Random(7).choices(string.ascii_letters + string.digits, k=36))
 
 
 @pytest.fixture
@@ -206,14 +202,14 @@ def test_a_secret_is_not_pushed_and_once_it_is_taken_out_keeps_nothing_else_here
     """Plain git may commit past the guard of a save; history that leaves is rebuilt without it."""
     ann = clone("ann")
     ann.share()
-    ann.learn("key", SECRET)
+    ann.learn("key", GITHUB)
     with pytest.raises(CheckFailed, match=r"reviewer/key\.md holds a secret"):
         ann.sync()
     assert PROJECT not in remote_refs(git, bare)
     ann.learn("key", "Taken out.")
     assert ann.sync().pushed == 1
     there = git("-C", bare, "log", "-p", "--format=%B", PROJECT)
-    assert "Taken out." in there and SECRET not in there
+    assert "Taken out." in there and GITHUB not in there
 
 
 def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(
@@ -310,54 +306,3 @@ def test_a_fresh_clone_starts_from_the_remotes_memory_and_one_with_its_own_does_
     cem.learn("mine")
     assert not start_from_remote(cem.workspace)
     assert cem.workspace.sharing == "off"
-
-
-def gitmem(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.run(
-        [sys.executable, "-m", "gitmem", *words], cwd=path, env=environ, capture_output=True, text=True
-    )
-
-
-@pytest.mark.long
-def test_the_commands_say_in_one_line_what_they_did(clone) -> None:
-    ann = clone("ann")
-    ann.workspace.private  # noqa: B018 - made by init
-    ann.learn("ports")
-    path = ann.path
-    environ_data = Path(os.environ["XDG_DATA_HOME"]) / "gitmem/private.git"
-    subprocess.run(["git", "init", "-q", "--bare", environ_data], check=True)
-    refused = gitmem(path, "sync")
-    assert (refused.returncode, "git mem share" in refused.stderr) == (1, True)
-    nobody = gitmem(path, "share", "--mode", "direct")
-    assert (nobody.returncode, "reviewer/ports" in nobody.stderr) == (1, True)
-    shared = gitmem(path, "share", "--mode", "direct", "-y")
-    assert shared.stdout == "project memory is shared with origin (direct); git mem sync sends it\n"
-    assert "undo: git mem share --off" in shared.stderr
-    done = gitmem(path, "sync", "--json")
-    value = json.loads(done.stdout)
-    empty = {"leaves", "held", "secrets", "buried", "split", "updated", "removed", "landed"}
-    empty |= {"carried", "purged_text_in_private", "doubts", "left_to_host", "set_aside", "sent"}
-    assert {key: value[key] for key in value if key not in empty} == {
-        "remote": "origin",
-        "dry_run": False,
-        "fetched": 0,
-        "merged": 0,
-        "pushed": 1,
-        "branch": PROJECT,
-        "lost_races": 0,
-        "switched_to_review": None,
-    }
-    assert not any(value[key] for key in value if key in empty)
-    assert gitmem(path, "sync").stdout == "origin: 0 fetched, 0 merged, 0 pushed\n"
-    ben = clone("ben")
-    ben.share()
-    ben.learn("hosts")
-    ben.sync()
-    fetched = gitmem(path, "sync")
-    assert fetched.stdout == "origin: 1 fetched, 0 merged, 0 pushed\n"
-    undo = fetched.stderr.split("undo: git mem ")[1].split()
-    assert gitmem(path, *undo).returncode == 0
-    left = ann.workspace.git.run(["ls-tree", "-r", "--name-only", SHARED_REF], cwd=path).text.split()
-    assert "reviewer/ports.md" in left and "reviewer/hosts.md" not in left
-    assert gitmem(path, "share", "--off").returncode == 0

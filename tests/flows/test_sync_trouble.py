@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from planted_secrets import GITHUB
 from servers import HttpServer, http_server
-from sync_ground import PROJECT, SECRET, Team, live, teach, team
+from sync_ground import PROJECT, Team, live, teach, team
 
 from gitmem.app import steps
 from gitmem.app.spool import Job
@@ -174,13 +175,13 @@ def test_a_secret_from_elsewhere_is_reported_and_hidden_from_recall(team: Team) 
     tree = team.folder / "plain"
     team.git("clone", "-q", "-b", "gitmem/project", team.bare, tree)
     path = tree / "reviewer/deploy-key.md"
-    path.write_text(path.read_text() + f"\nThe deploy token is {SECRET}\n")
+    path.write_text(path.read_text() + f"\nThe deploy token is {GITHUB}\n")
     team.git("-C", tree, "commit", "-qam", "Add by plain git")
     team.git("-C", tree, "push", "-q")
     done = ben.run("sync", "-y")
     assert "reviewer/deploy-key.md" in done.err and "rotated" in done.err
-    assert SECRET not in done.err + done.out
+    assert GITHUB not in done.err + done.out
     recalled = ben.run("recall", "--agent", "reviewer", "rotate deploy key each spring")
     assert "Rotate it each spring" in recalled.out
-    assert SECRET not in recalled.out
+    assert GITHUB not in recalled.out
     assert "deploy-key.md" in live(ben)
