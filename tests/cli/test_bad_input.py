@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -98,14 +97,6 @@ def test_agents_that_differ_in_case_only(gitmem, git, repo: Path) -> None:
     assert len({name.lower() for name in names}) == 3
 
 
-def test_git_clean_and_a_missing_folder_lose_nothing(gitmem, git, repo: Path, folder: Path) -> None:
-    git("-C", repo, "clean", "-q", "-fdx")
-    assert not folder.exists()
-    ran = gitmem("save")
-    assert "held" in ran.err
-    assert (folder / "one.md").read_text() == MEMORY.format("one")
-
-
 def test_a_code_switch_that_removes_tracked_memory(gitmem, git, repo: Path) -> None:
     git("-C", repo, "checkout", "-q", "-b", "with-memory")
     folder = repo / ".claude/agent-memory/reviewer"
@@ -135,34 +126,6 @@ def test_a_hook_under_a_foreign_git_dir(
     monkeypatch.delenv("GIT_INDEX_FILE")
     assert "reviewer/three.md" in git("-C", repo, "ls-tree", "-r", "--name-only", "refs/gitmem/project")
     assert git("-C", tmp_path / "foreign", "for-each-ref") == ""
-
-
-def test_a_session_cut_in_mid_line_is_read_and_a_missing_one_named(gitmem, tmp_path: Path) -> None:
-    source = Path(__file__).parent.parent / "fixtures/sessions"
-    whole = next(path for path in sorted(source.rglob("*.jsonl")) if "plain" in path.name)
-    cut = tmp_path / "cut.jsonl"
-    data = whole.read_bytes()
-    cut.write_bytes(b'{"type":"from-the-future"}\nnot json\n' + data[: len(data) - 40])
-    gitmem("init", "-y")
-    assert gitmem("extract", "--session", cut, "-n").code == 0
-    ran = gitmem("extract", "--session", tmp_path / "no.jsonl", ok=False)
-    assert ran.code in (2, 3) and "no.jsonl" in ran.err
-
-
-def test_a_full_disk_says_so_and_loses_nothing(gitmem, folder: Path, monkeypatch) -> None:
-    (folder / "three.md").write_text(MEMORY.format("three"))
-    original = os.open
-
-    def full(path, flags, *rest, **more):
-        if str(path).endswith(".tmp"):
-            raise OSError(28, "No space left on device")
-        return original(path, flags, *rest, **more)
-
-    monkeypatch.setattr(layout.os, "open", full)
-    ran = gitmem("save", ok=False)
-    assert ran.code == 3 and "No space left" in ran.err and "Free some disk space" in ran.err
-    monkeypatch.undo()
-    assert (folder / "three.md").exists()
 
 
 def test_a_memory_is_stored_though_the_folder_cannot_be_written(gitmem, folder: Path) -> None:

@@ -194,30 +194,6 @@ def test_a_tracked_settings_file_is_the_last_line(gitmem, git, repo: Path) -> No
     assert settings.read_text() == "{}\n"
 
 
-def test_another_engine_is_written_to_the_persons_own_configuration(gitmem, home: Path) -> None:
-    gitmem("init", "-y", "--engine", "anthropic")
-    assert "anthropic" in (home / ".gitconfig").read_text()
-    assert gitmem("status", "--json").json["engine"] == "anthropic"
-
-
-@pytest.mark.parametrize("data", ["memory/recommendarr", "memory/compose-envkit-architect"])
-def test_real_folders_come_back_byte_for_byte(gitmem, git, repo: Path, home: Path, data: str) -> None:
-    source = Path(os.environ.get("GITMEM_TEST_DATA", "")) / data
-    if not os.environ.get("GITMEM_TEST_DATA") or not source.is_dir():
-        pytest.skip("GITMEM_TEST_DATA names no folder with real memory folders")
-    folder = auto_memory(home, repo)
-    for path in source.iterdir():
-        (folder / path.name).write_bytes(path.read_bytes())
-    project = gitmem("init", "-y", "--json").json["project"]
-    private = home / ".local/share/gitmem/private.git"
-    from gitmem.git.command import GitCommand
-
-    command = GitCommand(dict(os.environ))
-    for path in source.iterdir():
-        name = f"refs/heads/local/{project}:main/{path.name}"
-        assert command.run(["cat-file", "blob", name], git_dir=private).stdout == path.read_bytes()
-
-
 def test_uninstall_writes_nothing_through_a_link(gitmem, git, repo: Path, home: Path) -> None:
     """A teammate's tree chooses the names, and a committed link the place."""
     from gitmem.core.names import archive_path

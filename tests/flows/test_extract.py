@@ -154,17 +154,6 @@ def test_who_changes_their_mind_changes_the_memory(
     assert tree(workspace)["main/pnpm.md"].endswith("---\n\nUse bun, not pnpm.\n")
 
 
-def test_the_recorded_session_reads_sensibly(workspace: Workspace, edges: Edges) -> None:
-    [outcome] = extract(workspace, edges, FIXTURES / "plain.jsonl")
-    assert [placed.change.description for placed in outcome.plan.stored] == [
-        "We deploy from the release branch only"
-    ]
-    [waiting] = open_suggestions(workspace)
-    assert waiting.change.type == "feedback" and "never mock the database" in waiting.change.body
-    before = refs(workspace)
-    assert extract(workspace, edges, FIXTURES / "plain.jsonl") == () and refs(workspace) == before
-
-
 def test_a_turn_in_which_the_agent_wrote_memory_is_left_to_it(workspace: Workspace, edges: Edges) -> None:
     path = FIXTURES / "memory.jsonl"
     [outcome] = extract(workspace, edges, path)

@@ -17,8 +17,16 @@ from gitmem.ledger.apply import apply
 from gitmem.ledger.knowledge import KnownMemory
 from gitmem.ledger.workspace import home as home_scope
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.model import ToolCall
+from gitmem.transcripts.model import Session, ToolCall
 from gitmem.transcripts.writes import writes_memory
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Session:
+    """A session in which something was said."""
+    made = Transcript()
+    made.user("anything")
+    return read_session(made.write(tmp_path / "s.jsonl"))
 
 
 def test_a_prompt_after_the_agents_own_write_is_looked_at(tmp_path: Path) -> None:
@@ -77,10 +85,7 @@ def test_which_tool_calls_write_memory(name: str, input: dict[str, object], writ
     assert not writes_memory(ToolCall("1", name, input, "no", True), [Path("/elsewhere/kept")], "/w")
 
 
-def test_a_proposal_with_a_secret_is_refused_and_told_without_it(tmp_path: Path) -> None:
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
+def test_a_proposal_with_a_secret_is_refused_and_told_without_it(read: Session) -> None:
     engine = Scripted(change("Deploys run nightly.", reason=f"said: {KEY}"), change(f"The token is {KEY}."))
     plan = plan_extraction(read, frozenset(), KnownMemory(), engine, Rules())
     assert not plan.stored and not plan.suggested
@@ -139,10 +144,7 @@ def test_another_memory_of_that_name_keeps_its_file() -> None:
     assert set(made.edits) == {"the-name-3.md"}
 
 
-def test_a_deletion_waits_unless_it_was_asked_for(tmp_path: Path) -> None:
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
+def test_a_deletion_waits_unless_it_was_asked_for(read: Session) -> None:
     known = KnownMemory({"local": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}})
     gone = change("", op="delete", file="x.md", asked=False)
     plan = plan_extraction(read, frozenset(), known, Scripted(gone), Rules(mode="auto"))
@@ -151,11 +153,8 @@ def test_a_deletion_waits_unless_it_was_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("op", ["delete", "update"])
 @pytest.mark.parametrize("scope", ["project", "local", "user"])
-def test_what_the_team_knows_is_taken_away_after_review_alone(tmp_path: Path, scope: str, op: str) -> None:
+def test_what_the_team_knows_is_taken_away_after_review_alone(read: Session, scope: str, op: str) -> None:
     """Also where a model says that a person plainly asked for it."""
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
     before = b"---\nname: x\ndescription: x\ntype: project\n---\n\nThe API runs on Heroku.\n"
     edited = Edited(before, before.replace(b"Heroku", b"Fly")) if op == "update" else None
     gone = change("The API runs on Fly.", op=op, file="x.md", type="project", edited=edited)
@@ -174,11 +173,8 @@ def test_what_the_team_knows_is_taken_away_after_review_alone(tmp_path: Path, sc
     ],
 )
 def test_what_may_be_about_something_else_joins_no_memory_and_takes_nothing_out(
-    tmp_path: Path, known: str, said: str
+    read: Session, known: str, said: str
 ) -> None:
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
     text = f"---\nname: x\ndescription: {known}\n---\n\n{known}\n"
     there = KnownMemory({"local": {"main/x.md": text.encode()}})
     [placed] = plan_extraction(
@@ -187,10 +183,7 @@ def test_what_may_be_about_something_else_joins_no_memory_and_takes_nothing_out(
     assert (placed.change.op, placed.change.edited) == ("add", None)
 
 
-def test_a_changed_number_that_nobody_asked_to_remember_waits_as_a_replacement(tmp_path: Path) -> None:
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
+def test_a_changed_number_that_nobody_asked_to_remember_waits_as_a_replacement(read: Session) -> None:
     text = b"---\nname: x\ndescription: The grpc port is 7000\n---\n\nThe grpc port is 7000.\n"
     there = KnownMemory({"local": {"main/x.md": text}})
     said = "The grpc port is 7001.\n\n**Why:** Envoy has the other."
@@ -204,10 +197,7 @@ def test_a_changed_number_that_nobody_asked_to_remember_waits_as_a_replacement(t
     )
 
 
-def test_feedback_joins_no_memory_of_the_team(tmp_path: Path) -> None:
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
+def test_feedback_joins_no_memory_of_the_team(read: Session) -> None:
     known = KnownMemory({"project": {"main/x.md": b"---\nname: x\n---\n\nA fact.\n"}, "local": {}})
     said = change("Another.", op="update", name="x", file="x.md")
     rules = Rules(sharing="direct")
@@ -218,10 +208,7 @@ def test_feedback_joins_no_memory_of_the_team(tmp_path: Path) -> None:
     assert (placed.scope, placed.change.op, placed.file) == ("project", "update", "x.md")
 
 
-def test_what_a_memory_says_already_is_no_news_in_whichever_scope(tmp_path: Path) -> None:
-    made = Transcript()
-    made.user("anything")
-    read = read_session(made.write(tmp_path / "s.jsonl"))
+def test_what_a_memory_says_already_is_no_news_in_whichever_scope(read: Session) -> None:
     known = KnownMemory({"user": {"main/x.md": b"---\nname: x\n---\n\n- One.\n- A  fact\n  here.\n"}})
     plan = plan_extraction(read, frozenset(), known, Scripted(change("A fact here.")), Rules())
     assert not plan.stored and [one.op for one in plan.known] == ["noop"]
