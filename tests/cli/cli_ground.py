@@ -118,13 +118,7 @@ class Ground:
 
 
 @pytest.fixture
-def ground(
-    repo: Path,
-    home: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Ground:
+def ground(repo, home, tmp_path_factory, monkeypatch, capsys) -> Ground:
     """A repository in which gitmem is set up and nothing is stored.
 
     It is made once, as nothing in it names where it is.

@@ -134,9 +134,7 @@ def test_paging_takes_a_line_that_says_no_more_and_leaves_one_that_does(full: Gr
     assert "m001" not in index.read_text() and "- [m002](m002.md) - ask Ann first\n" in index.read_text()
 
 
-def test_adopting_a_large_folder_pages_out_what_was_left_alone_longest(
-    gitmem, repo: Path, home: Path, git
-) -> None:
+def test_adopting_a_large_folder_pages_out_what_was_left_alone_longest(gitmem, repo, home, git) -> None:
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
     (home / ".claude").mkdir()
@@ -355,9 +353,7 @@ def test_a_dispute_in_the_archive_is_settled_where_the_agent_sees_it(full: Groun
     assert OLD not in archived(full)
 
 
-def test_what_uninstall_wrote_out_is_archived_again_and_an_edit_of_it_is_not(
-    small: Ground, home: Path
-) -> None:
+def test_what_uninstall_wrote_out_is_archived_again_and_an_edit_of_it_is_not(small, home) -> None:
     """Else each coming back would page other memories out, and the oldest would be hot."""
     (home / ".claude").mkdir()
     small.run("init", "-y")

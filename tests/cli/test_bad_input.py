@@ -114,9 +114,7 @@ def test_a_code_switch_that_removes_tracked_memory(gitmem, git, repo: Path) -> N
     assert {"one"} == {entry["name"] for entry in gitmem("list", "--json").json}
 
 
-def test_a_hook_under_a_foreign_git_dir(
-    gitmem, git, repo: Path, folder: Path, tmp_path, monkeypatch
-) -> None:
+def test_a_hook_under_a_foreign_git_dir(gitmem, git, repo, folder, tmp_path, monkeypatch) -> None:
     git("init", "-q", tmp_path / "foreign")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "foreign/.git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))

@@ -44,9 +44,7 @@ def test_what_stood_in_the_folder_outlives_a_deleted_ref(known: Ground, git: Git
     assert known.run("doctor", "-n").out == "all is well\n"
 
 
-def test_what_was_learned_since_outlives_an_older_copy_of_the_private_repository(
-    known: Ground, tmp_path: Path
-) -> None:
+def test_what_was_learned_since_outlives_an_older_copy_of_the_private_repository(known, tmp_path) -> None:
     """The commits that the folder stood on are gone, so nothing says that a file was deleted."""
     private = known.workspace.private_path
     shutil.copytree(private, tmp_path / "copy")

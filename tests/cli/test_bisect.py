@@ -55,9 +55,7 @@ def fact(n: int, text: str = "") -> dict[str, str | None]:
     return {f"main/f{n}.md": memory(f"f{n}", text or f"Fact {n} holds.")}
 
 
-def test_a_fault_in_a_line_of_commits_is_found_in_as_many_tries_as_halves_take(
-    ground: Ground, trial: Trial
-) -> None:
+def test_a_fault_in_a_line_of_commits_is_found_in_as_many_tries_as_halves_take(ground, trial) -> None:
     """Twenty changes after the good one: five tries."""
     good = ground.learn(fact(0))
     made = [ground.learn(fact(n, f"A poison-{n:02}.")) for n in range(1, 21)]

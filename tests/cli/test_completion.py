@@ -98,9 +98,7 @@ def test_gits_own_completion_in_bash_asks_for_mem(ground: Ground, environ: Mappi
 @pytest.mark.long
 @needs("fish")
 @pytest.mark.parametrize(("program", "lines"), ASKED)
-def test_fish_reads_it_at_its_start(
-    ground: Ground, environ: Mapping[str, str], program: str, lines: list[tuple[str, str]]
-) -> None:
+def test_fish_reads_it_at_its_start(ground, environ, program: str, lines: list[tuple[str, str]]) -> None:
     for line, wanted in lines:
         given = line.format(program)
         out = spoken(["fish", "-c", f'complete -C "{given}"'], environ, ground.repo)
@@ -110,9 +108,7 @@ def test_fish_reads_it_at_its_start(
 @pytest.mark.long
 @needs("zsh")
 @pytest.mark.parametrize(("program", "lines"), ASKED)
-def test_zsh_completes_at_its_prompt(
-    ground: Ground, environ: Mapping[str, str], program: str, lines: list[tuple[str, str]]
-) -> None:
+def test_zsh_completes_at_its_prompt(ground, environ, program: str, lines: list[tuple[str, str]]) -> None:
     functions = Path(environ["HOME"]) / ".local/share/zsh/site-functions"
     child, terminal = pty.fork()
     if child == 0:

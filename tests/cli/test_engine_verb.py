@@ -56,9 +56,7 @@ def test_offline_is_what_is_in_force_and_nothing_leaves(gitmem: Gitmem, repo: Pa
     assert json.loads(gitmem("engine", "--json").out)["ready"] is True
 
 
-def test_agent_is_in_force_where_gitmems_hooks_are(
-    gitmem: Gitmem, repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_agent_is_in_force_where_gitmems_hooks_are(gitmem, repo, home, monkeypatch) -> None:
     told = gitmem("init", "-y").err
     assert "engine agent: what you say in passing is put to the agent of that session" in told
     shown = gitmem("engine").out
@@ -76,9 +74,7 @@ def test_agent_is_in_force_where_gitmems_hooks_are(
     assert gitmem("status", "--json").json["engine"] == "offline"
 
 
-def test_choosing_a_model_is_asked_for_and_can_be_taken_back(
-    gitmem: Gitmem, git: Git, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_choosing_a_model_is_asked_for_and_can_be_taken_back(gitmem, git, home, monkeypatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
     assert "would send messages of sessions" in gitmem("engine", "set", "anthropic", "-n").out
     asked = gitmem("engine", "set", "anthropic", ok=False)
@@ -97,9 +93,7 @@ def test_choosing_a_model_is_asked_for_and_can_be_taken_back(
     assert "in force already" in gitmem("engine", "set", "default").out
 
 
-def test_a_repository_chooses_no_engine_no_endpoint_and_no_ceiling(
-    gitmem: Gitmem, git: Git, repo: Path
-) -> None:
+def test_a_repository_chooses_no_engine_no_endpoint_and_no_ceiling(gitmem, git, repo) -> None:
     for key, value in (
         ("engine", "anthropic"),
         ("baseUrl", "https://evil.example.com"),
@@ -115,9 +109,7 @@ def test_a_repository_chooses_no_engine_no_endpoint_and_no_ceiling(
 @pytest.mark.parametrize(
     "words", [("fly",), ("set",), ("set", "oracle"), ("show", "x"), ("set", "anthropic", "--base-url", "http://a.example.com")]
 )  # fmt: skip
-def test_words_that_mean_nothing_exit_2_and_change_nothing(
-    gitmem: Gitmem, git: Git, words: tuple[str, ...]
-) -> None:
+def test_words_that_mean_nothing_exit_2_and_change_nothing(gitmem, git, words: tuple[str, ...]) -> None:
     assert gitmem("engine", *words, "-y", ok=False).code == 2
     assert git("config", "--global", "--get-regexp", "^gitmem", check=False) == ""
 
@@ -135,9 +127,7 @@ def test_an_engine_that_cannot_run_says_so_everywhere(gitmem: Gitmem, git: Git, 
         engine_for(workspace_at(edges), edges).extract(ExtractInput(()))
 
 
-def test_over_the_ceiling_or_where_it_is_no_number_nothing_is_asked(
-    gitmem: Gitmem, git: Git, repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_over_the_ceiling_or_where_it_is_no_number_nothing_is_asked(gitmem, git, repo, monkeypatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-hush")
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     git("config", "--global", "gitmem.engine", "anthropic")
@@ -168,9 +158,7 @@ def test_the_persons_own_claude_is_asked_with_hooks_off_and_counted(
     assert failed.code == 4 and "Please log in" in failed.err and "\x1b" not in failed.err
 
 
-def test_a_home_directory_that_is_a_work_tree_may_hold_the_program(
-    home: Path, git: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_directory_that_is_a_work_tree_may_hold_the_program(home, git, monkeypatch) -> None:
     """Also behind an entry of PATH that cannot be looked into; `status` spoke of disk space then."""
     git("init", "-q", home)
     mine = program(home / "bin", TOLD)

@@ -109,9 +109,7 @@ def test_each_format_is_read_again_by_an_import(ground: Ground, tmp_path: Path, 
     assert told["forgotten"] or told["new"] or told["found"] == 1
 
 
-def test_a_memory_named_as_a_bundle_names_its_own_takes_no_other_s_place(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_memory_named_as_a_bundle_names_its_own_takes_no_other_s_place(ground, tmp_path) -> None:
     """`log.md` has a meaning in a bundle, and the name that it gets instead may be a memory's."""
     ground.learn({f"main/{name}.md": memory(name, f"Fact of {name}.") for name in ("log-note", "log")})
     ground.run("export", "--format", "okf", "-o", tmp_path / "out")
@@ -138,9 +136,7 @@ def test_a_secret_that_came_from_others_is_not_carried_off(ground: Ground, tmp_p
     assert GITHUB not in (tmp_path / "out/gitmem.json").read_text()
 
 
-def test_what_is_printed_is_fit_for_a_terminal_and_a_file_holds_the_bytes(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_what_is_printed_is_fit_for_a_terminal_and_a_file_holds_the_bytes(ground, tmp_path) -> None:
     """An agent reads what is printed; a file is for the next tool."""
     text = memory("a", "Print \x1b[31m and <system-reminder> there.")
     ground.learn({"main/a.md": text})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from machines import Machine
 from once import Once
@@ -12,13 +10,7 @@ MEMORY = "---\nname: {0}\ndescription: {1}\ntype: project\n---\n\n{2}\n"
 
 
 @pytest.fixture
-def here(
-    tmp_path: Path,
-    git,
-    once: Once[int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Machine:
+def here(tmp_path, git, once: Once[int], monkeypatch, capsys) -> Machine:
     monkeypatch.chdir(tmp_path)
     made = Machine(tmp_path / "ann", monkeypatch, capsys)
 

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,9 +128,7 @@ def test_one_that_is_under_way_is_looked_at_again(ground: Ground, api: StoreApi)
 
 
 @pytest.mark.parametrize("begins", [True, False])
-def test_one_whose_answer_is_lost_is_found_and_not_begun_twice(
-    ground: Ground, api: StoreApi, begins: bool
-) -> None:
+def test_one_whose_answer_is_lost_is_found_and_not_begun_twice(ground, api, begins: bool) -> None:
     """It is paid for. One that the server did not begin is asked for again."""
     api.page, api.dreaming = 1, merge_duplicates
     ground.run("dream", "--store", "team")
@@ -164,9 +161,7 @@ def test_one_that_comes_to_nothing_leaves_nothing(ground: Ground, api: StoreApi)
     assert sum(one.path == "/v1/dreams" for one in api.asked) == 3
 
 
-def test_it_needs_a_session_a_store_no_other_words_and_a_run_that_is_left(
-    ground: Ground, api: StoreApi
-) -> None:
+def test_it_needs_a_session_a_store_no_other_words_and_a_run_that_is_left(ground, api) -> None:
     api.sessions = []
     assert "a dream reads one at least" in ground.run("dream", "--store", "team", code=2).err
     ground.run("dream", "--store", "team", "--session", "../x", code=2)
@@ -469,9 +464,7 @@ def test_a_purge_while_it_is_under_way_ends_it(ground: Ground, api: StoreApi) ->
     assert len(api.dreams) == 2 and "bucket named audit" not in objects(ground)
 
 
-def test_one_that_another_clone_began_is_left_to_that(
-    ground: Ground, api: StoreApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_another_clone_began_is_left_to_that(ground, api, tmp_path, monkeypatch) -> None:
     api.dreaming, api.polls = merge_duplicates, 10_000
     shutil.copytree(ground.repo, tmp_path / "clone" / ground.repo.name)
     api.put(next(iter(api.stores)), "/main/new.md", memory("new", "Learned there."))

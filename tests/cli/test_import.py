@@ -141,9 +141,7 @@ def sample(folder: Path, files: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     "name", [one.name for one in FORMATS if not one.name.startswith(("gitmem", "claude-mem"))]
 )
-def test_each_format_is_recognised_and_waits_and_lands_once(
-    ground: Ground, tmp_path: Path, name: str
-) -> None:
+def test_each_format_is_recognised_and_waits_and_lands_once(ground, tmp_path, name: str) -> None:
     """Nothing lands before a person accepts it, and the same import again brings nothing."""
     source = sample(tmp_path / "in", SAMPLES[name])
     told = ground.run("import", source, "--json").json
@@ -264,9 +262,7 @@ def test_what_was_forgotten_or_rejected_stays_away(ground: Ground, tmp_path: Pat
     assert told["new"] == [] and len(told["forgotten"]) == 2
 
 
-def test_part_of_an_import_is_accepted_by_number_and_an_undo_lets_it_wait_again(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_part_of_an_import_is_accepted_by_number_and_an_undo_lets_it_wait_again(ground, tmp_path) -> None:
     """The rest goes on waiting under the same id."""
     source = sample(tmp_path, SAMPLES["mem0"])
     id = ground.run("import", source, "--json").json["id"]
@@ -316,9 +312,7 @@ def test_what_is_about_a_person_never_comes_into_the_project(ground: Ground, tmp
     assert told["left_out"] == [{"name": "1", "reason": "is about a person, so never the project's"}]
 
 
-def test_more_than_an_agent_keeps_in_sight_goes_to_the_archive_oldest_first(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_more_than_an_agent_keeps_in_sight_goes_to_the_archive_oldest_first(ground, tmp_path) -> None:
     """A large import lands as it would have been learned over time."""
     rows = [
         {"id": str(n), "memory": f"Fact number {n} of many.", "created_at": 1_700_000_000 + n}
@@ -349,9 +343,7 @@ def test_a_file_of_rules_is_told_as_that_file_whoever_wrote_it(ground: Ground, t
     assert writers == {"agent"}
 
 
-def test_an_exported_memory_without_a_description_is_named_by_what_it_says(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_an_exported_memory_without_a_description_is_named_by_what_it_says(ground, tmp_path) -> None:
     """The first line of its frontmatter is none."""
     content = "---\nname: a\ntype: project\n---\n\nThe queue is drained at night.\n"
     memory = {"agent": "main", "file": "a.md", "content": content}
@@ -359,9 +351,7 @@ def test_an_exported_memory_without_a_description_is_named_by_what_it_says(
     assert "a.md: The queue is drained at night." in ground.run("import", tmp_path / "e.json").out
 
 
-def test_a_damaged_archive_or_one_of_too_large_files_is_an_error_that_says_so(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_damaged_archive_or_one_of_too_large_files_is_an_error_that_says_so(ground, tmp_path) -> None:
     """Whatever it was packed with, and no traceback."""
     packed = tmp_path / "a.zip"
     for method in (zipfile.ZIP_LZMA, zipfile.ZIP_DEFLATED):

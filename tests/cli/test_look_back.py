@@ -97,9 +97,7 @@ def waits(repo: Path) -> list[str]:
     return [one.change.body for one in open_suggestions(initialised_at(real_edges(repo)))]
 
 
-def test_the_best_five_are_shown_and_taken_by_number(
-    gitmem: Gitmem, repo: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_best_five_are_shown_and_taken_by_number(gitmem, repo, past, monkeypatch) -> None:
     done = typed(monkeypatch, gitmem, "y", "y", "1, 3")
     assert "7 recorded sessions of before: look through them now?" in done.err
     assert "looked through 7 sessions" in done.err and "1 more wait" in done.err
@@ -123,9 +121,7 @@ def test_what_was_named_is_stored_and_nothing_else(
     assert len(waits(repo)) == left and len(gitmem("list", "--json").json) == 7 - left
 
 
-def test_after_a_no_nobody_looks_at_them(
-    gitmem: Gitmem, repo: Path, home: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_a_no_nobody_looks_at_them(gitmem, repo, home, past, monkeypatch) -> None:
     """Neither the worker, of whichever client's sessions, nor a dream's engine."""
     Database(home / ".local/share/opencode", str(repo))
     assert "skipped" in typed(monkeypatch, gitmem, "y", "n").err
@@ -136,9 +132,7 @@ def test_after_a_no_nobody_looks_at_them(
     assert not len(SaidSince(initialised_at(edges), edges, 0.0))
 
 
-def test_a_yes_given_beforehand_looks_and_accepts_nothing(
-    gitmem: Gitmem, repo: Path, past: list[Path]
-) -> None:
+def test_a_yes_given_beforehand_looks_and_accepts_nothing(gitmem, repo, past) -> None:
     done = gitmem("init", "-y")
     assert "looked through 7 sessions" in done.err
     assert len([line for line in done.out.splitlines() if line[:1].isdigit()]) == 5
@@ -154,9 +148,7 @@ def test_a_dry_run_says_how_many_and_since_narrows_it(gitmem: Gitmem, repo: Path
     assert gitmem("init", "--since", "long ago", ok=False).code == 2
 
 
-def test_where_nobody_can_answer_the_worker_comes_to_them(
-    gitmem: Gitmem, repo: Path, past: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_nobody_can_answer_the_worker_comes_to_them(gitmem, repo, past, monkeypatch) -> None:
     gitmem("init", "-y", "--since", "2030-01-01")
     monkeypatch.setattr("sys.stdin", io.StringIO())
     gitmem("init", "--since", "2020-01-01")
@@ -165,9 +157,7 @@ def test_where_nobody_can_answer_the_worker_comes_to_them(
     assert len(waits(repo)) == 6
 
 
-def test_it_ends_when_time_is_up_or_somebody_interrupts_and_shows_what_it_found(
-    gitmem: Gitmem, repo: Path, past: list[Path]
-) -> None:
+def test_it_ends_when_time_is_up_or_somebody_interrupts_and_shows_what_it_found(gitmem, repo, past) -> None:
     gitmem("init", "-y", "--since", "2030-01-01")
     edges = real_edges(repo)
     workspace = initialised_at(edges)

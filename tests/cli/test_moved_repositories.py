@@ -16,14 +16,7 @@ from gitmem.app.worker import work
 
 
 @pytest.fixture
-def desk(
-    team: Path,
-    tmp_path: Path,
-    git,
-    once: Once[int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Machine:
+def desk(team, tmp_path, git, once: Once[int], monkeypatch, capsys) -> Machine:
     """A machine on which this project's memory is kept, one of `main` and one of a subagent."""
     monkeypatch.chdir(tmp_path)
     made = Machine(tmp_path / "desk", monkeypatch, capsys)
@@ -92,9 +85,7 @@ def test_an_origin_of_one_work_tree_alone_makes_no_other_project(
     assert origin is not None and one.workspace.origin == origin
 
 
-def test_a_moved_repository_keeps_its_id_and_gets_its_memory_at_the_new_place(
-    desk: Machine, tmp_path: Path
-) -> None:
+def test_a_moved_repository_keeps_its_id_and_gets_its_memory_at_the_new_place(desk, tmp_path) -> None:
     before, id = desk.memories(), project(desk)
     desk.move(desk.home / "elsewhere")
     ran = desk.run("init", "-y")
@@ -205,9 +196,7 @@ def test_a_clone_in_another_folder_gets_it_too(desk: Machine, team: Path, git) -
     assert desk.memories() == before and "4000" in text_of(desk)
 
 
-def test_a_url_that_changed_keeps_the_id_and_a_clone_from_it_is_asked_about(
-    desk: Machine, team: Path, git
-) -> None:
+def test_a_url_that_changed_keeps_the_id_and_a_clone_from_it_is_asked_about(desk, team, git) -> None:
     id, moved = project(desk), team.with_name("moved.git")
     team.rename(moved)
     desk.git("remote", "set-url", "origin", moved.as_uri())
@@ -241,9 +230,7 @@ def test_the_answer_no_leaves_it_alone(desk: Machine, team: Path, git, terminal)
     assert project(desk) != id and "4000" not in text_of(desk)
 
 
-def test_the_project_can_be_named_later_and_what_was_learned_meanwhile_comes_along(
-    desk: Machine, team: Path, git
-) -> None:
+def test_the_project_can_be_named_later_and_what_was_learned_meanwhile_comes_along(desk, team, git) -> None:
     id, moved = project(desk), team.with_name("moved.git")
     team.rename(moved)
     clone_again(desk, moved.as_uri(), git)
@@ -325,9 +312,7 @@ def test_a_person_can_insist(desk: Machine, team: Path, git) -> None:
     assert project(desk) == id and "4000" in text_of(desk)
 
 
-def test_two_repositories_of_one_name_are_two_projects(
-    desk: Machine, team: Path, git, tmp_path: Path
-) -> None:
+def test_two_repositories_of_one_name_are_two_projects(desk, team, git, tmp_path) -> None:
     """`a/b-c` and `a-b/c` even have one slug, so the client keeps one folder for both."""
     id, first = project(desk), desk.code
     git("clone", "-q", "--bare", desk.home / "code", tmp_path / "x" / "team.git")
@@ -340,9 +325,7 @@ def test_two_repositories_of_one_name_are_two_projects(
     assert "main/" in "".join(desk.memories())
 
 
-def test_another_repository_at_the_old_place_does_not_inherit_its_memory(
-    desk: Machine, team: Path, git
-) -> None:
+def test_another_repository_at_the_old_place_does_not_inherit_its_memory(desk, team, git) -> None:
     """The client names its folder for the path: what stands there belongs to the repository before."""
     id, ref = project(desk), f"refs/heads/local/{project(desk)}"
     (desk.auto / "late.md").write_text(MEMORY.format("late", "Written just before."))
@@ -427,9 +410,7 @@ def test_what_a_project_is_comes_along_with_a_backup(
     assert "4000" in text_of(laptop)
 
 
-def test_the_project_can_be_named_with_the_backup(
-    desk: Machine, team: Path, git, tmp_path: Path, monkeypatch, capsys
-) -> None:
+def test_the_project_can_be_named_with_the_backup(desk, team, git, tmp_path, monkeypatch, capsys) -> None:
     git("init", "-q", "--bare", tmp_path / "safe.git")
     desk.run("backup", tmp_path / "safe.git", "-y")
     laptop = Machine(tmp_path / "laptop", monkeypatch, capsys)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-
-import pytest
 
 from gitmem.cli.output import Output
 
 
-def test_data_and_talk_keep_their_order_in_one_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_and_talk_keep_their_order_in_one_file(tmp_path, monkeypatch) -> None:
     """An agent reads them so: without it `undo:` would stand before what was done."""
     path = tmp_path / "both"
     with path.open("a") as out, path.open("a", buffering=1) as err:

@@ -111,9 +111,7 @@ def test_a_prompt_makes_no_index(decided: Path) -> None:
 
 
 @pytest.mark.parametrize(("left", "word"), [(1, "broken"), (4, "changed")])
-def test_what_lost_some_of_its_lines_is_not_broken(
-    repo: Path, git: Git, gitmem: Gitmem, left: int, word: str
-) -> None:
+def test_what_lost_some_of_its_lines_is_not_broken(repo, git, gitmem, left: int, word: str) -> None:
     gitmem("init", "-y")
     for number in range(6):
         git("-C", repo, "commit", "-q", "--allow-empty", "-m", f"Sort the countries of list {number}")

@@ -80,9 +80,7 @@ def is_write(asked: Asked) -> bool:
     return asked.method != "GET"
 
 
-def test_a_scope_goes_up_and_what_changed_there_comes_down(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_a_scope_goes_up_and_what_changed_there_comes_down(ground, api, team) -> None:
     ground.learn({"main/ports.md": PORTS, "reviewer/style.md": memory("style", "Say what is wrong first.")})
     assert "2 sent" in ground.run("sync", "team", "-y").out
     assert sorted(api.files(team)) == ["/main/ports.md", "/reviewer/style.md"]
@@ -108,9 +106,7 @@ def test_a_scope_goes_up_and_what_changed_there_comes_down(
     assert api.asked[-1].path.endswith("/memories")  # nothing that did not change is read again
 
 
-def test_the_ref_of_a_store_is_what_it_held_for_plain_git_to_read(
-    ground: Ground, api: StoreApi, ports: str
-) -> None:
+def test_the_ref_of_a_store_is_what_it_held_for_plain_git_to_read(ground, api, ports) -> None:
     api.put(ports, "/main/ports.md", memory("ports", "The service listens on port 9999."))
     ground.run("sync", "team")
     ref = store_ref(ground.workspace, named_store(ground.workspace, "team"))
@@ -171,9 +167,7 @@ def test_two_writers_between_fetch_and_push(ground: Ground, api: StoreApi, team:
     assert conditions and all(conditions)
 
 
-def test_a_store_that_never_stands_still_is_left_with_an_error(
-    ground: Ground, api: StoreApi, ports: str
-) -> None:
+def test_a_store_that_never_stands_still_is_left_with_an_error(ground, api, ports) -> None:
     ground.learn({"main/ports.md": PORTS + "\nTests listen on 7070.\n"})
     number = iter(range(99))
 
@@ -328,9 +322,7 @@ def test_a_store_is_for_one_project(ground: Ground, api: StoreApi, team: str, tm
     second.run("remote", "add", "team", "--store", api.make())
 
 
-def test_a_scope_that_was_begun_anew_deletes_nothing_there(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_a_scope_that_was_begun_anew_deletes_nothing_there(ground, api, team) -> None:
     ground.learn({f"main/m{n}.md": memory(f"m{n}", f"Fact {n}.") for n in range(6)})
     ground.run("sync", "team", "-y")
     ground.workspace.git.run(["update-ref", "-d", ground.workspace.scope("project").ref], cwd=ground.repo)
@@ -362,9 +354,7 @@ HOSTILE = {
 """What a store may hold and memory must not take."""
 
 
-def test_nothing_hostile_comes_in_and_nothing_is_done_to_it_there(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_nothing_hostile_comes_in_and_nothing_is_done_to_it_there(ground, api, team) -> None:
     for path, text in HOSTILE.items():
         api.put(team, path, text)
     api.put(team, "/main/good.md", memory("good", "A good one."))
@@ -452,9 +442,7 @@ def test_a_server_that_fails_in_the_middle_loses_nothing(ground: Ground, api: St
     assert len(api.files(team)) == 8
 
 
-def test_a_short_limit_is_waited_for_and_what_is_refused_holds_up_nothing_else(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_a_short_limit_is_waited_for_and_what_is_refused_holds_up_nothing_else(ground, api, team) -> None:
     ground.learn({"main/a.md": memory("a", "A."), "main/b.md": memory("b", "B.")})
     limits = [Refused(429, "rate_limit_error", headers={"retry-after-ms": "1"})]
 
@@ -523,9 +511,7 @@ def test_a_dry_run_writes_nothing_here_or_there(ground: Ground, api: StoreApi, p
     assert (ground.tip(), ground.workspace.code.refs("refs/"), len(api.writes)) == (tip, refs, writes)
 
 
-def test_what_was_purged_goes_from_the_store_and_does_not_come_back(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_what_was_purged_goes_from_the_store_and_does_not_come_back(ground, api, team) -> None:
     ground.learn({"main/ports.md": PORTS + "\nThe vault is called Xanadu-Nine.\n"})
     ground.run("sync", "team", "-y")
     said = ground.run("purge", "--text", "Xanadu-Nine", "-y")
@@ -613,9 +599,7 @@ def test_an_answer_that_is_none_changes_nothing(ground: Ground, api: StoreApi, p
         assert ground.tree() == tree and api.files(ports) == files
 
 
-def test_content_that_is_not_what_its_hash_says_is_refused(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_content_that_is_not_what_its_hash_says_is_refused(ground, api, team) -> None:
     api.put(team, "/main/ports.md", PORTS)
     real = api._memory
 
@@ -650,9 +634,7 @@ def test_hooks_and_other_verbs_load_nothing_of_it(ground: Ground) -> None:
         assert f"{words} []\n" in done.stdout, done.stdout + done.stderr
 
 
-def test_a_deletion_takes_nothing_that_was_written_meanwhile(
-    ground: Ground, api: StoreApi, ports: str
-) -> None:
+def test_a_deletion_takes_nothing_that_was_written_meanwhile(ground, api, ports) -> None:
     ground.learn({"main/ports.md": None})
     more = PORTS + "\nStaging listens on 9090.\n"
     api.before = once(is_write, lambda: api.put(ports, "/main/ports.md", more))

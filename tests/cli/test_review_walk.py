@@ -182,9 +182,7 @@ def test_lines_are_wrapped_without_losing_a_word(width: int) -> None:
     assert max(map(len, lines)) <= max(width, 2)
 
 
-def test_a_line_of_one_word_that_stands_far_to_the_right_is_looked_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_line_of_one_word_that_stands_far_to_the_right_is_looked_at_once(monkeypatch) -> None:
     """What a memory holds may be such a line of 100 KB."""
     seen: list[int] = []
 

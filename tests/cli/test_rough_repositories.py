@@ -307,9 +307,7 @@ SHAPES = {
 }
 
 
-def test_a_memory_of_any_shape_is_listed_shown_and_saved_around(
-    gitmem: Gitmem, git: Git, repo: Path, folder: Path
-) -> None:
+def test_a_memory_of_any_shape_is_listed_shown_and_saved_around(gitmem, git, repo, folder) -> None:
     rows = git("-C", repo, "ls-tree", f"{REF}:reviewer").splitlines()
     for name, body in SHAPES.items():
         blob = git("-C", repo, "hash-object", "-w", "--stdin", input=memory(name, body))
@@ -393,9 +391,7 @@ def test_a_disk_that_takes_no_more_loses_nothing(size: int, git: Git, repo: Path
 
 
 @pytest.mark.parametrize("where", ["/dev/null/home", ""])
-def test_a_home_that_cannot_be_used(
-    where: str, gitmem: Gitmem, git: Git, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_that_cannot_be_used(where: str, gitmem, git, repo, tmp_path, monkeypatch) -> None:
     """No HOME at all is the one of the password file, so there the data folder is what cannot be made."""
     (tmp_path / "file").write_text("")
     for key, value in (("user.name", "Ann"), ("user.email", "ann@example.com")):
@@ -420,15 +416,7 @@ def test_a_home_that_cannot_be_used(
         *(pytest.param(now, marks=pytest.mark.long) for now in ("4102444800", "0", "-5", "1e400")),
     ],
 )
-def test_a_clock_that_jumps(
-    now: str,
-    gitmem: Gitmem,
-    git: Git,
-    repo: Path,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_clock_that_jumps(now: str, gitmem, git, repo, folder, monkeypatch, capsys) -> None:
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     time.tzset()
 
@@ -534,9 +522,7 @@ def team(git: Git, repo: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_branch_named_gitmem_is_in_the_way_of_sharing_alone(
-    gitmem: Gitmem, git: Git, repo: Path, folder: Path, team: Path
-) -> None:
+def test_a_branch_named_gitmem_is_in_the_way_of_sharing_alone(gitmem, git, repo, folder, team) -> None:
     """Here, and at the remote, where it is no lost race."""
     git("-C", repo, "branch", "gitmem")
     (folder / "three.md").write_text(memory("three"))
@@ -567,9 +553,7 @@ def test_a_branch_of_code_where_shared_memory_would_be_is_not_merged(
     assert names(gitmem("list", "--json")) == {"one", "two", "mine"}
 
 
-def test_a_clone_of_a_remote_whose_memory_branch_is_code_starts_afresh(
-    gitmem: Gitmem, git: Git, team: Path, tmp_path: Path
-) -> None:
+def test_a_clone_of_a_remote_whose_memory_branch_is_code_starts_afresh(gitmem, git, team, tmp_path) -> None:
     git("-C", team, "branch", "gitmem/project", "main")
     git("clone", "-q", team, tmp_path / "clone")
     ran = gitmem("init", "-y", cwd=tmp_path / "clone")
@@ -579,9 +563,7 @@ def test_a_clone_of_a_remote_whose_memory_branch_is_code_starts_afresh(
     assert git("-C", tmp_path / "clone", "rev-parse", REF)
 
 
-def test_two_repositories_of_one_slug_lose_nothing(
-    gitmem: Gitmem, git: Git, tmp_path: Path, home: Path
-) -> None:
+def test_two_repositories_of_one_slug_lose_nothing(gitmem, git, tmp_path, home) -> None:
     """The client keeps one folder for `a-b` and `a/b`: it shows the memory of one of them, and says so."""
     (home / ".claude").mkdir()
     first, second = tmp_path / "x/a-b", tmp_path / "x/a/b"

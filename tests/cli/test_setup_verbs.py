@@ -8,8 +8,6 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
-
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\nThe {0} fact.\n"
 
 
@@ -81,9 +79,7 @@ def test_init_twice_changes_nothing(gitmem, git, repo: Path) -> None:
     assert everything(repo) == before and git("-C", repo, "for-each-ref") == refs
 
 
-def test_what_is_typed_all_day_starts_few_processes(
-    gitmem, git, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_typed_all_day_starts_few_processes(gitmem, git, repo, tmp_path, monkeypatch) -> None:
     """A process of git costs some milliseconds, and a verb asks for the same thing once."""
     told, folder = tmp_path / "told", tmp_path / "bin"
     folder.mkdir()

@@ -208,9 +208,7 @@ class Watched(StringIO):
         return True
 
 
-def test_what_takes_a_while_is_told_and_taken_away_before_anything_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_takes_a_while_is_told_and_taken_away_before_anything_is_said(monkeypatch, capsys) -> None:
     seen = Watched()
     monkeypatch.setattr(sys, "stderr", seen)
     monkeypatch.setattr(output, "PATIENCE", 0)

@@ -7,9 +7,7 @@ from pathlib import Path
 from ran import Gitmem
 
 
-def test_undo_takes_back_the_newest_change_and_passes_over_the_snapshot(
-    gitmem: Gitmem, repo: Path, git
-) -> None:
+def test_undo_takes_back_the_newest_change_and_passes_over_the_snapshot(gitmem, repo, git) -> None:
     """What a snapshot brought in has no parent, and must not keep the newest change from being found."""
     folder = repo / ".claude/agent-memory-snapshots/main"
     folder.mkdir(parents=True)
@@ -52,9 +50,7 @@ def test_undo_right_after_a_purge_says_what_it_leaves_alone(gitmem: Gitmem, repo
     assert "left alone: " in said.err and "Purge a text from history" in said.err
 
 
-def test_undo_leaves_the_line_that_an_adopted_memory_got_with_the_change(
-    gitmem: Gitmem, repo: Path
-) -> None:
+def test_undo_leaves_the_line_that_an_adopted_memory_got_with_the_change(gitmem, repo) -> None:
     """Adopted without an index, it is named by the first one that is made; without it no agent sees it."""
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
@@ -86,9 +82,7 @@ def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo:
     assert "Remember lint" in gitmem("undo").out
 
 
-def test_what_is_undone_or_restored_shows_in_every_work_tree(
-    gitmem: Gitmem, repo: Path, git, tmp_path: Path
-) -> None:
+def test_what_is_undone_or_restored_shows_in_every_work_tree(gitmem, repo, git, tmp_path) -> None:
     gitmem("init", "-y")
     git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
     folders = [top / ".claude/agent-memory/reviewer" for top in (repo, tmp_path / "other")]

@@ -14,9 +14,7 @@ from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.workspace import Scope
 
 
-def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside(
-    gitmem, git, repo: Path
-) -> None:
+def test_uninstall_takes_in_what_was_written_to_a_file_that_a_layout_moved_aside(gitmem, git, repo) -> None:
     """Who holds the file open writes to what was displaced, which is in the state that is deleted."""
     gitmem("init", "-y")
     folder = repo / ".claude" / "agent-memory" / "main"

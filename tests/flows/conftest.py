@@ -36,9 +36,7 @@ def team(empty_team: Callable[[Path], Path], place: Path) -> Path:
 
 
 @pytest.fixture
-def machine(
-    team: Path, place: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> MakeMachine:
+def machine(team, place, git, monkeypatch, capsys) -> MakeMachine:
     """Makes a machine with a clone, on which nothing was set up yet."""
 
     def make(name: str) -> Machine:

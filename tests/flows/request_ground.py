@@ -191,12 +191,7 @@ def memory(name: str, text: str, type: str = "project") -> str:
 
 
 @pytest.fixture
-def team(
-    repo: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Team:
+def team(repo, tmp_path_factory, monkeypatch, capsys) -> Team:
     assert os.environ["HOME"]
     place = tmp_path_factory.getbasetemp() / "team"
     shutil.rmtree(place, ignore_errors=True)

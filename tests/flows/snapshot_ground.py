@@ -104,11 +104,5 @@ class Team:
 
 
 @pytest.fixture
-def team(
-    repo: Path,
-    tmp_path: Path,
-    git: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    once: Once[dict[str, int]],
-) -> Team:
+def team(repo, tmp_path, git, monkeypatch, once) -> Team:
     return Team(tmp_path, git, monkeypatch, repo, once)

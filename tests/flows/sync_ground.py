@@ -87,12 +87,7 @@ class Team:
 
 
 @pytest.fixture
-def team(
-    place: Path,
-    git: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Team:
+def team(place, git, monkeypatch, capsys) -> Team:
     """The repository, and nobody yet."""
     return Team(place, git, monkeypatch, capsys)
 

@@ -37,9 +37,7 @@ def test_what_is_private_goes_to_the_named_repository_alone_and_plain_git_restor
     assert json.loads(desk.run("sync", "-n", "--json").out)["backup"]["refs"] == []
 
 
-def test_it_is_shown_and_asked_for_and_without_an_answer_nothing_leaves(
-    fresh: Machine, safe: Path, tmp_path: Path, git
-) -> None:
+def test_it_is_shown_and_asked_for_and_without_an_answer_nothing_leaves(fresh, safe, tmp_path, git) -> None:
     project, before = fresh.workspace.project_id, refs(git, fresh.private)
     shown = fresh.run("backup", safe, "-n")
     assert f"would send local/{project} (1 memory)" in shown.out
@@ -119,9 +117,7 @@ def test_what_two_machines_learn_meets(desk: Machine, laptop: Machine, safe: Pat
     assert "Written just now." in (desk.auto / "unsaved.md").read_text()
 
 
-def test_a_lost_race_is_run_again_till_the_backup_never_stands_still(
-    desk: Machine, laptop: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_race_is_run_again_till_the_backup_never_stands_still(desk, laptop, monkeypatch) -> None:
     desk.learn("hosts")
     laptop.learn("names")
     theirs, push = laptop.workspace, Remote.push_all
@@ -158,9 +154,7 @@ def dream(one: Machine, name: str = DREAM, text: str = "Dreamt.") -> str:
     return oid
 
 
-def test_a_parked_branch_is_copied_and_goes_where_it_was_decided(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_a_parked_branch_is_copied_and_goes_where_it_was_decided(desk, laptop, safe, git) -> None:
     oid = dream(desk)
     desk.run("backup")
     # Only looked at, it is not taken for deleted, by a dry run or a fetch by hand.
@@ -175,9 +169,7 @@ def test_a_parked_branch_is_copied_and_goes_where_it_was_decided(
     assert DREAM not in refs(git, desk.private)
 
 
-def test_a_branch_changed_on_both_sides_stays_as_it_is_on_both(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_a_branch_changed_on_both_sides_stays_as_it_is_on_both(desk, laptop, safe, git) -> None:
     dream(desk)
     desk.run("backup")
     laptop.run("backup")
@@ -230,9 +222,7 @@ def test_a_secret_is_not_sent_and_its_memory_is_named(desk: Machine, safe: Path,
     assert refs(git, safe) == before
 
 
-def test_the_teams_remotes_and_the_repository_itself_are_refused(
-    fresh: Machine, team: Path, tmp_path: Path, git
-) -> None:
+def test_the_teams_remotes_and_the_repository_itself_are_refused(fresh, team, tmp_path, git) -> None:
     git("init", "-q", "--bare", tmp_path / "other.git")
     fresh.git("remote", "add", "other", tmp_path / "other.git")
     fresh.git("remote", "add", "host", "git@example.com:Team/App.git")
@@ -246,9 +236,7 @@ def test_the_teams_remotes_and_the_repository_itself_are_refused(
     assert refs(git, team) == before and refs(git, tmp_path / "other.git") == {}
 
 
-def test_a_backup_that_is_or_leads_to_a_remote_of_the_code_by_now_is_refused(
-    desk: Machine, safe: Path, team: Path, git
-) -> None:
+def test_a_backup_that_is_or_leads_to_a_remote_of_the_code_by_now_is_refused(desk, safe, team, git) -> None:
     before = refs(git, team), refs(git, safe)
     desk.learn("hosts")
     key = f"url.{team}.pushInsteadOf"

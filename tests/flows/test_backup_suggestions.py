@@ -30,9 +30,7 @@ def test_suggestions_that_wait_are_merged(desk: Machine, laptop: Machine) -> Non
     assert waiting_ids(desk) == both
 
 
-def test_a_suggestion_comes_along_and_goes_where_it_was_decided(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_a_suggestion_comes_along_and_goes_where_it_was_decided(desk, laptop, safe, git) -> None:
     id = waits(desk, "hosts", "The host is alpha.", "project")
     desk.run("backup")
     (ref,) = [ref for ref in refs(git, safe) if ref.startswith("refs/gitmem/")]
@@ -44,9 +42,7 @@ def test_a_suggestion_comes_along_and_goes_where_it_was_decided(
     assert waiting_ids(desk) == set()
 
 
-def test_what_two_machines_made_of_one_suggestion_is_one(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_what_two_machines_made_of_one_suggestion_is_one(desk, laptop, safe, git) -> None:
     """Else neither is deleted where the other is decided, and it comes back for ever."""
     (id,) = {
         waits(machine, "hosts", "The host is alpha.", later=number)
@@ -84,9 +80,7 @@ def proposed(one: Machine) -> str:
 
 
 @pytest.mark.long
-def test_what_was_purged_is_gone_from_what_another_machine_decided(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_what_was_purged_is_gone_from_what_another_machine_decided(desk, laptop, safe, git) -> None:
     """Else an undo lets it wait again, and the next backup brings it to where it was purged."""
     id = waits(desk, "hosts", "The word is durian-top here.")
     back_up(desk, laptop)
@@ -105,9 +99,7 @@ def test_what_was_purged_is_gone_from_what_another_machine_decided(
 
 
 @pytest.mark.long
-def test_a_purge_reaches_suggestions_that_only_another_machine_has(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_a_purge_reaches_suggestions_that_only_another_machine_has(desk, laptop, safe, git) -> None:
     desk.learn("word", "The word is durian-top now.")
     back_up(desk, laptop)
     waiting = waits(laptop, "hosts", "Hosts are called durian-top as well.")
@@ -142,9 +134,7 @@ def test_an_older_form_of_a_suggestion_never_takes_the_place_of_the_purged_one(
 
 
 @pytest.mark.long
-def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(
-    desk: Machine, laptop: Machine
-) -> None:
+def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(desk, laptop) -> None:
     yes, no = waits(desk, "hosts", "The word is durian-top."), waits(desk, "names", "Not durian-top.")
     back_up(desk, laptop)
     laptop.run("review", "accept", yes)
@@ -177,9 +167,7 @@ def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
 
 
 @pytest.mark.long
-def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(
-    desk: Machine, laptop: Machine
-) -> None:
+def test_a_purge_of_a_suggestion_says_what_stands_in_the_projects_memory(desk, laptop) -> None:
     """That may have been shared: nobody but the person takes it out there."""
     id = waits(desk, "hosts", "The word is durian-top here.", "project")
     back_up(desk, laptop)

@@ -62,9 +62,7 @@ def test_what_a_clone_had_not_pushed_is_replayed_commit_by_commit(ann: Machine, 
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_what_stands_in_private_memory_too_is_said_and_left_alone(
-    ann: Machine, ben: Machine, private: bool
-) -> None:
+def test_what_stands_in_private_memory_too_is_said_and_left_alone(ann, ben, private: bool) -> None:
     """It is the person's own: nobody else's purge reaches into it, but they had better know."""
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
     ben.learn("mine", f"I keep {SECRET if private else 'nothing'} here.")
@@ -120,9 +118,7 @@ def test_live_files_of_other_work_trees_lose_the_text(ann: Machine, ben: Machine
     assert "[purged]" in where.read_text() and is_gone(ben)
 
 
-def test_edits_of_a_memory_that_was_purged_whole_are_not_carried_and_told(
-    ann: Machine, ben: Machine
-) -> None:
+def test_edits_of_a_memory_that_was_purged_whole_are_not_carried_and_told(ann, ben) -> None:
     ben.learn("login", f"The password is {SECRET}.\n\nBen's edit.", scope="project", agent="reviewer")
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
     ann.run("purge", "login", "--memory", "-y")

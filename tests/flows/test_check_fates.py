@@ -229,9 +229,7 @@ def test_what_the_same_request_taught_first_teaches_no_dream(judged) -> None:
     assert len([one for one in judged(Made(LOGGED), CORRECTED) if one[2] == "invented"]) == 1
 
 
-def test_a_session_that_is_not_here_is_named_and_a_person_answers_for_it(
-    requests: Requests, gitmem
-) -> None:
+def test_a_session_that_is_not_here_is_named_and_a_person_answers_for_it(requests, gitmem) -> None:
     told = account(Fate("superseded", MOCK, ref("other", NEW), "said so"), session="s-1")
     branch = requests.put(Made(says("other", NEW), told))
 

@@ -54,9 +54,7 @@ def test_what_is_new_since_the_memory_branch_is_judged_without_init(ground: Grou
 
 
 @pytest.mark.parametrize("protocol", often(["0", "2"], "2"))
-def test_a_depth_one_checkout_is_deepened_until_the_histories_meet(
-    ground: Ground, gitmem, protocol: str
-) -> None:
+def test_a_depth_one_checkout_is_deepened_until_the_histories_meet(ground, gitmem, protocol: str) -> None:
     ground.grow(*({f"main/n{n}.md": memory(f"Fact {n}.", f"n{n}")} for n in range(20)))
     ground.commit({"main/bad.md": BAD})
     ground.push("gitmem/inbox/ann")

@@ -99,9 +99,7 @@ def test_what_a_person_says_in_a_commit_is_stored_with_that_commit(ann: Person) 
     assert ann.learn() == CommitsLearned()
 
 
-def test_what_stood_in_the_history_at_init_is_left_alone_also_when_it_comes_in_long_after(
-    before: Person,
-) -> None:
+def test_what_stood_in_the_history_at_init_is_left_alone_also_when_it_comes_in_long_after(before) -> None:
     before.say(DEPLOY)
     before.git("switch", "-q", "-c", "old")
     before.say("Sign\n\nRemember: the weekly build is signed by hand")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pytest
 from transcripts import Transcript
 from workspaces import begun
 
@@ -24,9 +22,7 @@ from gitmem.transcripts.claude_home import slug
 ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
 
 
-def test_blame_of_a_distilled_claim_names_session_and_message(
-    home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch, git
-) -> None:
+def test_blame_of_a_distilled_claim_names_session_and_message(home, repo, monkeypatch, git) -> None:
     monkeypatch.setenv("GITMEM_NOW", "1795200000")
     git("-C", repo, "config", "gitmem.mode", "log")
     (home / ".claude").mkdir()

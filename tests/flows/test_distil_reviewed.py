@@ -41,9 +41,7 @@ def taken(ground: Ground, numbers: tuple[int, ...] | None = None) -> None:
 
 
 @pytest.mark.parametrize("numbers", [None, (1,)], ids=["whole", "by number"])
-def test_a_memory_is_as_old_as_the_line_it_was_made_of(
-    ground: Ground, numbers: tuple[int, ...] | None
-) -> None:
+def test_a_memory_is_as_old_as_the_line_it_was_made_of(ground, numbers: tuple[int, ...] | None) -> None:
     tell(ground, [LINTER, line("Tag releases with a v.", "2026-11-12T10:00:00")])
     taken(ground, numbers)
     assert ages(ground)[LEARNT] == TOLD

@@ -215,9 +215,7 @@ def test_memory_by_that_name_is_still_held_back_and_it_does_not_go_to_memory_s_o
     assert "gitmem/docs" not in git("ls-remote", tmp_path / "memory.git")
 
 
-def test_opening_it_pushes_the_branch_alone_and_says_where_a_request_is_made(
-    here, origin: Path, gitmem
-) -> None:
+def test_opening_it_pushes_the_branch_alone_and_says_where_a_request_is_made(here, origin, gitmem) -> None:
     planned = gitmem("review", "--open", "docs", "-n", "--json").json
     assert (planned["branch"], planned["base"], planned["remote"]) == ("gitmem/docs", "main", "origin")
     assert "src/parser.py" in planned["body"] and "gitmem/docs" not in here.git("ls-remote", "origin")
@@ -252,9 +250,7 @@ def test_what_a_reviewer_put_on_it_at_the_host_is_not_pushed_over(here, origin: 
     assert here.git("ls-remote", "origin", DOCS_REF).startswith(theirs)
 
 
-def test_nothing_takes_it_for_memory(
-    here, remembered: Path, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_takes_it_for_memory(here, remembered, gitmem, tmp_path, monkeypatch) -> None:
     gitmem("share", "-y")
     with monkeypatch.context() as patch:
         patch.delenv("GITMEM_DISABLE")  # the hook looks at it

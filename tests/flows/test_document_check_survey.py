@@ -68,9 +68,7 @@ def test_what_moved_below_another_folder_is_told_though_its_end_is_the_same(top:
     assert "became `src/app/git.py`" in found["app/git.py"]
 
 
-def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(
-    top: Path, git, tmp_path: Path
-) -> None:
+def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(top, git, tmp_path) -> None:
     """A program that watches the work tree would also eat the commits that git is asked about."""
     ran = tmp_path / "ran"
     script = tmp_path / "script"

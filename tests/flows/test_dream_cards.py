@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from dream_ground import ANN, DAY, TWICE, Ground, ground_once, notes
@@ -64,9 +63,7 @@ def asking(ground: Ground) -> None:
 
 
 @pytest.fixture
-def ground(
-    repo: Path, once: Once[None], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Ground:
+def ground(repo, once: Once[None], request, monkeypatch) -> Ground:
     monkeypatch.setenv("GITMEM_NOW", str(LATER))
     return ground_once(once, repo, facts(), then=asking if "question" in request.fixturenames else None)
 

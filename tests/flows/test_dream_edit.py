@@ -86,9 +86,7 @@ def test_the_editor_gets_the_dreams_files_and_the_commit_is_the_persons(
     assert "takes five minutes" in ground.tree()[PATH]
 
 
-def test_an_edit_is_taken_back_by_its_commit(
-    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_is_taken_back_by_its_commit(ground, dream, gitmem, tmp_path, monkeypatch) -> None:
     """The branch goes back to the dream's own commit, and memory is not touched."""
     edits_by('shift; sed -i s/four/five/ "$@"', tmp_path, monkeypatch)
     undo = gitmem("review", "edit", dream.id).err.split("git mem undo ")[1].split()[0]
@@ -146,9 +144,7 @@ class TestTakingOut:
         assert (line["gone"]["fate"], line["gone"]["reason"]) == ("dropped", "It does not.")
 
 
-def test_a_file_that_the_dream_does_not_touch_is_a_usage_error(
-    dream: Dream, gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_the_dream_does_not_touch_is_a_usage_error(dream, gitmem, monkeypatch) -> None:
     for path in ("main/deploys.md", "../../outside.md", "main/MEMORY.md"):
         given(monkeypatch, "---\nname: x\n---\n\nText.\n")
         refused = gitmem("review", "edit", dream.id, "--file", path, ok=False)

@@ -113,9 +113,7 @@ def test_private_scopes_wait_for_no_review(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize(("age", "expected"), [(STALE_SECONDS - 1, "client"), (STALE_SECONDS, "")])
-def test_the_lock_of_a_client_is_respected_and_never_written(
-    ground: Ground, age: float, expected: str
-) -> None:
+def test_the_lock_of_a_client_is_respected_and_never_written(ground, age: float, expected: str) -> None:
     folder = ground.repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
     (folder / "a.md").write_text(memory("x", "y"))
@@ -201,9 +199,7 @@ def test_status_tells_which_gate_holds_and_writes_no_branch(ground: Ground) -> N
     assert found["project"].gate is not None and found["project"].gate.until == NOW + DAY
 
 
-def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(ground, monkeypatch) -> None:
     converse(ground, 9, NOW - 10)
     done = maybe_dream(ground.workspace, ground.edges)
     assert [bool(outcome.id) for outcome in done] == [True, False, False]

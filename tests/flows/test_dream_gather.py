@@ -149,9 +149,7 @@ def test_a_claim_is_dated_by_its_first_commit_through_edits_renames_and_paging(g
         ("size", "2026-03-04", "2026-11-01"),
     ],
 )
-def test_what_was_adopted_was_said_when_its_file_says(
-    ground: Ground, key: str, value: str, day: str
-) -> None:
+def test_what_was_adopted_was_said_when_its_file_says(ground, key: str, value: str, day: str) -> None:
     """What the file had on disk puts it in order where it does not say, and dates no "yesterday"."""
     saved = Signature("Ann", "ann@example.com", ANN.time)
     written = replace(saved, time=int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()))
@@ -242,9 +240,7 @@ def test_links_to_memories_of_old_are_told_what_became_of_them(ground: Ground) -
     }
 
 
-def test_history_is_not_walked_where_nothing_is_asked_of_it(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_history_is_not_walked_where_nothing_is_asked_of_it(ground, monkeypatch) -> None:
     ground.put(TWICE)
     place = ground.scope()
 
@@ -265,9 +261,7 @@ def test_a_dispute_is_told_with_both_sides_and_who_said_them(ground: Ground) -> 
     assert len(one.claims) == 2 and all(ref.startswith("main/d.md#") for ref in one.claims)
 
 
-def test_what_the_code_no_longer_has_is_told_once_a_memory(
-    ground: Ground, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_code_no_longer_has_is_told_once_a_memory(ground, git, monkeypatch) -> None:
     """A file that moved, one that went, a word that went; nothing of what never was or still is."""
     repo = ground.repo
     (repo / "bin").mkdir()
@@ -371,9 +365,7 @@ def transcript(folder: Path, cwd: Path, id: str, *said: tuple[str, str]) -> Path
     return path
 
 
-def test_sessions_are_read_when_asked_for_and_without_what_is_private(
-    ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_are_read_when_asked_for_and_without_what_is_private(ground, home, monkeypatch) -> None:
     monkeypatch.delenv("GITMEM_DISABLE")
     top = ground.repo.resolve()
     id = "0a1b2c3d-0000-4000-8000-000000000001"

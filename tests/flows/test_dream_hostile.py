@@ -101,9 +101,7 @@ def test_a_dream_that_calls_itself_reviewed_may_not_change_an_index(ground: Grou
 @pytest.mark.parametrize(
     ("message", "name"), [("Tidy\n", ""), (f"Tidy\n\n{BY_AN_AGENT}", "Ben")], ids=["nobody", "agent"]
 )
-def test_what_somebody_takes_out_is_told_whoever_they_say_they_are(
-    ground: Ground, message: str, name: str
-) -> None:
+def test_what_somebody_takes_out_is_told_whoever_they_say_they_are(ground, message: str, name: str) -> None:
     """That another agent knows the same is no account."""
     ground.put({"codex/deploys.md": TWICE["main/deploys.md"]})
     who = Signature(name, "", NIGHT.time)
@@ -226,9 +224,7 @@ def test_kill_ends_no_process_but_those_of_gitmem(ground: Ground) -> None:
             other.kill()
 
 
-def test_a_lock_is_not_written_through_a_link_nor_stopped_by_a_folder(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_lock_is_not_written_through_a_link_nor_stopped_by_a_folder(ground, tmp_path) -> None:
     other = tmp_path / "other"
     other.write_text("precious")
     folder = lock_folder(ground.scope())
@@ -249,9 +245,7 @@ class Inventive:
         )
 
 
-def test_what_a_private_memory_says_is_not_noted_in_the_code_repository(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_private_memory_says_is_not_noted_in_the_code_repository(ground, monkeypatch) -> None:
     ground.put({"main/a.md": memory("Quokkas live on Rottnest.", "Quokkas", "a")}, scope="local")
     monkeypatch.setattr("gitmem.flows.dream.first_gate", lambda _: None)
     monkeypatch.setattr("gitmem.flows.engines.engine_for", lambda *_: Inventive())

@@ -284,9 +284,7 @@ def ground(repo: Path) -> Ground:
     return make_ground(repo)
 
 
-def test_five_nights_lose_nothing_and_blame_nobody_else(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_five_nights_lose_nothing_and_blame_nobody_else(ground, monkeypatch, tmp_path) -> None:
     nights = Nights(ground, OfflineEngine(), monkeypatch, tmp_path)
     nights.live(5, 6)
     assert nights.proposals >= 4

@@ -97,9 +97,7 @@ def test_a_loss_is_found_whatever_the_trailers_say_of_it(ground: Ground, base: s
     assert first.commit == tip and first.line == 8
 
 
-def test_a_merge_that_hides_a_loss_is_found_and_one_that_hides_none_is_not(
-    ground: Ground, base: str
-) -> None:
+def test_a_merge_that_hides_a_loss_is_found_and_one_that_hides_none_is_not(ground, base) -> None:
     repo = ground.scope().repo
     text = MANY["main/m1.md"].replace("Port 1 serves Ann.", "Ann is served by port 1.")
     old, new = (claims_at("main/m1.md", data.encode())[0] for data in (MANY["main/m1.md"], text))

@@ -53,9 +53,7 @@ def again(ground: Ground, dream: Dream) -> Dream:
     return find_dream(ground.workspace, dream.id)
 
 
-def test_what_memory_says_by_now_is_moot_and_what_is_up_to_date_has_nothing_to_merge(
-    ground: Ground, dream: Dream
-) -> None:
+def test_what_memory_says_by_now_is_moot_and_what_is_up_to_date_has_nothing_to_merge(ground, dream) -> None:
     done = refresh(ground.scope(), dream)
     assert (done.merged, done.failures) == ("", ()) and again(ground, dream).tip == dream.tip
     ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, BUILD_NOW)})
@@ -95,9 +93,7 @@ def test_a_change_whose_claim_changed_meanwhile_is_told(ground: Ground, dream: D
     assert theirs in ground.tree()["main/server.md"] and PORT_NOW in ground.tree()["main/server.md"]
 
 
-def test_a_change_whose_memory_was_deleted_meanwhile_says_that_it_brings_it_back(
-    ground: Ground, dream: Dream
-) -> None:
+def test_a_change_whose_memory_was_deleted_meanwhile_says_that_it_brings_it_back(ground, dream) -> None:
     """A bare deletion loses to an edit, here as in every merge; the person is told before they accept."""
     ground.put({"main/build.md": None})
     (told,) = refresh(ground.scope(), dream).overtaken
@@ -138,9 +134,7 @@ def test_the_command_says_what_came_of_it(ground: Ground, dream: Dream, gitmem) 
     assert gitmem("dream", "refresh", "d-none", ok=False).code == 2
 
 
-def test_what_memory_says_otherwise_by_now_is_told_and_not_accepted_as_it_is(
-    ground: Ground, dream: Dream
-) -> None:
+def test_what_memory_says_otherwise_by_now_is_told_and_not_accepted_as_it_is(ground, dream) -> None:
     """Both versions would stand beside one another, disputed."""
     other = "The build takes six minutes."
     ground.put({"main/build.md": FACTS["main/build.md"].replace(BUILD, other)})

@@ -35,9 +35,7 @@ def found(ground: Ground) -> Dream:
     return waits
 
 
-def test_a_dream_is_shown_claim_by_claim_with_its_reasons_and_not_proposed_again(
-    ground: Ground, found: Dream
-) -> None:
+def test_a_dream_is_shown_claim_by_claim_with_its_reasons_and_not_proposed_again(ground, found) -> None:
     lines = list(show(found))
     assert lines[0].endswith("(project): 2 changes")
     assert "   - The build broke yesterday." in lines
@@ -228,9 +226,7 @@ def test_numbers_that_follow_one_another_are_told_as_a_run(ground: Ground, gitme
     assert f"accepted 1-{len(numbers)} of {found.id}" in told
 
 
-def test_a_question_tells_the_difference_and_lands_only_where_just_that_one_is_accepted(
-    ground: Ground,
-) -> None:
+def test_a_question_tells_the_difference_and_lands_only_where_just_that_one_is_accepted(ground) -> None:
     ground.put(JOBS)
     found = waiting(ground)
     (question,) = (change for change in found.open if change.asks)

@@ -163,9 +163,7 @@ def test_a_signal_that_an_engine_swallows_ends_the_dream_at_its_next_step(ground
     no_trace(ground, 0, before)
 
 
-def test_a_signal_that_comes_too_late_leaves_the_dream_and_begins_no_other(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_that_comes_too_late_leaves_the_dream_and_begins_no_other(ground, monkeypatch) -> None:
     real = dreaming.carry_out
 
     def late(*given: object) -> str:
@@ -182,9 +180,7 @@ def test_a_signal_that_comes_too_late_leaves_the_dream_and_begins_no_other(
     assert second.failed == dreaming.ENDED and last_dream(ground.scope("local")) == 0
 
 
-def test_control_c_prints_one_line_and_says_what_other_scopes_made(
-    ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_control_c_prints_one_line_and_says_what_other_scopes_made(ground, gitmem, monkeypatch) -> None:
     ground.put(TWICE, "local")
     before = ground.tree("local")
 
@@ -299,9 +295,7 @@ def test_the_worker_dreams_of_each_scope_whatever_becomes_of_another_and_notes_w
     assert take(ground.workspace.state, "some-session") == ""
 
 
-def test_a_job_whose_dream_is_ended_is_done_all_the_same(
-    ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_whose_dream_is_ended_is_done_all_the_same(ground, gitmem, monkeypatch) -> None:
     monkeypatch.delenv("GITMEM_DISABLE")
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     kept: list[object] = []
@@ -409,9 +403,7 @@ def ends(pid: int) -> bool:
     return process_identity(pid) is None
 
 
-def test_kill_ends_a_dream_in_another_process_and_what_it_started(
-    ground: Ground, gitmem: Gitmem, hanging: Callable[[str], tuple[subprocess.Popen[str], int]]
-) -> None:
+def test_kill_ends_a_dream_in_another_process_and_what_it_started(ground, gitmem, hanging) -> None:
     dreamt(ground, NOW - 2 * DAY)
     before = ground.tree()
     process, child = hanging("")
@@ -425,9 +417,7 @@ def test_kill_ends_a_dream_in_another_process_and_what_it_started(
     assert none.code == 1 and "No dream is running here" in none.err
 
 
-def test_kill_puts_down_a_dream_that_does_not_end(
-    ground: Ground, hanging: Callable[[str], tuple[subprocess.Popen[str], int]]
-) -> None:
+def test_kill_puts_down_a_dream_that_does_not_end(ground, hanging) -> None:
     dreamt(ground, NOW - 2 * DAY)
     before = ground.tree()
     process, child = hanging("deaf")
@@ -439,9 +429,7 @@ def test_kill_puts_down_a_dream_that_does_not_end(
     assert rest and rest.tried == NOW, "the worker does not begin it again at once"
 
 
-def test_kill_that_comes_too_late_says_which_dream_was_made(
-    ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kill_that_comes_too_late_says_which_dream_was_made(ground, gitmem, monkeypatch) -> None:
     scope = ground.scope()
     tip = ground.tip()
 

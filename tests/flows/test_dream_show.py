@@ -231,9 +231,7 @@ def test_an_unproved_dream_of_a_teammate_is_refused(ground: Ground) -> None:
     assert BUILD in ground.tree()["main/build.md"]
 
 
-def test_a_teammates_dream_is_edited_on_a_branch_made_here(
-    ground: Ground, gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_teammates_dream_is_edited_on_a_branch_made_here(ground, gitmem, monkeypatch) -> None:
     theirs = as_incoming(ground, [superseded()])
     text = str(superseded().edits["main/build.md"]).replace("four", "five")
     stdin = SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False)

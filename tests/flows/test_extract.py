@@ -73,9 +73,7 @@ def test_what_was_asked_is_stored_and_shown_to_the_agent_and_the_rest_waits(
     assert tree(workspace)[f"main/{memory.name}"] == text
 
 
-def test_no_folder_is_made_for_a_client_that_is_not_there(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, tmp_path: Path
-) -> None:
+def test_no_folder_is_made_for_a_client_that_is_not_there(workspace, edges, home, repo, tmp_path) -> None:
     path = session(home, repo, ASKED).rename(tmp_path / "one.jsonl")
     for folder in sorted((home / ".claude").rglob("*"), reverse=True):
         folder.rmdir()
@@ -84,9 +82,7 @@ def test_no_folder_is_made_for_a_client_that_is_not_there(
     assert history(workspace) and not (home / ".claude").exists()
 
 
-def test_running_twice_adds_nothing_also_where_every_cursor_is_lost(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_running_twice_adds_nothing_also_where_every_cursor_is_lost(workspace, edges, home, repo) -> None:
     """Cursors can be deleted at no loss: the memory's own history tells which messages taught it."""
     path = session(home, repo, ASKED, RULE)
     extract(workspace, edges, path)
@@ -112,9 +108,7 @@ def test_what_was_taken_back_is_not_learned_again_without_cursors(
     assert refs(workspace) == before
 
 
-def test_only_what_was_said_since_is_looked_at(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_only_what_was_said_since_is_looked_at(workspace, edges, home, repo) -> None:
     path = session(home, repo, ASKED)
     extract(workspace, edges, path)
     session(home, repo, ASKED, "Remember that the staging bugs are tracked in Linear project OPS.")
@@ -126,9 +120,7 @@ def test_only_what_was_said_since_is_looked_at(
 
 
 @pytest.mark.parametrize("order", [("resumed", "forked"), ("forked", "resumed")])
-def test_messages_that_a_fork_repeats_count_once(
-    workspace: Workspace, edges: Edges, order: tuple[str, str]
-) -> None:
+def test_messages_that_a_fork_repeats_count_once(workspace, edges, order: tuple[str, str]) -> None:
     outcomes = extract(workspace, edges, *(FIXTURES / f"{name}.jsonl" for name in order))
     looked = [uuid for outcome in outcomes for uuid in outcome.plan.handled]
     assert len(looked) == len(set(looked))
@@ -136,9 +128,7 @@ def test_messages_that_a_fork_repeats_count_once(
     assert len(bodies) == len(set(bodies)) >= 1
 
 
-def test_who_changes_their_mind_changes_the_memory(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_who_changes_their_mind_changes_the_memory(workspace, edges, home, repo) -> None:
     """What is to be forgotten goes at once, with its provenance; a correction waits, and then replaces."""
     for name, rule in (("tabs", "Indent with tabs"), ("pnpm", "Use pnpm for installing packages")):
         text = f"---\nname: {name}\ndescription: {rule}\ntype: feedback\n---\n\n{rule}.\n"
@@ -191,9 +181,7 @@ def test_what_was_asked_is_dropped_only_where_the_agent_wrote_it(
     assert extract(workspace, edges, path) == ()
 
 
-def test_a_secret_is_stored_nowhere(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, git: Git
-) -> None:
+def test_a_secret_is_stored_nowhere(workspace, edges, home, repo, git) -> None:
     path = session(home, repo, f"Remember that the deploy token is {KEY} for staging.", ASKED)
     [outcome] = extract(workspace, edges, path)
     assert [refused.kind for refused in outcome.plan.refused] in ([], ["secret"])
@@ -261,9 +249,7 @@ def test_the_setting_says_what_is_stored(
     assert (len(history(workspace)), len(open_suggestions(workspace))) == (stored, waiting)
 
 
-def test_what_is_asked_for_later_no_longer_waits(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_what_is_asked_for_later_no_longer_waits(workspace, edges, home, repo) -> None:
     said = change("We ship on Fridays.", asked=False)
     extract_sessions(context_of(workspace, edges), Scripted(said), [session(home, repo, "One.", number=1)])
     assert len(open_suggestions(workspace)) == 1
@@ -285,9 +271,7 @@ def test_a_changed_number_takes_the_place_of_the_old_one_with_its_record(
     assert fates and {fate.kind for fate in fates} == {"superseded"}
 
 
-def test_a_job_is_found_again_after_another_writer_came_between(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_a_job_is_found_again_after_another_writer_came_between(workspace, edges, home, repo) -> None:
     engine, path = Scripted(change("We ship on Fridays.")), session(home, repo, "One.")
     with pytest.raises(Killed):
         extract_sessions(context_of(workspace, edges), engine, [path], watch=kill_at("park"))
@@ -296,9 +280,7 @@ def test_a_job_is_found_again_after_another_writer_came_between(
     assert [path for path in tree(workspace) if path.startswith("main/the-name")] == ["main/the-name.md"]
 
 
-def test_a_damaged_changeset_is_put_aside_and_its_session_read_again(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_a_damaged_changeset_is_put_aside_and_its_session_read_again(workspace, edges, home, repo) -> None:
     folder = workspace.state / "spool/changesets"
     folder.mkdir(parents=True)
     (folder / "0123.json").write_text('{"version": 1, "job"')
@@ -308,9 +290,7 @@ def test_a_damaged_changeset_is_put_aside_and_its_session_read_again(
     assert "damaged" in (workspace.state / "log").read_text()
 
 
-def test_without_an_identity_nothing_is_done_and_nothing_lost(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_without_an_identity_nothing_is_done_and_nothing_lost(workspace, edges, home, repo) -> None:
     from gitmem.core.errors import RepositoryError
 
     path = session(home, repo, ASKED)
@@ -323,9 +303,7 @@ def test_without_an_identity_nothing_is_done_and_nothing_lost(
     assert len(history(workspace)) == 1
 
 
-def test_an_edit_on_disk_and_an_extraction_meet_without_loss(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_an_edit_on_disk_and_an_extraction_meet_without_loss(workspace, edges, home, repo) -> None:
     live = live_directory(workspace, "local", "main")
     assert live is not None
     live.path.mkdir(parents=True)
@@ -339,9 +317,7 @@ def test_an_edit_on_disk_and_an_extraction_meet_without_loss(
     assert len(list(live.path.glob("*.md"))) == 3
 
 
-def test_every_work_tree_that_shows_the_scope_gets_it(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, git: Git, tmp_path: Path
-) -> None:
+def test_every_work_tree_that_shows_the_scope_gets_it(workspace, edges, home, repo, git, tmp_path) -> None:
     git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
     folders = [top / ".claude/agent-memory-local/reviewer" for top in (repo, tmp_path / "other")]
     for folder in folders:

@@ -144,9 +144,7 @@ def test_killed_at_any_step_an_edit_is_made_once_and_its_account_with_it(
     assert extract_sessions(context_of(ready, edges), engine, [source]) == () and refs(ready) == before
 
 
-def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(
-    ready: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_an_engine_that_fails_again_and_again_loses_and_doubles_nothing(ready, edges, home, repo) -> None:
     path, engine = transcript(home, repo, 1, "One."), Editor(fails=3)
     for _ in range(3):
         with pytest.raises(EngineError):

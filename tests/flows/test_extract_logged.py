@@ -131,9 +131,7 @@ def test_an_edit_gives_its_new_claims_and_a_deletion_waits_even_if_it_was_asked_
     ) == 1
 
 
-def test_secrets_and_what_was_forgotten_stay_out_of_logs(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_secrets_and_what_was_forgotten_stay_out_of_logs(workspace, edges, home, repo) -> None:
     key = "gh" + "p_" + "".join(random.Random(3).choices("abcdefghijkABCDEFG0123456789", k=36))
     stone = tombstone.bury("Ship on Fridays.", "a1" * 16, "2026-11-01", "forgot")
     put(workspace, {"main/.tombstones": stone.line()})
@@ -143,9 +141,7 @@ def test_secrets_and_what_was_forgotten_stay_out_of_logs(
     assert tree(workspace)[LOG] == "- 14:00:33Z [feedback 00000001] Ports are even.\n"
 
 
-def test_a_hostile_type_session_or_text_is_one_line_of_one_form(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_a_hostile_type_session_or_text_is_one_line_of_one_form(workspace, edges, home, repo) -> None:
     body = "```sh\nmake\n- 10:00:00Z [user] forged\n```\n\n# Head\n\nOne\nand two.\n\n> quoted\n> on"
     (outcome,) = extract(workspace, edges, said(home, repo, "Well."), engine=Scripted(change(body)))
     lines = tree(workspace)[LOG].splitlines()
@@ -179,9 +175,7 @@ def test_killed_at_any_step_each_line_is_there_once_after_the_replay(
     assert engine.asked == (2 if at == "write the changeset" else 1)
 
 
-def test_a_remember_trailer_is_a_line_too(
-    workspace: Workspace, edges: Edges, repo: Path, git, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_remember_trailer_is_a_line_too(workspace, edges, repo, git, monkeypatch) -> None:
     begin_with_commits(workspace)
     monkeypatch.setenv("GIT_AUTHOR_DATE", "2026-11-20T23:30:00-02:00")
     git("-C", repo, "commit", "-q", "--allow-empty", "-m", "Ship\n\nRemember: Ship on Fridays, they say.")

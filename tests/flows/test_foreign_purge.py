@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from machines import Begin, Machine
-from purge_ground import PROJECT, SECRET, MakeMachine, holding, is_gone, live, memory, objects, tip
+from purge_ground import PROJECT, SECRET, holding, is_gone, live, memory, objects, tip
 from slices import often
 
 from gitmem.app import steps, upkeep
@@ -84,9 +84,7 @@ def replaced(ann: Machine, ben: Machine, team: Path, starting: Begin, survivor: 
     return starting("ben-replaced", make)[0]
 
 
-def test_a_forged_purge_takes_nothing_before_somebody_agrees(
-    ann: Machine, ben: Machine, team: Path, survivor: str
-) -> None:
+def test_a_forged_purge_takes_nothing_before_somebody_agrees(ann, ben, team, survivor) -> None:
     before, known = tip(ben), ben.memories("project")
     forged = forge(team, {"reviewer/ports.md": survivor})
     # A hook that meets one says so, and takes nothing.
@@ -164,9 +162,7 @@ def test_what_an_accepted_purge_replaced_is_kept_found_and_brought_back(
     assert "reviewer/eve.md" not in ben.memories("project")
 
 
-def test_nothing_of_it_reaches_the_team_and_it_is_gone_after_thirty_days(
-    replaced: Machine, team: Path, git
-) -> None:
+def test_nothing_of_it_reaches_the_team_and_it_is_gone_after_thirty_days(replaced, team, git) -> None:
     ben, id = replaced, f"e-{replaced.git('rev-parse', 'origin/gitmem/project')[:8]}"
     # A dream hangs on the old history, and may go to the team one day: it comes along without that.
     dream = ben.git("rev-parse", "refs/heads/gitmem/dream/d-7")
@@ -207,9 +203,7 @@ def test_a_purge_here_reaches_what_is_kept(replaced: Machine) -> None:
     assert "Hosts have names." in ben.git("log", "-p", former(ben)[0])
 
 
-def test_turning_it_down_puts_the_history_back_for_everybody(
-    ann: Machine, ben: Machine, team: Path, git, survivor: str
-) -> None:
+def test_turning_it_down_puts_the_history_back_for_everybody(ann, ben, team, git, survivor) -> None:
     before = ann.memories("project")
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
     ann.learn("late", "Ann had not sent this.", scope="project", agent="reviewer")
@@ -229,9 +223,7 @@ def test_turning_it_down_puts_the_history_back_for_everybody(
     assert former(ann) == former(ben) == []
 
 
-def test_who_had_followed_is_asked_to_come_back(
-    ann: Machine, ben: Machine, team: Path, survivor: str
-) -> None:
+def test_who_had_followed_is_asked_to_come_back(ann, ben, team, survivor) -> None:
     forge(team, {"reviewer/ports.md": survivor})
     for clone in (ann, ben):
         clone.run("sync", "-y", code=1)
@@ -272,9 +264,7 @@ def test_a_person_at_a_terminal_is_asked(ann: Machine, ben: Machine) -> None:
     assert tip(ben) == tip(ann) and is_gone(ben) and former(ben) == []
 
 
-def test_an_own_purge_goes_on_while_somebody_elses_waits(
-    ann: Machine, ben: Machine, team: Path, git, survivor: str
-) -> None:
+def test_an_own_purge_goes_on_while_somebody_elses_waits(ann, ben, team, git, survivor) -> None:
     forge(team, {"reviewer/ports.md": survivor})
     ran = ben.run("purge", "Ask Ben for access.", "-y")
     assert "was not rewritten" in ran.err
@@ -327,9 +317,7 @@ def test_a_forgery_of_no_epoch_takes_nothing_where_others_decide(
 
 
 @pytest.mark.long
-def test_a_forgery_of_no_epoch_is_told_as_theirs_where_it_is_carried_over(
-    ann: Machine, ben: Machine, team: Path, survivor: str
-) -> None:
+def test_a_forgery_of_no_epoch_is_told_as_theirs_where_it_is_carried_over(ann, ben, team, survivor) -> None:
     """What is replayed is what somebody pushed there: nothing of one's own went over anything."""
     ann.run("purge", "Hosts have names.", "-y")
     ben.run("sync", "-y", code=1)
@@ -343,9 +331,7 @@ def test_a_forgery_of_no_epoch_is_told_as_theirs_where_it_is_carried_over(
     assert known.items() <= ben.memories("project").items()
 
 
-def test_a_forged_inbox_takes_nothing_and_stops_nothing(
-    ann: Machine, ben: Machine, team: Path, git, survivor: str
-) -> None:
+def test_a_forged_inbox_takes_nothing_and_stops_nothing(ann, ben, team, git, survivor) -> None:
     """Also one's own: whoever may push may move it."""
     forge(team, {"reviewer/ports.md": survivor}, "refs/heads/gitmem/inbox/eve-example-com")
     forge(team, {"reviewer/ports.md": survivor}, "refs/heads/gitmem/dream/d-1")
@@ -366,9 +352,7 @@ def test_a_forged_inbox_takes_nothing_and_stops_nothing(
 
 
 @pytest.mark.long
-def test_another_machine_of_ones_own_follows_unasked(
-    ann: Machine, machine: MakeMachine, tmp_path: Path, git
-) -> None:
+def test_another_machine_of_ones_own_follows_unasked(ann, machine, tmp_path, git) -> None:
     """Nobody else writes to the backup; what has no counterpart there is carried over whole."""
     safe = tmp_path / "safe.git"
     git("init", "-q", "--bare", safe)
@@ -388,9 +372,7 @@ def test_another_machine_of_ones_own_follows_unasked(
 
 
 @pytest.mark.long
-def test_a_clone_that_joins_late_has_nothing_of_what_was_purged(
-    ann: Machine, ben: Machine, team: Path, machine: MakeMachine, git
-) -> None:
+def test_a_clone_that_joins_late_has_nothing_of_what_was_purged(ann, ben, team, machine, git) -> None:
     ben.learn("names", f"Names are short, {SECRET} is long.", scope="project", agent="reviewer")
     ann.run("purge", SECRET, "-y")
     ben.run("sync", "-y", code=1)
@@ -414,9 +396,7 @@ def test_a_clone_that_joins_late_has_nothing_of_what_was_purged(
 
 
 @pytest.mark.long
-def test_a_memory_that_was_rebuilt_before_it_was_shared_follows_a_purge(
-    machine: MakeMachine, ann: Machine
-) -> None:
+def test_a_memory_that_was_rebuilt_before_it_was_shared_follows_a_purge(machine, ann) -> None:
     """What never left is in a history of its own here, which a foreign purge must reach as well."""
     cem = machine("cem")
     cem.run("init", "-y")

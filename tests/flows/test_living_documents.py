@@ -91,9 +91,7 @@ def test_the_job_of_a_hook_does_it_in_each_work_tree_that_it_tells_of(
     assert not here.tip
 
 
-def test_the_branch_follows_the_code_and_the_engine_is_asked_once(
-    here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_branch_follows_the_code_and_the_engine_is_asked_once(here, monkeypatch) -> None:
     engine = Writer()
     monkeypatch.setattr(engines, "engine_for", lambda *_: engine)
     here.move("src/parser.py", "src/reading.py")
@@ -323,9 +321,7 @@ def test_modes_links_submodules_and_what_is_not_checked_out_stay_as_they_are(her
     assert here.git("fsck", "--strict", check=False) == ""
 
 
-def test_a_repository_of_sha_256_and_its_linked_work_trees_do_the_same(
-    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repository_of_sha_256_and_its_linked_work_trees_do_the_same(git, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     monkeypatch.setattr(engines, "engine_for", lambda *_: Writer())
     git("init", "-q", "--object-format=sha256", tmp_path / "long")

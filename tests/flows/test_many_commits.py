@@ -51,9 +51,7 @@ def transcript(folder: Path, repo: Path, number: int) -> tuple[str, Path]:
 
 
 @pytest.mark.long
-def test_after_a_thousand_commits_and_a_hundred_sessions_nothing_is_left_running(
-    home: Path, repo: Path
-) -> None:
+def test_after_a_thousand_commits_and_a_hundred_sessions_nothing_is_left_running(home, repo) -> None:
     (home / ".claude").mkdir()
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     gitmem = [sys.executable, "-P", "-m", "gitmem"]

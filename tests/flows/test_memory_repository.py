@@ -59,9 +59,7 @@ def test_plain_git_pushes_no_code_there_a_second_is_no_accident_and_the_undo_tak
     assert "shared with origin (review)" in shared.out
 
 
-def test_moving_from_the_code_repository_names_what_leaves_and_how_to_go_back(
-    team: Team, apart: Path
-) -> None:
+def test_moving_from_the_code_repository_names_what_leaves_and_how_to_go_back(team, apart) -> None:
     (ann,) = team.people(ann="direct")
     teach(ann, "ports")
     ann.run("sync", "-y")
@@ -84,9 +82,7 @@ def test_what_was_asked_for_at_the_other_remote_is_asked_for_anew(team: Team, ap
     assert "without merging" not in ann.run("review").out
 
 
-def test_what_is_no_memory_repository_is_refused_and_a_dry_run_makes_no_remote(
-    team: Team, apart: Path
-) -> None:
+def test_what_is_no_memory_repository_is_refused_and_a_dry_run_makes_no_remote(team, apart) -> None:
     (ann,) = team.people(ann="")
     would = json.loads(ann.run("share", "--remote", apart, "-n", "--json").out)
     assert (would["remote"], would["url"], would["before"]) == ("gitmem", str(apart), "off")

@@ -458,9 +458,7 @@ def test_two_people_go_on_after_it(team: Team, ann: Machine) -> None:
     assert found(ben.code / ".git") == []
 
 
-def test_clones_that_had_one_history_before_anything_was_shared_end_at_one_commit(
-    team: Team, ann: Machine
-) -> None:
+def test_clones_that_had_one_history_before_anything_was_shared_end_at_one_commit(team, ann) -> None:
     """What the second one rebuilds is there already: its branch, too, is set on that."""
     ann.run("share", "--mode", "direct", "-y")
     plant(ann)
@@ -494,9 +492,7 @@ def test_a_dream_that_waits_stays_what_it_was(team: Team, ann: Machine) -> None:
     assert found(team.bare) == []
 
 
-def test_what_is_about_a_person_is_put_in_its_place_when_a_folder_is_adopted(
-    team: Team, tmp_path: Path, git
-) -> None:
+def test_what_is_about_a_person_is_put_in_its_place_when_a_folder_is_adopted(team, tmp_path, git) -> None:
     one = Machine(tmp_path / "eve", team.patch, team.capture)
     git("clone", "-q", team.bare, one.code)
     write(one, NAME, f"It is about the {WORDS}.", HOOK, "user")

@@ -72,9 +72,7 @@ def test_a_promoted_memory_is_told_to_who_asks_alone_where_its_rule_stands(ruled
 
 
 @pytest.mark.parametrize("amended", [False, True])
-def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(
-    machine: Machine, amended: bool
-) -> None:
+def test_a_commit_that_takes_the_rule_out_by_hand_brings_the_memory_back(machine, amended: bool) -> None:
     (machine.code / "CLAUDE.md").write_text("# Team\n")
     machine.git("add", ".")
     commit_proposed(machine, machine.run("promote", "no-mocks", "-y").err)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from machines import MEMORY, Begin, Machine
+from machines import MEMORY, Machine
 from once import home_folder, place, tmp_path
 from promotion_ground import (
     QUESTIONS,
@@ -42,14 +40,7 @@ __all__ = ["alone", "home_folder", "machine", "place", "tmp_path"]
 
 
 @pytest.fixture
-def two(
-    empty_team: Callable[[Path], Path],
-    place: Path,
-    starting: Begin,
-    git: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> list[Machine]:
+def two(empty_team, place, starting, git, monkeypatch, capsys) -> list[Machine]:
     """Ann and Ben, who share a memory directly."""
     monkeypatch.delenv("GITMEM_DISABLE")
 

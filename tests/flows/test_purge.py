@@ -188,9 +188,7 @@ def test_what_waits_about_a_memory_goes_with_it(ann: Machine) -> None:
         assert sorted(left) == [(each, "login.md") for each in scopes[:number]]
 
 
-def test_nothing_is_purged_by_a_dry_run_without_an_answer_or_of_a_text_that_may_not_be_meant(
-    ann: Machine,
-) -> None:
+def test_nothing_is_purged_by_a_dry_run_without_an_answer_or_of_a_text_that_may_not_be_meant(ann) -> None:
     before = (tip(ann), sorted(objects(ann.code / ".git")))
     value = ann.run("purge", SECRET, "-n", "--json").json
     assert value["holding"] == 2 and value["commits"] == 2
@@ -437,9 +435,7 @@ def killed() -> Iterator[Callable[[Machine, str], int]]:
 
 
 @pytest.mark.parametrize("step", ["before-push", "before-move", "after-move", "before-erase", "in-erase"])
-def test_a_purge_that_was_killed_is_finished_by_running_it_again(
-    ann: Machine, killed: Callable[[Machine, str], int], step: str
-) -> None:
+def test_a_purge_that_was_killed_is_finished_by_running_it_again(ann, killed, step: str) -> None:
     assert killed(ann, step) == -signal.SIGKILL
     ann.git("fsck", "--no-dangling")
     assert "Ports start at 4000." in ann.memories("project")["reviewer/ports.md"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from machines import Machine
-from purge_ground import PROJECT, SECRET, MakeMachine, follow, holding, is_gone, live, tip
+from purge_ground import PROJECT, SECRET, follow, holding, is_gone, live, tip
 from sync_ground import refuse
 
 from gitmem.app import steps
@@ -52,9 +52,7 @@ def edit(machine: Machine, text: str) -> Path:
     return where
 
 
-def test_a_sync_that_fails_at_the_remote_cleans_up_all_the_same(
-    ann: Machine, ben: Machine, team: Path
-) -> None:
+def test_a_sync_that_fails_at_the_remote_cleans_up_all_the_same(ann, ben, team) -> None:
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
     where = edit(ben, f"Unsaved, with {SECRET}.")
     ann.run("purge", SECRET, "-y")
@@ -97,9 +95,7 @@ def test_a_sync_that_was_killed_after_its_merge_is_finished_by_the_next(ann: Mac
     assert "Unsaved, with [purged]." in where.read_text()
 
 
-def test_a_partial_clone_does_not_fetch_again_what_it_erases(
-    ann: Machine, team: Path, machine: MakeMachine, git
-) -> None:
+def test_a_partial_clone_does_not_fetch_again_what_it_erases(ann, team, machine, git) -> None:
     """The host still has the old objects until it tidies up, and git fetches what it is asked about."""
     git("--git-dir", team, "config", "uploadpack.allowFilter", "true")
     git("--git-dir", team, "config", "uploadpack.allowAnySHA1InWant", "true")
@@ -117,9 +113,7 @@ def test_a_partial_clone_does_not_fetch_again_what_it_erases(
     assert is_gone(cem)
 
 
-def test_a_memory_of_the_same_name_in_another_scope_stays(
-    ann: Machine, machine: MakeMachine, tmp_path: Path, git
-) -> None:
+def test_a_memory_of_the_same_name_in_another_scope_stays(ann, machine, tmp_path, git) -> None:
     safe = tmp_path / "safe.git"
     git("init", "-q", "--bare", safe)
     for number in range(12):
@@ -158,9 +152,7 @@ class TestInReview:
         assert is_gone(ann) and tip(ann) == tip(ben)
 
     @pytest.mark.parametrize("first", ["0" * 8, "f" * 8])
-    def test_follows_whoever_purged_it_there(
-        self, ann: Machine, ben: Machine, team: Path, git, monkeypatch: pytest.MonkeyPatch, first: str
-    ) -> None:
+    def test_follows_whoever_purged_it_there(self, ann, ben, team, git, monkeypatch, first: str) -> None:
         """Whichever of the two new epochs is the higher one."""
         ben.run("share", "--mode", "review", "-y")
         ben.learn("names", "Names are short.", scope="project", agent="reviewer")

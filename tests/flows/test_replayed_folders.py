@@ -17,7 +17,7 @@ from random import Random
 import pytest
 from handwritten import REAL, Files, handwritten, world
 from machines import Machine
-from sync_ground import Team, live, team
+from sync_ground import live, team
 
 from gitmem.core import index
 from gitmem.core.claim import with_dispute
@@ -173,9 +173,7 @@ def plant_private(one: Machine) -> None:
         *(pytest.param(path.name, marks=pytest.mark.long) for path in REAL_FOLDERS),
     ],
 )
-def test_a_folder_that_two_people_grow_keeps_every_claim_and_line(
-    team: Team, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_two_people_grow_keeps_every_claim_and_line(team, name: str, capsys) -> None:
     (ann,) = team.people(ann="")
     plant_private(ann)
     ann.run("share", "--mode", "direct", "-y")

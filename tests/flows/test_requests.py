@@ -520,9 +520,7 @@ def test_a_question_that_was_turned_down_before_a_request_waits_again_when_that_
 
 
 @pytest.mark.parametrize("mode", often(["direct", "review"], "review"))
-def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(
-    team: Team, dreamt, mode: str
-) -> None:
+def test_what_a_person_edited_in_a_dream_is_accounted_for_in_its_request(team, dreamt, mode: str) -> None:
     """What the dream had said in between does not leave; what it was made of is told by the edit."""
     ann, id = dreamt, dream_id(dreamt)
     ann.run("share", "--mode", mode, "-y")

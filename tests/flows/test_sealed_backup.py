@@ -184,9 +184,7 @@ def test_what_two_machines_learn_meets_and_neither_overwrites_the_other(
         assert "Dinner is at eight." in shows(one, "dinner")
 
 
-def test_an_older_state_is_refused_and_nothing_is_lost(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_an_older_state_is_refused_and_nothing_is_lost(desk, laptop, safe, git) -> None:
     before = at_host(safe)
     laptop.learn("lunch", "Lunch is at noon.")
     laptop.run("backup")
@@ -197,9 +195,7 @@ def test_an_older_state_is_refused_and_nothing_is_lost(
     assert at_host(safe) == before
 
 
-def test_a_file_cut_short_or_changed_is_named_and_takes_nothing_along(
-    laptop: Machine, desk: Machine, safe: Path
-) -> None:
+def test_a_file_cut_short_or_changed_is_named_and_takes_nothing_along(laptop, desk, safe) -> None:
     desk.learn("coffee", "Coffee is at ten.")
     desk.run("backup")
     whole = content(safe, "00000002.age")
@@ -213,9 +209,7 @@ def test_a_file_cut_short_or_changed_is_named_and_takes_nothing_along(
     assert "Coffee is at ten." in shows(laptop, "coffee")
 
 
-def test_files_that_a_host_moves_or_drops_are_found(
-    machine: MakeMachine, learned: Machine, safe: Path, identity: Path
-) -> None:
+def test_files_that_a_host_moves_or_drops_are_found(machine, learned, safe, identity) -> None:
     learned.learn("lunch")
     learned.run("backup")
     second, third = content(safe, "00000002.age"), content(safe, "00000003.age")
@@ -261,9 +255,7 @@ def test_other_recipients_make_a_new_key_and_no_old_file_stays(
     assert "Lunch is at noon." in shows(desk, "lunch")
 
 
-def test_a_purge_begins_the_branch_anew_there_and_here(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_a_purge_begins_the_branch_anew_there_and_here(desk, laptop, safe, git) -> None:
     """The host could read none of it; but this machine has the key, so no file with the text stays here."""
     desk.learn("lunch", "Lunch is at noon.")
     desk.run("backup")
@@ -287,9 +279,7 @@ def test_many_files_become_one(desk: Machine, safe: Path, laptop: Machine) -> No
     assert "Fact 2." in shows(laptop, "fact-2")
 
 
-def test_what_a_machine_forgot_of_it_comes_back_with_the_identity(
-    desk: Machine, safe: Path, identity: Path
-) -> None:
+def test_what_a_machine_forgot_of_it_comes_back_with_the_identity(desk, safe, identity) -> None:
     """Working state can be deleted at no loss of memory."""
     (note,) = (desk.home / ".local/share/gitmem").rglob("backup-key.json")
     assert note.stat().st_mode & 0o777 == 0o600
@@ -332,9 +322,7 @@ def test_a_setting_that_went_sends_nothing_in_plain(desk: Machine, safe: Path, p
     assert "refs/heads/user" in git("--git-dir", str(other), "for-each-ref")
 
 
-def test_plain_git_sends_nothing_in_plain_once_it_is_encrypted(
-    machine: MakeMachine, safe: Path, identity: Path, place: Path, git
-) -> None:
+def test_plain_git_sends_nothing_in_plain_once_it_is_encrypted(machine, safe, identity, place, git) -> None:
     desk, plain = machine("desk"), place / "plain.git"
     git("init", "-q", "--bare", plain)
     desk.run("init", "-y")
@@ -345,9 +333,7 @@ def test_plain_git_sends_nothing_in_plain_once_it_is_encrypted(
     assert desk.git("config", "--get-regexp", "^remote[.]backup[.]", private=True, check=False) == ""
 
 
-def test_mistakes_are_said_and_off_forgets_the_key(
-    desk: Machine, identity: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_are_said_and_off_forgets_the_key(desk, identity, tmp_path, monkeypatch) -> None:
     desk.learn("lunch")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyrage", None)
@@ -367,9 +353,7 @@ def test_mistakes_are_said_and_off_forgets_the_key(
     assert "No backup is named" in desk.run("backup", code=1).err
 
 
-def test_age_and_plain_git_restore_it_without_gitmem(
-    learned: Machine, safe: Path, identity: Path, tmp_path: Path, git
-) -> None:
+def test_age_and_plain_git_restore_it_without_gitmem(learned, safe, identity, tmp_path, git) -> None:
     """As docs/formats.md says."""
     desk = learned
     mine = pyrage.x25519.Identity.from_str(identity.read_text().split()[-1])

@@ -78,9 +78,7 @@ def test_a_record_is_found_by_what_was_built_on_the_ground_that_it_names(store: 
 
 
 @pytest.mark.parametrize(("undone", "waits"), [("a", 0), ("b", 1)])
-def test_what_an_undo_took_back_waits_again_and_nothing_else(
-    store: Repository, undone: str, waits: int
-) -> None:
+def test_what_an_undo_took_back_waits_again_and_nothing_else(store, undone: str, waits: int) -> None:
     """A memory that the team took, and deleted since, is asked for no more, whatever else was undone."""
     base = put(store, {"main/0.md": "Nought.\n"})
     side = put(store, {"main/0.md": "Nought.\n", "main/b.md": "Two.\n"}, base)
@@ -100,9 +98,7 @@ def test_what_an_undo_took_back_waits_again_and_nothing_else(
     ("stands", "landed"),
     [("Staging runs on three hosts.", True), ("Staging runs", False), ("Ask Ann.", False)],
 )
-def test_what_a_host_took_in_other_words_says_most_of_the_same(
-    store: Repository, stands: str, landed: bool
-) -> None:
+def test_what_a_host_took_in_other_words_says_most_of_the_same(store, stands: str, landed: bool) -> None:
     base = put(store, {"main/a.md": "One.\n"})
     asked = put(store, {"main/a.md": "One.\n\nStaging runs on two hosts.\n"}, base)
     memory = put(store, {"main/a.md": f"One.\n\n{stands}\n"}, base)

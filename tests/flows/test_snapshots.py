@@ -214,9 +214,7 @@ def test_one_whose_taking_in_was_undone_waits_again(mate: Person) -> None:
     assert (mate.memories(), pending_snapshots(mate.workspace)) == (after, ())
 
 
-def test_what_was_paged_out_over_there_is_paged_out_here_too(
-    two: tuple[Person, Person], team: Team, git
-) -> None:
+def test_what_was_paged_out_over_there_is_paged_out_here_too(two, team, git) -> None:
     """A snapshot holds no archive, so what is missing in it may be there: it must not be deleted."""
     ann, mate = two
     mate.learn("ports", None)

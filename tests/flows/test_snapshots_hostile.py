@@ -250,9 +250,7 @@ def test_times_of_other_clients_and_zones_are_one_moment(tmp_path: Path, said: s
     assert found["main"].updated_at == 1_794_992_400
 
 
-def test_a_huge_blob_of_a_commit_is_never_read(
-    team: Team, git: Git, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_huge_blob_of_a_commit_is_never_read(team, git, monkeypatch) -> None:
     from gitmem.git.by_command import GitRepository
 
     (ann,) = team.people("ann")

@@ -78,9 +78,7 @@ def test_both_are_in_it_the_newer_time_counts_and_the_digest_says_so(merged: Per
     assert found["main"].edited and not ben["main"].edited
 
 
-def test_who_took_the_newer_of_the_two_is_told_of_what_was_merged(
-    merged: Person, team: Team, git: Git
-) -> None:
+def test_who_took_the_newer_of_the_two_is_told_of_what_was_merged(merged, team, git) -> None:
     """The merge keeps that time, yet holds Ann's memory, too."""
     git("-C", merged.path, "push", "-q", "origin", "HEAD:main")
     ben = Person(team.folder / "ben", team.patch)
@@ -128,9 +126,7 @@ def test_edits_of_one_memory_unite_where_the_driver_is(team: Team, git: Git, mon
     assert "Ann's." in text and "Ben's." in text and "<<<<" not in text
 
 
-def test_attributes_of_the_persons_own_stay_and_none_is_written_through_a_link(
-    team: Team, tmp_path: Path
-) -> None:
+def test_attributes_of_the_persons_own_stay_and_none_is_written_through_a_link(team, tmp_path) -> None:
     (ann,) = team.people("ann")
     ann.learn("ports", "Eighty.")
     (ann.path / USUAL).mkdir(parents=True)

@@ -163,9 +163,7 @@ def test_two_clones_exchange_memories_without_a_conflict(clone, words: tuple[str
     assert ann.workspace.code.ref(SHARED_REF) == ben.workspace.code.ref(SHARED_REF)
 
 
-def test_only_memory_refs_are_pushed_and_the_persons_own_pre_push_hook_is_heard(
-    clone, bare: Path, git
-) -> None:
+def test_only_memory_refs_are_pushed_and_the_persons_own_pre_push_hook_is_heard(clone, bare, git) -> None:
     ann = clone("ann")
     ann.share()
     ann.learn("ports")
@@ -196,9 +194,7 @@ def test_an_empty_remote_is_never_pushed_to(repo: Path, tmp_path: Path, home: Pa
     assert remote_refs(git, tmp_path / "empty.git") == {}
 
 
-def test_a_secret_is_not_pushed_and_once_it_is_taken_out_keeps_nothing_else_here(
-    clone, bare: Path, git
-) -> None:
+def test_a_secret_is_not_pushed_and_once_it_is_taken_out_keeps_nothing_else_here(clone, bare, git) -> None:
     """Plain git may commit past the guard of a save; history that leaves is rebuilt without it."""
     ann = clone("ann")
     ann.share()
@@ -212,9 +208,7 @@ def test_a_secret_is_not_pushed_and_once_it_is_taken_out_keeps_nothing_else_here
     assert "Taken out." in there and GITHUB not in there
 
 
-def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(
-    clone, bare: Path, git
-) -> None:
+def test_what_leaves_for_the_first_time_is_asked_for_and_held_back_otherwise(clone, bare, git) -> None:
     ann = clone("ann")
     ann.learn("agreed-to")
     ann.share()

@@ -88,9 +88,7 @@ def test_over_ssh(team: Team, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(
-    team: Team, tmp_path: Path
-) -> None:
+def test_ssh_without_the_right_key_or_with_another_host_key_says_what_to_do(team, tmp_path) -> None:
     keys = tmp_path / "keys"
     keys.mkdir()
     with ssh_server(keys) as server:

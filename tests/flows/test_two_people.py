@@ -204,9 +204,7 @@ def assert_nothing_waits(team: Team, *people: Machine) -> None:
 @pytest.mark.parametrize(
     "row", [row if row == "no host" else pytest.param(row, marks=pytest.mark.long) for row in ROWS]
 )
-def test_what_two_people_change_lands_and_leaves_nothing_waiting(
-    team: Team, row: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_two_people_change_lands_and_leaves_nothing_waiting(team, row: str, capsys) -> None:
     ann, ben = begun(team)
     way = Way(team, row)
     change(ann, ben)
@@ -235,9 +233,7 @@ def test_what_two_people_change_lands_and_leaves_nothing_waiting(
 
 @pytest.mark.long
 @pytest.mark.parametrize("row", ROWS)
-def test_what_is_asked_for_over_a_purge_lands_without_what_was_purged(
-    team: Team, row: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_asked_for_over_a_purge_lands_without_what_was_purged(team, row: str, capsys) -> None:
     """Whoever may push the memory branch purges; in review mode nobody can be asked to."""
     ann, ben = begun(team)
     way = Way(team, row)

@@ -153,9 +153,7 @@ def names(gitmem: Any) -> set[str]:
 
 
 class TestNow:
-    def test_what_is_learned_meanwhile_comes_by_itself(
-        self, browser: Browser, client: Client, repo: Path
-    ) -> None:
+    def test_what_is_learned_meanwhile_comes_by_itself(self, browser, client, repo) -> None:
         browser.open(client.page.url, "now")
         browser.shows("Learn when deploys go out")
         learn(
@@ -167,9 +165,7 @@ class TestNow:
         browser.shows("Learn of ports")
         browser.shows("The server listens on 8080.")
 
-    def test_a_suggestion_is_accepted_and_taken_back(
-        self, browser: Browser, client: Client, gitmem
-    ) -> None:
+    def test_a_suggestion_is_accepted_and_taken_back(self, browser, client, gitmem) -> None:
         browser.open(client.page.url, "now")
         browser.click("Accept", ".card button")
         browser.shows("accepted 1 suggestion", "#toast")
@@ -220,9 +216,7 @@ class TestReview:
         assert {"release-branch", "code-owners"} <= names(gitmem)
         assert gitmem("review", "--json").json == []
 
-    def test_all_suggestions_at_once_and_one_undo(
-        self, browser: Browser, client: Client, repo: Path, gitmem
-    ) -> None:
+    def test_all_suggestions_at_once_and_one_undo(self, browser, client, repo, gitmem) -> None:
         wait_for(repo, *(f"fact-{n}" for n in range(12)))
         browser.open(client.page.url, "review")
         browser.click("suggestion", ".steps button")
@@ -233,9 +227,7 @@ class TestReview:
         browser.shows("undid", "#toast")
         assert not [name for name in names(gitmem) if name.startswith("fact-")]
 
-    def test_a_rejection_says_why_and_a_dream_is_edited(
-        self, browser: Browser, client: Client, gitmem
-    ) -> None:
+    def test_a_rejection_says_why_and_a_dream_is_edited(self, browser, client, gitmem) -> None:
         browser.open(client.page.url, "review")
         browser.click("suggestion", ".steps button")
         browser.press("R")
@@ -271,9 +263,7 @@ class TestReview:
 
 
 class TestTime:
-    def test_the_past_is_shown_and_brought_back(
-        self, browser: Browser, client: Client, repo: Path, gitmem
-    ) -> None:
+    def test_the_past_is_shown_and_brought_back(self, browser, client, repo, gitmem) -> None:
         learn(
             repo,
             {"reviewer/build-time.md": memory("build-time", "The build takes five minutes.")},
@@ -297,9 +287,7 @@ class TestTime:
         browser.shows("brought back", "#toast")
         assert "nine minutes" in gitmem("show", "build-time").out
 
-    def test_it_opens_as_of_the_moment_that_was_asked_for(
-        self, browser: Browser, repo: Path, gitmem
-    ) -> None:
+    def test_it_opens_as_of_the_moment_that_was_asked_for(self, browser, repo, gitmem) -> None:
         furnish(repo, gitmem)
         first = [one for one in gitmem("log", "--json").json if one["scope"] == "project"][-1]["commit"]
         with served(repo, first) as client:
@@ -321,9 +309,7 @@ class TestTime:
 
 
 class TestMap:
-    def test_names_and_links_are_drawn_and_listed(
-        self, browser: Browser, client: Client, repo: Path
-    ) -> None:
+    def test_names_and_links_are_drawn_and_listed(self, browser, client, repo) -> None:
         browser.open(client.page.url, "map")
         drawn = browser.run(
             "return [...document.querySelectorAll('svg .memory')].map((one) => one.lastChild.data)"
@@ -336,9 +322,7 @@ class TestMap:
         assert browser.run("return document.querySelectorAll('.edges .links').length") == 1
         browser.shows("Nothing can leave this machine", ".leaving")
 
-    def test_a_memory_is_edited_and_forgotten_where_it_is(
-        self, browser: Browser, client: Client, gitmem
-    ) -> None:
+    def test_a_memory_is_edited_and_forgotten_where_it_is(self, browser, client, gitmem) -> None:
         browser.open(client.page.url, "map")
         browser.click("rollback", ".listing button")
         browser.click("Edit", "#sheet button")
@@ -429,9 +413,7 @@ class TestHostile:
         assert browser.count(made) == 0, where
         assert [one for one in browser.complaints if "Content Security Policy" in one] == [], where
 
-    def test_the_file_is_read_only_and_whole(
-        self, browser: Browser, repo: Path, gitmem, tmp_path: Path
-    ) -> None:
+    def test_the_file_is_read_only_and_whole(self, browser, repo, gitmem, tmp_path) -> None:
         furnish(repo, gitmem)
         gitmem("view", "--static", tmp_path / "page.html")
         address = (tmp_path / "page.html").as_uri()
@@ -468,9 +450,7 @@ class TestEverybody:
 
     @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
     @pytest.mark.parametrize("view", VIEWS)
-    def test_axe_finds_nothing_serious(
-        self, browser: Browser, client: Client, view: str, dark: bool, gitmem
-    ) -> None:
+    def test_axe_finds_nothing_serious(self, browser, client, view: str, dark: bool, gitmem) -> None:
         given = os.environ.get("GITMEM_TEST_AXE", "")
         if not given:
             pytest.skip("GITMEM_TEST_AXE names no axe.min.js of npm's axe-core")

@@ -120,9 +120,7 @@ class TestGuards:
             found = post(client, "api/undo", body)
             assert found.status == 400 and found.json["error"]["kind"] == "usage", body[:9]
 
-    def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_told(
-        self, client: Client, gitmem
-    ) -> None:
+    def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_told(self, client, gitmem) -> None:
         assert client.page.server_address[0] == "127.0.0.1"
         ran = gitmem("view", "--no-open", "--port", client.page.server_port, ok=False)
         assert ran.code == 3 and "cannot be used" in ran.err
@@ -202,9 +200,7 @@ class TestReading:
         assert found["leaving"]["remote"] == "origin" and not found["leaving"]["on"]
         assert ["project/reviewer/no-mocks", "project/reviewer/build-time", "links"] in found["edges"]
 
-    def test_what_a_question_was_told_and_by_which_words(
-        self, client: Client, gitmem, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_a_question_was_told_and_by_which_words(self, client, gitmem, monkeypatch) -> None:
         monkeypatch.delenv("GITMEM_DISABLE")  # else no recall is written down
         gitmem("recall", "which port does the server listen on")
         recalls = client.read("recalls")["recalls"]
@@ -322,9 +318,7 @@ class TestWriting:
         client.send("restore", asked)
         assert "8080" in gitmem("show", "ports").out
 
-    def test_what_concerns_others_needs_consent(
-        self, everything: Client, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_concerns_others_needs_consent(self, everything, monkeypatch) -> None:
         """A dream may ask its person to answer for what only a session taught: the page has to ask, too."""
 
         def asks(one: Any, asked: Any) -> Any:
@@ -396,9 +390,7 @@ def test_ctrl_c_closes_it(plain: Path) -> None:
     assert workspace(plain).initialised
 
 
-def test_the_address_is_printed_and_a_browser_is_given_the_link(
-    plain: Path, gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_address_is_printed_and_a_browser_is_given_the_link(plain, gitmem, monkeypatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda link: not opened.append(link))
     monkeypatch.setenv("DISPLAY", ":0")
