@@ -76,6 +76,18 @@ def test_a_page_that_code_refers_to_is_there() -> None:
             assert (ROOT / page).is_file(), (path, page)
 
 
+def test_a_name_that_code_refers_to_is_there() -> None:
+    """`see module.name` stays behind in a docstring when the name moves."""
+    for path, text in texts().items():
+        for home, name in re.findall(r"(?:[Ss]ee|as for)\s+`(\w+)\.(\w+)`", text):
+            defined = re.compile(rf"(?:def|class) {name}\b|^\s*{name}(?: =|:)", re.MULTILINE)
+            assert f"{home}/{name}.py" in texts() or any(
+                defined.search(other)
+                for at, other in texts().items()
+                if home in (Path(at).stem, *Path(at).parts) or f"class {home}" in other
+            ), (path, home, name)
+
+
 @pytest.mark.parametrize("what", ["a rule", "a client", "a verb", "an engine"])
 def test_each_file_that_a_list_names_is_there(what: str) -> None:
     listed = files_for(what)

@@ -53,7 +53,7 @@ def answer(
     """Says what bears on a tool call; most have nothing.
 
     Args:
-        payload: the client's JSON for an event of `hook_entry.ACTIONS`.
+        payload: the client's JSON for an event of `hooks.ACTIONS`.
         data: gitmem's private folder.
         place: top of the work tree, and the common git directory.
         environ: the environment, for git.

@@ -281,7 +281,7 @@ def number_of(path: str) -> int:
 
 
 def read_line(path: str, data: bytes) -> Fields:
-    """Reads the fields of a line's blob; see `catalog.Read`."""
+    """Reads the fields of a line's blob; see `text.Read`."""
     head, _, text = data.decode("utf-8", "replace").partition("\n")
     given = json.loads(head)
     fields = read_memory(path, text.encode("utf-8"))

@@ -38,7 +38,7 @@ ASKED_CHARS = 10_000
 FEWEST_WORDS = 3
 """Of a prompt that a model is asked about: "yes, do that" says nothing of what is needed."""
 
-# More than `sessions.private` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
+# More than `transcripts.privacy` cuts out: a tag that is cut off in its midst keeps the prompt here, too.
 _PRIVATE = re.compile(r"<\s*/?\s*private\b", re.IGNORECASE)
 ORDINARY = (GitmemError, OSError, sqlite3.Error, ValueError, LookupError)
 

@@ -1,9 +1,7 @@
 """Upkeep after a worker's job, never in a hook: packs where due, a commit graph, and a warm catalog.
 
-Once a day daily logs of which nothing waits any more go to the archive, too.
-
-The private repository is gitmem's to keep. In the code repository only what git itself would do there is
-done.
+The private repository is gitmem's to keep; in the code repository only what git itself would do there is
+done. Once a day the daily logs of which nothing waits any more go to the archive.
 """
 
 from __future__ import annotations
@@ -133,7 +131,7 @@ def _run(git: GitCommand, git_dir: Path, words: Sequence[str]) -> list[str]:
 
 
 def age_out_logs(scope: Scope, now: float) -> Written | None:
-    """Ages out a scope's old logs of which every fact is settled; see `settled.unsettled`.
+    """Ages out a scope's old logs of which every fact is settled; see `gather.unsettled`.
 
     Args:
         now: epoch seconds.

@@ -60,7 +60,7 @@ def proposed(
     what was left alone become noops. Files that are no memory of this agent are passed over.
 
     Args:
-        given: what the engine was asked with; messages are numbered as in `given.said`.
+        given: what the engine was asked with; messages are numbered as in `ExtractInput.said`.
         after: the tree, `<scope>/<agent>/<file>` to content.
         answer: the model's last words.
         asked: uuids of messages in which a person plainly asks that something be remembered.

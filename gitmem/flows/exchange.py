@@ -1,7 +1,4 @@
-"""Memory exchanged with a remote as people meet it: live directories are saved before, and laid out after.
-
-The shared remote and the backup alike.
-"""
+"""Memory exchanged with a remote or a backup: live directories are saved before, and laid out after."""
 
 from __future__ import annotations
 

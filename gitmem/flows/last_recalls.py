@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gitmem.search.recall import Recall, RecallItem
 
 NAME = "recalls-"
-"""Begins the name of a record; a purge (`store.scrubbing`) and `uninstall` take it away."""
+"""Begins the name of a record; a purge (`ledger.scrub`) and `uninstall` take it away."""
 
 KEPT = 200
 """Recalls that are read, the last ones."""

@@ -1,6 +1,6 @@
 """Purging as people meet it: others are kept out, live directories saved before and laid out after it.
 
-And what follows in every other clone: after a sync brought memory over a purge, the old epoch is erased.
+In every other clone the old epoch is erased once a sync brought memory over the purge.
 """
 
 from __future__ import annotations

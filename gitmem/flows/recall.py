@@ -135,7 +135,7 @@ def choose_ahead(
         Its choice, and the engine's full name.
 
     Raises:
-        EngineError, UsageError: see `choosing.by_model`.
+        EngineError, UsageError: see `choice.by_model`.
     """
     from gitmem.flows.choice import by_model
 

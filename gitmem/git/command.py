@@ -1,6 +1,6 @@
 """The one runner for the `git` command: a clean environment in, plain errors out.
 
-A look through git that never fetches, and ends in time: for who is waited for.
+`peek` is a look through git that never fetches, and ends in time: for whoever is waited for.
 """
 
 from __future__ import annotations

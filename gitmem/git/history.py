@@ -1,8 +1,7 @@
 """Walks over a history by the `git` command: all commits, those that touch a path, how these descend.
 
-Walks over a history in which objects are missing: as far as it can be read, and no further.
-
-Git gives up as a whole where one commit or tree cannot be read; what is newer can still be told.
+Git gives up as a whole where one commit or tree cannot be read. The same walks as functions go as far as a
+history can be read, since what is newer than the damage can still be told.
 """
 
 from __future__ import annotations

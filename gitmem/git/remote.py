@@ -1,10 +1,8 @@
 """Talking to a remote about some of its refs alone, with the person's own git and credentials.
 
-What git says when a remote cannot be used or refuses a push, and what a person can do about it.
-
-Addresses of repositories as people type them: made absolute, checked, and shown without credentials.
-
-Histories that were fetched in part: memory needs all of its own, and none of the code's.
+Addresses are as people type them: made absolute, checked, and shown without credentials. What git says when
+a remote cannot be used, or refuses a push, becomes words with what to do about it. Where history was
+fetched in part, memory needs all of its own, and none of the code's.
 """
 
 from __future__ import annotations

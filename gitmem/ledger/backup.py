@@ -1,6 +1,6 @@
 """`backup`: the private repository and a remote that the person names, brought together.
 
-Where a backup is: named in the person's own configuration, and nothing but private memory in it.
+Where it is stands in the person's own configuration, and nothing but private memory is in it.
 """
 
 from __future__ import annotations

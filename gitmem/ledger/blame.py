@@ -3,15 +3,13 @@
 A claim is followed to every parent that has it, in the same file or its other place (hot or archived).
 Where no parent has it, it may have come from elsewhere: a dream says from which claims, or from which line
 of a daily log, a move took it from another file that lost it in that commit, a restore or undo brought it
-back, also from a history that the memory ref left since (`leaving.beside`). Else this is its origin. What a
+back, also from a history that the ref left since (`push_plan.beside`). Else this is its origin. What a
 dream says is followed as far as the trees bear it out: whoever taught a claim did not say what took its
 place, and is only named as who was superseded.
 
-Files whose history is one straight line: where a claim came in is read off their versions alone.
-Following many files at once through a long history asks at each commit after all of them. Most files never
-differed between two lines of history, and for these one pass over all commits is enough.
-
-All that a memory ever was: its paths through renames and the archive, and what commits say of it.
+Following many files at once through a long history asks at each commit after all of them. But most files
+never differed between two lines of history: where their claims came in is read off their versions alone,
+in one pass over all commits.
 """
 
 from __future__ import annotations

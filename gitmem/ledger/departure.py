@@ -9,7 +9,7 @@ which nothing is left goes. What the remote has stays as it is.
 Where a claim went into one that does not leave, the files of that change stay as they were until it went
 further: the commit that leaves then tells of both.
 
-Setting a memory ref on the history that may leave, with all that hangs on the one before.
+Then the memory ref is set on the history that may leave, with all that hangs on the one before.
 """
 
 from __future__ import annotations

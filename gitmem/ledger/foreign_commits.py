@@ -8,7 +8,7 @@ A merge by git or a host knows lines, not claims: it leaves conflict marks that 
 twice that both sides had added, an index with two lines for one memory. Putting that right takes no claim
 away.
 
-A memory ref that was lost and began anew: what live directories still show of it was not deleted.
+Nor is anything deleted where a memory ref was lost and began anew: live directories still show it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Nothing of the archive is read but the files asked for, however many it holds. A daily log ages out: once
 nothing waits for it any more it leaves the hot days, by a commit that takes no line away. Live directories
-lay it out no more; what somebody appends elsewhere meanwhile brings it back (`archive.stays_archived`).
+lay it out no more; what somebody appends elsewhere meanwhile brings it back (`names.stays_archived`).
 
 The line of what is paged out leaves the index, too, unless a person wrote more there than the memory says:
 that is memory itself. It stays in the folder as well, and recall finds what it names.

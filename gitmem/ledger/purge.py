@@ -2,9 +2,8 @@
 
 In this order, so that a process that dies anywhere leaves memory in one epoch or the other, and whoever
 runs it again finishes: what is old is written down, remotes are moved by lease, the refs of a repository
-move in one transaction, live directories and state are cleaned, old objects are erased, all is looked at.
-
-Whether a purged text is gone: a look at every object of a repository, and at every file of ours.
+move in one transaction, live directories and state are cleaned, old objects are erased. In the end every
+object of a repository and every file of gitmem's is looked at for what may be left.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""What a push would send: which memories leave for the first time, and which must not.
+"""What a push would send: which memories and log lines leave for the first time, and which must not.
 
-Lines of daily logs that are in what would be pushed.
-
-History that never left this machine, kept here where a memory ref was rebuilt without it.
-
-What is pushed for the first time is rebuilt without what does not stand any more (`departure`). What
-was there before stays under `refs/gitmem/unshared/<number>`, which no push of gitmem sends: a commit on top
-of the old one whose message lists what became of which commit, so that undo and restore still find it.
+What is pushed for the first time is rebuilt without what does not stand any more (`departure`). The history
+that was there before stays under `refs/gitmem/unshared/<number>`, which no push of gitmem sends: a commit
+on top of the old one whose message lists what became of which commit, so that undo and restore still find
+it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Carrying memory over a purge: what only one side has is replayed on the other, and never merged with it.
 
 The higher epoch counts. What was purged is found out by comparing the two histories, in memory alone; the
-side that still holds it is cleaned of it before anything of it is replayed.
-
-What a clone does once its memory was carried over a purge that was made elsewhere.
+side that still holds it is cleaned of it before anything of it is replayed. What was accepted here of a
+proposal, before somebody's purge cleaned that, is taken out of memory as well.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Moving through a memory's history: take a change back, lay a past state out.
+"""Moving through a memory's history: take a change back, bring memories back, lay a past state out.
 
-Nothing here rewrites history: what is taken back is one more commit on the tip.
-
-Bringing memories back as they were, as one more commit on the tip; nothing is rewritten.
+Nothing here rewrites history: what is taken back, or brought back, is one more commit on the tip.
 """
 
 from __future__ import annotations

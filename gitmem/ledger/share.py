@@ -1,8 +1,7 @@
 """Turning sharing on and off: the project scope as a branch that can be pushed, or as a ref that cannot.
 
-Where memory is shared: a configured remote, or a repository for memory alone that a person names.
-
-Memories that are about to leave this machine, which nobody has agreed to yet.
+Memory is shared with a configured remote, or with a repository for memory alone that a person names. What
+would leave this machine for the first time, and nobody has agreed to yet, is told here, too.
 """
 
 from __future__ import annotations

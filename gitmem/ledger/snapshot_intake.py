@@ -1,7 +1,4 @@
-"""Snapshots and memory: which wait here, and taking one in.
-
-Making snapshots: project memory as files in the work tree, for the person to commit.
-"""
+"""Snapshots and memory: which wait here, taking one in, and making them for the person to commit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`sync`: fetch, merge, push; a lost race is run again, a refusal is not.
-
-What a sync is told to do, and what it did: values.
-"""
+"""`sync`: fetch, merge, push; a lost race is run again, a refusal is not."""
 
 from __future__ import annotations
 

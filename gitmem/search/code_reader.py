@@ -67,7 +67,7 @@ class CodeReader:
         input: bytes = b"",
         enough: Callable[[bytes], bool] | None = None,
     ) -> Glimpse:
-        """Runs one git command within what is left of the time; see `glimpse.peek`."""
+        """Runs one git command within what is left of the time; see `command.peek`."""
         return peek(
             self._git,
             words,

@@ -205,7 +205,7 @@ def select(
     """Keeps the candidates that fit, best first, each content once; and says why others are left out.
 
     Of two whose descriptions say the same, the one to prefer comes first; whether the other goes, its body
-    decides (see `duplicates`).
+    decides (see `said_by`).
 
     Args:
         candidates: best first.
