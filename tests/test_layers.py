@@ -29,6 +29,8 @@ finally:
 sys.exit(code)
 """
 HEAVY = {"anthropic", "mcp", "httpx", "httpx2"}
+LOOKING = {"pygit2", "markdown_it", "psutil", "yaml", "betterleaks"}
+"""What a look at memory needs none of, once the catalog knows it."""
 
 
 @pytest.fixture
@@ -102,14 +104,52 @@ def test_a_prompts_hook_loads_little_whether_it_answers_or_not(
         ("what is the weather in Paris", False, 24, 5_600),
     ):
         asked("first", prompt)  # brings the index up to date, and has it keep what it opens
-        found = {name for name in asked("second", prompt) if name.partition(".")[0] == "gitmem"}
+        loads = asked("second", prompt)
+        found = {name for name in loads if name.partition(".")[0] == "gitmem"}
         assert ("gitmem.search.recall" in found) is answers
         assert ("gitmem.search.ancestry" in found) is ("ledger" in prompt), "not what the case is about"
         files = [ROOT.joinpath(*name.split(".")) for name in found]
         own = [path.with_suffix(".py") for path in files if path.with_suffix(".py").is_file()]
-        assert foreign(found) == set()
+        assert foreign(loads) == set()
+        assert answers or not {name.split(".")[1] for name in found if "." in name} & {
+            "dream",
+            "engines",
+            "rules",
+        }
         assert len(own) <= modules
         assert sum(path.read_text().count("\n") for path in own) <= lines
+
+
+@pytest.mark.parametrize(
+    ("done", "never"),
+    [
+        ("import gitmem", {"anthropic", "pygit2", "typer", "yaml", "sqlite3", "gitmem.flows"}),
+        ("import gitmem; gitmem.open", {"anthropic", "pygit2", "typer"}),
+        (
+            "import gitmem.flows.pause",
+            {"typer", "pygit2", "filelock", "psutil", "yaml", "gitmem.ledger.land"},
+        ),
+        ("import gitmem.search.recall", {*HEAVY, "pygit2", "typer", "psutil", "betterleaks"}),
+        (
+            "import gitmem.engines.anthropic as a; a.AnthropicEngine(a.ApiSettings(), None)",
+            {*HEAVY, "pydantic"},
+        ),
+        ("from gitmem.rules.screen import refused_claims as r; r([]); r([' '])", {"betterleaks"}),
+        # Git starts these once a file that it merges, and for each side of each file that it shows.
+        (
+            "from gitmem.app.drivers import merge_file as m; m('main/a.md', b'', b'One.', b'Two.')",
+            {"pygit2", "typer", "psutil", "gitmem.git.command"},
+        ),
+        (
+            "from gitmem.app.drivers import shown; shown('a.md', b'---\\nname: a\\n---\\n\\nOne.\\n')",
+            {"pygit2", "typer", "psutil", "yaml", "gitmem.ledger"},
+        ),
+    ],
+)
+def test_a_part_loads_nothing_that_only_another_needs(done: str, never: set[str]) -> None:
+    code = f"import sys; {done}; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert never & {*ran.stdout.split()} == set()
 
 
 def test_everyday_verbs_never_load_a_models_library(loaded, gitmem) -> None:
@@ -123,6 +163,9 @@ def test_everyday_verbs_never_load_a_models_library(loaded, gitmem) -> None:
         assert not {name for name in modules if name.startswith(("gitmem.view", "http.server"))}
         assert "gitmem.cli" in modules
     assert foreign(recalled) == set(), "a question is answered with the standard library alone"
+    for words in (["list"], ["list", "-a", "--json"], ["show", "lint-first"]):
+        never = LOOKING | ({"gitmem.core.claim", "gitmem.ledger.log"} if "list" in words else set())
+        assert loaded(*words) & never == set(), words
 
 
 def test_help_loads_no_verb(loaded) -> None:

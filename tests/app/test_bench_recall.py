@@ -133,10 +133,6 @@ def test_a_line_is_read_as_a_memory_with_its_own_name() -> None:
     assert (fields.name, fields.description, fields.type) == ("real", "about", "user")
 
 
-def test_paths_tell_the_line() -> None:
-    assert [number_of(path_of(number)) for number in (0, 255, 256, 99_999)] == [0, 255, 256, 99_999]
-
-
 @pytest.mark.parametrize(
     ("corpus", "queries", "said"),
     [

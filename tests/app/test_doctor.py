@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -551,21 +550,3 @@ class TestInstalled:
         well.run("-C", copy, "save")
         [row] = [row for row in rows(well, "-n", code=1) if row["kind"] == "project-id"]
         assert str(copy) in str(row["what"])
-
-
-def test_it_works_through_the_git_command_alone(well: Ground, git: Git, tmp_path: Path) -> None:
-    """A SHA-256 repository, which libgit2 cannot open."""
-    code = tmp_path / "sha256"
-    subprocess.run(["git", "init", "-q", "--object-format=sha256", code], check=True)
-    git("-C", code, "commit", "-q", "--allow-empty", "-m", "first")
-    (code / ".claude/agent-memory/reviewer").mkdir(parents=True)
-    (code / ".claude/agent-memory/reviewer/one.md").write_text(memory("one"))
-    well.run("-C", code, "init", "-y")
-    tip = git("-C", code, "rev-parse", REF)
-    blob = git("-C", code, "rev-parse", f"{REF}:reviewer/one.md")
-    path = code / ".git/objects" / blob[:2] / blob[2:]
-    overwrite(path, b"garbage")
-    (code / ".git" / REF).write_text(git("-C", code, "rev-parse", "HEAD") + "\n")
-    well.run("-C", code, "doctor", "-y")
-    assert git("-C", code, "rev-parse", REF) == tip
-    assert git("-C", code, "fsck") == ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,6 @@ from gitmem.app.drivers import merge as main
 from gitmem.app.drivers import merge_file
 from gitmem.core.errors import UsageError
 
-ROOT = Path(__file__).parents[2]
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
 
 
@@ -70,15 +67,3 @@ def test_what_cannot_be_merged_or_read_is_a_conflict_and_the_words_are_checked(
     assert "was not merged" in capsys.readouterr().err
     with pytest.raises(UsageError):
         main(["one"])
-
-
-def test_it_loads_no_git_library_and_no_command_line() -> None:
-    """Git starts it once a file."""
-    probe = (
-        "import sys; from gitmem.app.drivers import merge_file;"
-        "merge_file('main/a.md', b'', b'One.', b'Two.');"
-        "bad = {'pygit2', 'typer', 'psutil', 'gitmem.git.command'} & set(sys.modules);"
-        "sys.exit(str(bad) if bad else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

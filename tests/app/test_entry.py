@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem import __version__, entry
+from gitmem import entry
 from gitmem.app import hooks as hook_entry
 from gitmem.app.spool import Job, take
 from gitmem.cli import app
@@ -21,7 +21,6 @@ from gitmem.core.errors import UsageError
 from gitmem.flows import place
 
 ROOT = Path(__file__).parents[2]
-HEAVY = "typer", "click", "pygit2", "yaml", "anthropic", "psutil", "filelock", "markdown_it", "rich"
 
 
 @pytest.fixture
@@ -166,37 +165,6 @@ def test_the_repository_is_found_as_git_finds_it(repo: Path, git, tmp_path: Path
     assert place.find_repository(tmp_path) is None
     (tmp_path / ".git").write_text("gitdir: nowhere\n")
     assert place.find_repository(tmp_path) is None
-
-
-def run(*words: str, code: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-    command = ["-c", code, *words] if code else ["-m", "gitmem", *words]
-    return subprocess.run(
-        [sys.executable, "-P", *command],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **env},
-        input="{}",
-        check=False,
-    )
-
-
-@pytest.mark.parametrize("words", [["--version"], ["version"], ["hook", "claude", "Stop"]])
-def test_the_quick_ways_load_nothing_heavy(repo: Path, common: Path, monkeypatch, words: list[str]) -> None:
-    """A prompt and a commit wait for these; importing pygit2 alone costs more than they may take."""
-    monkeypatch.chdir(repo)
-    code = (
-        "import sys; from gitmem.entry import main; from gitmem.app import hooks\n"
-        "hooks.main.__defaults__ = (lambda *a: None,)\n"
-        f"sys.argv = ['gitmem', *{words!r}]; code = main()\n"
-        f"sys.exit(code or ' '.join(m for m in {HEAVY!r} if m in sys.modules) or None)"
-    )
-    done = run(code=code)
-    assert done.stderr.strip() == ""
-    assert done.returncode == 0
-    if "hook" in words:
-        assert len(jobs(common)) == 1
-    else:
-        assert done.stdout == f"gitmem {__version__}\n"
 
 
 def replaced(monkeypatch, outcome) -> None:

@@ -100,14 +100,6 @@ def test_a_session_of_its_own_keeps_a_document_true(ground: Ground) -> None:
     assert len(made.log) == 1 and [job for job, _, _ in ground.meter.told] == ["document"]
 
 
-def test_it_is_told_once_what_is_wrong_with_its_change(ground: Ground) -> None:
-    bad, good = edit(DOC, "# MAGIC DOC: App", "# App"), edit(DOC, "# App", "# MAGIC DOC: App")
-    made = ground.document(([CANARY, bad], "changed: x"), ([good], "nothing"))
-    assert made.text == TEXT
-    with pytest.raises(EngineError, match="cannot be taken"):
-        ground.document(([CANARY, bad], "changed: x"), ([], "nothing"))
-
-
 def test_a_document_with_a_credential_is_not_shown_to_a_model(ground: Ground) -> None:
     made = ground.document(text=TEXT + "ghp_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8\n")
     assert "src/base.py" in made.text and "not shown" in made.log[0] and not ground.meter.told

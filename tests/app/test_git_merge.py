@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -175,18 +174,6 @@ def test_git_merge_unites_claims_and_those_of_the_ancestor_of_a_criss_cross(
     text = (branch / "main/a.md").read_text()
     assert all(text.count(word) == 1 for word in ("8080", "9090", "From other.", "From mine."))
     assert "<<<<<<<" not in text
-
-
-def test_showing_a_memory_loads_nothing_heavy() -> None:
-    """Git starts it for each side of each file that it shows."""
-    probe = (
-        "import sys; from gitmem.app.drivers import shown;"
-        f"shown('a.md', {MEMORY.format('a', 'One.').encode()!r});"
-        "bad = {'pygit2', 'typer', 'psutil', 'yaml', 'gitmem.ledger'} & set(sys.modules);"
-        "sys.exit(str(bad) if bad else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def test_a_persons_own_driver_is_respected(branch: Path, argv, runner, git) -> None:

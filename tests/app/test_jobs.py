@@ -19,7 +19,6 @@ from gitmem.app import steps, worker
 from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
-from gitmem.core.errors import RepositoryError
 from gitmem.core.trailers import Provenance, parse
 from gitmem.ledger import rewrites
 from gitmem.ledger.suggestions import open_suggestions
@@ -224,17 +223,6 @@ def test_rewritten_commits_are_noted_and_only_so_many_kept(
     kept = (ground.workspace.state / "rewrites").read_text()
     assert kept == f"{new} {newer}\n{old} {newer}\n"
     assert ground.flows["app.client_setup"] == []
-
-
-def test_a_dream_that_fails_does_not_fail_the_job(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*given: object) -> None:
-        raise RepositoryError("no dream today")
-
-    monkeypatch.setattr(sys.modules["gitmem.flows.dream"], "maybe_dream", fail)
-    ground.write(ASKED)
-    ground.do()
-    assert len(ground.subjects) == 1
-    assert "no dream today" in (ground.workspace.state / "log").read_text()
 
 
 def test_without_an_identity_the_job_waits(ground: Ground) -> None:

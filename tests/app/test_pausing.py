@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -62,15 +60,6 @@ def test_of_very_many_pauses_the_oldest_become_one(tmp_path: Path) -> None:
     found = intervals(tmp_path)
     assert len(found) == pausing.KEPT and found[0].start == 0
     assert all(said_in_pause(found, n * 10, 0) for n in range(2000))
-
-
-def test_hooks_load_the_standard_library_alone_for_it() -> None:
-    code = "import sys, gitmem.flows.pause; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in done.stdout.split()}
-    assert loaded.isdisjoint({"typer", "pygit2", "filelock", "psutil", "yaml"})
-    stored = {name for name in done.stdout.split() if name.startswith("gitmem.ledger.")}
-    assert stored == {"gitmem.ledger.files"}
 
 
 def test_the_verbs_say_what_they_did_and_how_to_take_it_back(gitmem: Gitmem, git, repo: Path) -> None:

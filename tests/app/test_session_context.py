@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 import pytest
 from cli_ground import Ground, memory
 
-import gitmem
 from gitmem.app import session_context as context
 from gitmem.app.session_context import user_prompt
 from gitmem.app.session_start import session_start
@@ -25,10 +22,6 @@ from gitmem.ledger.workspace import Workspace
 from gitmem.search.content import Opened
 from gitmem.search.index import Catalog
 from gitmem.search.recall import Recall
-
-MOST_MODULES, MOST_LINES = 27, 6_200
-"""Of gitmem, that a prompt loads which calls nothing up: half of its time is loading them. Packages,
-which hold a line each, are not counted."""
 
 UNSEEN = Opened("", "", "", "")
 
@@ -204,60 +197,3 @@ def test_trouble_is_no_answer(filled: Ground, tmp_path: Path, monkeypatch: pytes
     (filled.workspace.private_path / "HEAD").write_text("nonsense")
     assert prompt(filled) == "" and start(filled) == "", "memory is damaged"
     assert "prompt: " in (filled.workspace.state / "log").read_text()
-
-
-def test_a_prompt_loads_nothing_heavy(filled: Ground) -> None:
-    """Every prompt waits for it."""
-    code = (
-        "import sys\nfrom gitmem.app.session_context import user_prompt\n"
-        "from gitmem.app.session_start import session_start\n"
-        f"payload = {{'cwd': {str(filled.repo)!r}, 'prompt': 'which port is taken?', 'session_id': 'x'}}\n"
-        "assert '8080' in user_prompt(payload)\nsession_start(payload)\n"
-        "heavy = {'pygit2', 'anthropic', 'mcp', 'typer', 'betterleaks', 'psutil', 'markdown_it'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    env = os.environ | {"PYTHONPATH": str(Path(gitmem.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-    assert (done.stdout.strip(), done.stderr) == ("[]", "")
-
-
-def test_a_prompt_that_calls_nothing_up_loads_nothing_that_only_an_answer_needs(filled: Ground) -> None:
-    """Most prompts are such, with an index that is up to date, and each waits for every line loaded."""
-    assert prompt(filled, "paint the hall green") == ""
-    code = (
-        "import io, json, os, sys\nfrom gitmem.app.hooks import main\n"
-        f"payload = {{'cwd': {str(filled.repo)!r}, 'prompt': 'paint the hall green', 'session_id': 'x'}}\n"
-        "given = io.BytesIO(json.dumps(payload).encode())\n"
-        "main(['claude', 'UserPromptSubmit'], os.environ, given, sys.stdout)\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('gitmem.')))"
-    )
-    env = os.environ | {"PYTHONPATH": str(Path(gitmem.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-    loaded = set(done.stdout.split())
-    answering = {
-        "gitmem.core.index",
-        "gitmem.core.memory",
-        "gitmem.core.references",
-        "gitmem.core.trailers",
-        "gitmem.engines.offline.likeness",
-        "gitmem.search.code",
-        "gitmem.flows.choice",
-        "gitmem.flows.last_recalls",
-        "gitmem.flows.recall_answer",
-        "gitmem.search.ages",
-        "gitmem.search.entries",
-        "gitmem.search.recall",
-        "gitmem.search.heads",
-        "gitmem.search.postings",
-    }
-    assert (done.stderr, loaded & answering) == ("", set())
-    rooms = {name.split(".")[1] for name in loaded}
-    assert not rooms & {"dream", "docs", "engines", "promote", "rules"}
-    top = Path(gitmem.__file__).parent
-    loaded -= {name for name in loaded if (top.parent / name.replace(".", "/")).is_dir()}
-    files = [top.joinpath(*name.split(".")[1:]) for name in loaded]
-    lines = sum(
-        len((file / "__init__.py" if file.is_dir() else file.with_suffix(".py")).read_text().splitlines())
-        for file in files
-    )
-    assert (len(loaded) <= MOST_MODULES, lines <= MOST_LINES) == (True, True), (len(loaded), lines)

@@ -121,15 +121,6 @@ def test_a_failing_job_is_kept_tried_again_and_put_aside_in_the_end(common: Path
     assert "no luck" in (common / "gitmem/log").read_text()
 
 
-def test_a_job_that_failed_once_can_succeed(common: Path) -> None:
-    leave(common)
-    worker.work(common, {}, failing)
-    ran: list[Job] = []
-    worker.work(common, {}, recorder(ran))
-    assert len(ran) == 1
-    assert waiting(common) == []
-
-
 def test_a_failed_job_does_not_spoil_a_new_one(common: Path) -> None:
     leave(common, "stop", "bad")
     worker.work(common, {}, failing)

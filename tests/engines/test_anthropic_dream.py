@@ -186,14 +186,6 @@ def test_what_is_left_open_is_asked_for_once_more() -> None:
     proved(made)
 
 
-def test_a_repair_may_put_a_claim_back() -> None:
-    steps = [
-        read(CI), Answer(calls=(write(CI, SETTLED),)), told(change(CI)),
-        Answer(calls=(write(CI, FILES[CI]),)), told(),
-    ]  # fmt: skip
-    assert offered(dream(*steps)) == ["date"]
-
-
 def test_what_the_flow_would_refuse_is_told_while_it_can_be_mended() -> None:
     judged: list[list[str]] = []
 
@@ -295,13 +287,6 @@ def test_a_server_that_fails_in_the_middle_leaves_nothing(
 ) -> None:
     """Not even what was proved: a dream is one piece, and is tried again."""
     assert refused(read(CI), Answer(calls=(write(CI, SETTLED),)), step, **settings).kind == kind
-
-
-def test_a_ceiling_holds_between_requests() -> None:
-    over = EngineError("today's ceiling is reached")
-    with MessagesApi([read(CI), told()]) as api, pytest.raises(EngineError, match="ceiling"):
-        engine(api, Counting(1, over)).consolidate(GIVEN)
-    assert len(api.requests) == 1
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, EngineError])

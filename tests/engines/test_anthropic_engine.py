@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +11,6 @@ from typing import Any
 
 import pytest
 from messages_api import Answer, Call, Failure, MessagesApi
-from prompt_cache import PromptCache
 from talk import KEY, NOW, Counting, agent, call, engine, memory, person
 
 from gitmem.core.change import Change, Header
@@ -103,22 +100,6 @@ def test_a_model_reads_then_writes_then_answers_and_the_tree_becomes_changes(met
     assert [told[0] for told in meter.told] == ["extract"] * 3
     # Thinking goes back as it came: it is signed.
     assert api.bodies[1]["messages"][1]["content"][0]["type"] == "thinking"
-
-
-def test_what_a_person_did_not_plainly_ask_for_is_never_marked_as_asked(meter: Counting) -> None:
-    """A model's word is not a person's: message 3 states something, message 1 asks for it."""
-    steps = [
-        Answer(
-            calls=(
-                writes("local/main/a.md", memory("a", "Always run the linter before a commit.")),
-                writes("local/main/b.md", memory("b", "The database for tests is postgres 17.")),
-            )
-        ),
-        Answer("memory/local/main/a.md: 1: x\nmemory/local/main/b.md: 3: y"),
-    ]
-    with MessagesApi(steps) as api:
-        found = engine(api, meter).extract(GIVEN)
-    assert {change.name: change.asked for change in found.changes} == {"a": True, "b": False}
 
 
 def test_nothing_to_keep_is_one_request_and_only_what_was_asked_for(meter: Counting) -> None:
@@ -278,20 +259,6 @@ def test_at_most_four_breakpoints_stand_where_the_last_extraction_ended_and_wher
         assert marked[2][0].startswith("[42]")
 
 
-def test_the_second_extraction_reads_the_session_from_the_cache(meter: Counting) -> None:
-    said = [person(at, f"Message {at}: " + "words " * 60) for at in range(1, 200)]
-    cache = PromptCache()
-    with MessagesApi(lambda _: Answer("nothing"), cache) as api:
-        for start, end in ((0, 100), (100, 199)):
-            found = engine(api, meter).extract(
-                replace(GIVEN, history=tuple(said[:start]), messages=tuple(said[start:end]))
-            )
-            cache.now += 3_599
-    assert found.usage is not None
-    assert found.usage.cache_read > 12_000
-    assert found.usage.dollars is not None
-
-
 def test_the_day_s_ceiling_holds_a_request_back(meter: Counting) -> None:
     spent = Counting(1, EngineError("the day's tokens are used up", "tomorrow"))
     with MessagesApi([reads(OLD), Answer("nothing")]) as api, pytest.raises(EngineError, match="used up"):
@@ -307,11 +274,3 @@ def test_a_rate_limit_is_waited_out(meter: Counting) -> None:
     assert found.usage is not None
     assert found.usage.requests == 1
     assert len(api.requests) == 3
-
-
-def test_importing_the_engine_does_not_load_the_sdk() -> None:
-    code = (
-        "import sys, gitmem.engines.anthropic as a; a.AnthropicEngine(a.ApiSettings(), None); "
-        "sys.exit(bool({'anthropic', 'httpx2', 'pydantic'} & set(sys.modules)))"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

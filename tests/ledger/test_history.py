@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from memory_repository import DAY, MemoryRepository
 
 from gitmem.core.errors import UsageError
-from gitmem.core.trailers import Provenance, format_message, parse
+from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.history import changed
 from gitmem.git.repository import Signature
@@ -263,9 +263,3 @@ def test_a_hostile_name_is_a_usage_error(workspace: Workspace, learn: Learn) -> 
     for name in ("", "/", "a/b/c/d", "../x", "a//b", "nowhere/main/ports", "\0"):
         with pytest.raises(UsageError):
             find(workspace, name)
-
-
-def test_a_commit_can_say_what_it_undoes() -> None:
-    message = format_message("Undo: x", Provenance(op="update", undoes="a" * 40))
-    assert f"Gitmem-Undoes: {'a' * 40}\n" in message
-    assert parse(message).undoes == "a" * 40

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
-import gitmem
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Repository, Signature
 from gitmem.ledger.holdings import memories, memory_files, taught
@@ -173,32 +168,6 @@ def test_a_missing_memory_is_told_apart(workspace: Workspace, learn: Learn) -> N
     assert [header.file for header in headers(workspace)] == ["here.md"]
     gone, here = memories(scope, tip)["main"]
     assert (gone.blob, gone.head) == (oid, None) and here.head is not None
-
-
-@pytest.mark.parametrize("words", [["list"], ["list", "-a", "--json"], ["show", "hot-1"]])
-def test_a_look_loads_neither_pygit2_nor_a_parser_once_the_catalog_knows(
-    workspace: Workspace, counting: Counting, words: list[str]
-) -> None:
-    """Start-up is most of what a look costs."""
-    assert workspace.private.git_dir.is_dir()
-    headers(workspace, archived=True)
-    code = (
-        f"import sys\nsys.argv = ['gitmem', *{words!r}]\n"
-        "from gitmem.entry import main\ncode = main()\n"
-        "heavy = {'pygit2', 'markdown_it', 'psutil', 'yaml', 'betterleaks', 'anthropic'}\n"
-        "if 'list' in sys.argv: heavy |= {'gitmem.core.claim', 'gitmem.ledger.log'}\n"
-        "print(code, sorted(heavy & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=workspace.layout.worktree,
-        env=os.environ | {"PYTHONPATH": str(Path(gitmem.__file__).parents[1])},
-    )
-    assert "Hot 1" in done.stdout
-    assert done.stderr.splitlines()[-1] == "0 []"
 
 
 def test_a_folder_of_the_archive_that_did_not_change_is_not_read_again(
