@@ -158,9 +158,7 @@ def test_it_can_be_switched_off(ruled: Ground) -> None:
         assert touch(ruled, session=value)
 
 
-def test_a_link_on_the_way_to_the_file_or_the_work_tree_changes_nothing(
-    ruled: Ground, tmp_path: Path
-) -> None:
+def test_a_link_on_the_way_to_the_file_or_the_work_tree_changes_nothing(ruled: Ground, tmp_path) -> None:
     link = tmp_path / "link"
     link.symlink_to(ruled.repo)
     assert touch(ruled, file_path=str(link / "db/schema.rb"))

@@ -102,9 +102,7 @@ def test_tasks_that_answer_themselves_or_reach_out_are_refused(
     assert said in caught.value.message
 
 
-def test_a_task_that_is_solved_before_anything_is_written_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_that_is_solved_before_anything_is_written_is_refused(tmp_path: Path, monkeypatch) -> None:
     """Without guesses it would count as what memory alone solves."""
     solved = rows()["rounding"] | {"check": ["{python}", "-c", "pass"], "guesses": []}
     tasks = read_tasks(given(tmp_path / "t.jsonl", solved))

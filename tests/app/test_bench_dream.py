@@ -228,9 +228,7 @@ def test_before_a_model_is_asked_it_is_said_what_leaves_and_how_much(
     assert "runs and" in third and "gitmem.maxRuns" in third
 
 
-def test_a_repository_is_not_needed_for_a_folder(
-    tmp_path: Path, home: Path, gitmem: Callable[..., Any]
-) -> None:
+def test_a_repository_is_not_needed_for_a_folder(tmp_path: Path, home: Path, gitmem) -> None:
     corpus = folder(tmp_path / "corpus")
     outside = tmp_path / "outside"
     outside.mkdir()

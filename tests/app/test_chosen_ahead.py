@@ -222,9 +222,7 @@ def test_only_the_end_of_a_transcript_is_read_and_no_other_file(tmp_path: Path) 
         assert tools_in_use(path) == frozenset()
 
 
-def test_a_reference_for_a_tool_in_use_is_left_out_and_its_warning_kept(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_reference_for_a_tool_in_use_is_left_out_and_its_warning_kept(ground: Ground, tmp_path) -> None:
     for name, body in (("helm-flags", "helm ls lists them."), ("helm-traps", "helm ls hangs.")):
         about = f"{name} of helm releases"
         ground.learn({f"main/{name}.md": memory(name, body, about, type="reference")})

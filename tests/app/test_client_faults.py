@@ -75,9 +75,7 @@ def test_codex_hooks_that_nobody_trusted_are_named(gitmem, repo: Path, home: Pat
     assert "Codex CLI" in gitmem("status").out
 
 
-def test_what_keeps_hooks_from_running_is_named(
-    gitmem, repo: Path, home: Path, tmp_path: Path, look: Look
-) -> None:
+def test_what_keeps_hooks_from_running_is_named(gitmem, repo, home, tmp_path: Path, look: Look) -> None:
     gitmem("init", "-y", "--client", "claude", "--client", "gemini")
     assert look() == []
     managed = tmp_path / "machine/etc/claude-code/managed-settings.json"
@@ -115,9 +113,7 @@ def test_a_client_older_than_any_that_was_tried_is_named(
     assert version_of(folder / "gemini", "another") == ""
 
 
-def test_a_tracked_file_is_left_and_naming_the_client_uses_the_persons_own(
-    gitmem, git, repo: Path, home: Path
-) -> None:
+def test_a_tracked_file_is_left_and_naming_the_client_uses_the_persons_own(gitmem, git, repo, home) -> None:
     """A settings file of the team's is not the person's to change."""
     (repo / ".gemini").mkdir()
     (repo / ".gemini/settings.json").write_text("{}")

@@ -89,9 +89,7 @@ def test_a_folder_with_other_things_or_that_was_there_stays(repo: Path, settings
     assert list(settings.parent.iterdir()) == [settings.parent / "agents"]
 
 
-def test_what_the_person_has_stays_in_order_and_comes_back_byte_for_byte(
-    repo: Path, settings: Path
-) -> None:
+def test_what_the_person_has_stays_in_order_and_comes_back_byte_for_byte(repo, settings: Path) -> None:
     write(settings, MINE)
     settings.chmod(0o640)
     assert install(repo).changes
@@ -163,9 +161,7 @@ def test_a_changed_time_limit_is_the_persons(repo: Path, settings: Path) -> None
         "[" * 100_000,
     ],
 )
-def test_a_file_that_is_not_settings_is_refused_by_name(
-    repo: Path, settings: Path, text: str | bytes
-) -> None:
+def test_a_file_that_is_not_settings_is_refused_by_name(repo, settings: Path, text: str | bytes) -> None:
     write(settings, text)
     before = settings.read_bytes()
     with pytest.raises(RepositoryError, match=r"settings\.local\.json"):
@@ -214,9 +210,7 @@ def test_a_tracked_file_is_left_to_the_person(repo: Path, settings: Path, git) -
     assert (repo / ".git/info/exclude").read_text() == "# mine"
 
 
-def test_git_goes_on_refusing_to_overwrite_a_file_of_the_persons_own(
-    repo: Path, settings: Path, git
-) -> None:
+def test_git_goes_on_refusing_to_overwrite_a_file_of_the_persons_own(repo, settings: Path, git) -> None:
     """What is ignored it overwrites without a word, as where a teammate has committed the same name."""
     write(settings, MINE)
     before = (repo / ".git/info/exclude").read_bytes()

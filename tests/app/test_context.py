@@ -6,15 +6,11 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
 from gitmem.app.context import UNSAFE_VARIABLES, real_edges
 from gitmem.core.limits import LATEST
 
 
-def test_the_clock_is_the_machines_unless_a_time_is_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_clock_is_the_machines_unless_a_time_is_given(tmp_path: Path, monkeypatch) -> None:
     for given, now in (("1800000000", 1_800_000_000.0), ("1.5", 1.5), ("9" * 40, LATEST)):
         monkeypatch.setenv("GITMEM_NOW", given)
         assert real_edges(tmp_path).now == now
@@ -23,9 +19,7 @@ def test_the_clock_is_the_machines_unless_a_time_is_given(
         assert abs(real_edges(tmp_path).now - time.time()) < 3600
 
 
-def test_what_would_lead_elsewhere_is_not_passed_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_would_lead_elsewhere_is_not_passed_on(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in UNSAFE_VARIABLES:
         monkeypatch.setenv(name, "/elsewhere")

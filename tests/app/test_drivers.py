@@ -57,9 +57,7 @@ def test_the_newest_snapshot_json_wins(swapped: bool) -> None:
     assert merge_file("snapshots/main/snapshot.json", old, old, new) == new
 
 
-def test_what_cannot_be_merged_or_read_is_a_conflict_and_the_words_are_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_merged_or_read_is_a_conflict_and_the_words_are_checked(tmp_path, capsys) -> None:
     """A file for the host that both sides changed is left to a person."""
     assert run(tmp_path, "CODEOWNERS", "a\n", "b\n", "c\n") == (1, "b\n")
     assert "cannot be merged" in capsys.readouterr().err

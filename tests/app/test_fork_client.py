@@ -231,9 +231,7 @@ SPOILS = {
 
 
 @pytest.mark.parametrize("how", list(SPOILS))
-def test_without_its_hook_a_fork_is_ended_and_nothing_is_taken(
-    held: Held, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_without_its_hook_a_fork_is_ended_and_nothing_is_taken(held: Held, monkeypatch, how: str) -> None:
     """Even where the person's own rules let everything pass: other rules stand behind the hook."""
     held.allow_all()
     SPOILS[how](monkeypatch)

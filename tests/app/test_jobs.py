@@ -173,9 +173,7 @@ def test_switches_of_the_environment_are_respected(ground: Ground, monkeypatch: 
     assert len(ground.subjects) == 1
 
 
-def test_nothing_is_extracted_where_it_is_switched_off_but_edits_are_saved(
-    ground: Ground, git: Git
-) -> None:
+def test_nothing_is_extracted_where_it_is_switched_off_but_edits_are_saved(ground: Ground, git) -> None:
     git("-C", ground.repo, "config", "gitmem.extract", "off")
     folder = ground.repo / ".claude/agent-memory-local/reviewer"
     folder.mkdir(parents=True)
@@ -204,18 +202,14 @@ def test_united_jobs_do_all_of_it_once(ground: Ground) -> None:
     assert len(ground.subjects) == 1
 
 
-def test_a_work_tree_that_is_gone_or_anothers_is_not_entered(
-    ground: Ground, git: Git, tmp_path: Path
-) -> None:
+def test_a_work_tree_that_is_gone_or_anothers_is_not_entered(ground: Ground, git: Git, tmp_path) -> None:
     git("init", "-q", tmp_path / "other")
     for named in (str(tmp_path / "other"), str(tmp_path / "gone"), "relative", "/x\0y", ""):
         edges = edges_of((ground.repo / ".git").resolve(), Job("commit", named), dict(os.environ))
         assert edges is not None and edges.cwd == ground.repo.resolve()
 
 
-def test_rewritten_commits_are_noted_and_only_so_many_kept(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rewritten_commits_are_noted_and_only_so_many_kept(ground: Ground, monkeypatch) -> None:
     monkeypatch.setattr(rewrites, "REWRITES_KEPT", 2)
     old, new, newer = ("a" * 40, "b" * 40, "c" * 40)
     ground.do("rewrite", rewritten=((old, new), ("x; rm", new)))

@@ -197,9 +197,7 @@ def test_a_bug_tells_nothing_of_what_memory_says(filled: Ground, monkeypatch: py
     assert "mcp: ValueError at test_mcp.py:" in noted and "short" not in noted
 
 
-def test_outside_a_repository_with_memory_it_says_what_to_do(
-    ground: Ground, tmp_path: Path, git: Any
-) -> None:
+def test_outside_a_repository_with_memory_it_says_what_to_do(ground: Ground, tmp_path, git: Any) -> None:
     assert text(call(ground, "recall", query="x", folder=tmp_path)).startswith("repository error: ")
     git("init", "-q", tmp_path / "new")
     said = text(call(ground, "recall", query="x", folder=tmp_path / "new"))

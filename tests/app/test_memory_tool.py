@@ -269,9 +269,7 @@ def test_what_a_person_had_forgotten_stays_forgotten(opened: Open, gitmem: Gitme
         opened().create("/memories/testing.md", "# Tests\n\nTests use the real database.\n")
 
 
-def test_a_command_is_planned_again_where_another_writer_was_first(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_is_planned_again_where_another_writer_was_first(opened: Open, monkeypatch) -> None:
     tool, other = opened(), opened()
     tool.create("/memories/a.txt", "one\n")
     planned = commands.insert

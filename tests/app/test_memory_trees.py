@@ -301,9 +301,7 @@ def test_no_process_runs_where_there_is_one_work_tree(shared: Ground) -> None:
     assert stale_trees(workspace) == ()
 
 
-def test_a_work_tree_that_shows_memory_gets_no_live_directories(
-    shared: Ground, tree: Path, git: Git
-) -> None:
+def test_a_work_tree_that_shows_memory_gets_no_live_directories(shared: Ground, tree: Path, git) -> None:
     """Its post-checkout hook would lay agents' folders out in the middle of the memory."""
     assert is_memory_tree(tree) and not is_memory_tree(shared.repo)
     steps.run(shared.repo / ".git", Job("checkout", str(tree)), dict(os.environ))
@@ -336,9 +334,7 @@ def test_a_branch_of_the_main_work_tree_counts(shared: Ground, git: Git) -> None
     assert "Edited here." in files[ONE] and "Arrived." in files[TWO]
 
 
-def test_a_removed_or_switched_work_tree_is_forgotten(
-    shared: Ground, tree: Path, git: Git, tmp_path: Path
-) -> None:
+def test_a_removed_or_switched_work_tree_is_forgotten(shared: Ground, tree: Path, git, tmp_path) -> None:
     learn(shared, {THREE: memory("three")})
     assert _noted(shared.workspace.scope("project"))
     git("-C", tree, "checkout", "-q", "--detach")
@@ -363,9 +359,7 @@ def test_a_note_that_another_version_wrote_is_begun_anew(shared: Ground, tree: P
     assert (tree / THREE).exists() and [*_noted(scope)]
 
 
-def test_another_repository_where_a_work_tree_was_is_left_alone(
-    shared: Ground, tree: Path, git: Git
-) -> None:
+def test_another_repository_where_a_work_tree_was_is_left_alone(shared: Ground, tree: Path, git) -> None:
     """Git goes on to list the work tree, and its branch."""
     shutil.rmtree(tree)
     git("init", "-q", tree)

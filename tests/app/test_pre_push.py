@@ -190,9 +190,7 @@ def hook(ann: Machine, tmp_path: Path) -> Hook:
     return run
 
 
-def test_any_posix_shell_reads_the_hook_alike(
-    ann: Machine, hook: Hook, shell: list[str], tmp_path: Path
-) -> None:
+def test_any_posix_shell_reads_the_hook_alike(ann: Machine, hook: Hook, shell: list[str], tmp_path) -> None:
     zero = "0" * 40
     code, memory = ann.git("rev-parse", "main"), ann.git("rev-parse", PRIVATE)
     fine = f"refs/heads/main {code} refs/heads/main {zero}\n(delete) {zero} {SHARED} {memory}\n"

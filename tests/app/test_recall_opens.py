@@ -141,9 +141,7 @@ def test_nothing_is_opened_where_nothing_fits(filled: Ground, watched) -> None:
     check(seen, set(), blobs(filled))
 
 
-def test_a_prompts_hook_opens_what_it_shows_and_loads_no_library(
-    filled: Ground, watched, tmp_path: Path
-) -> None:
+def test_a_prompts_hook_opens_what_it_shows_and_loads_no_library(filled: Ground, watched, tmp_path) -> None:
     """An agent waits for this with every prompt; only a reference is held against the tools in use."""
     known = blobs(filled)
     payload = {"session_id": "s", "cwd": str(filled.repo), "prompt": "Where do zebras graze?"}

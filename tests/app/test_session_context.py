@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -72,9 +72,7 @@ def test_a_secret_that_is_found_later_is_told_no_more(ground: Ground) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["loose", "packed"])
-def test_what_git_has_lost_is_not_told_from_the_index(
-    filled: Ground, git: Callable[..., str], packed: bool
-) -> None:
+def test_what_git_has_lost_is_not_told_from_the_index(filled: Ground, git, packed: bool) -> None:
     """Nobody could look at it, blame it or forget it any more."""
     objects = filled.repo / ".git/objects"
     blob = git("-C", filled.repo, "rev-parse", f"{filled.workspace.scope('project').ref}:reviewer/ports.md")

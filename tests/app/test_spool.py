@@ -88,9 +88,7 @@ def test_no_job_cannot_be_united() -> None:
         coalesce([])
 
 
-def test_where_the_disk_is_full_nothing_half_written_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_the_disk_is_full_nothing_half_written_stays(tmp_path: Path, monkeypatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space")
 

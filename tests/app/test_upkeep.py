@@ -81,9 +81,7 @@ def test_the_gate_starts_no_process(ground: Ground, monkeypatch: pytest.MonkeyPa
     assert upkeep.keep_house(workspace, edges) == ()
 
 
-def test_the_persons_settings_count_in_the_code_repository(
-    ground: Ground, git: Git, ran: list[str]
-) -> None:
+def test_the_persons_settings_count_in_the_code_repository(ground: Ground, git, ran: list[str]) -> None:
     for name, value in (("maintenance.auto", "false"), ("gc.auto", "0")):
         git("-C", ground.repo, "config", name, value)
         assert keep(ground) == ()

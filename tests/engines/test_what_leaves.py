@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from messages_api import Answer, MessagesApi
@@ -44,9 +43,7 @@ def store(repo: Repository, ref: str, path: str, data: bytes) -> None:
 
 
 @pytest.mark.long
-def test_nothing_secret_private_or_of_others_is_sent(
-    repo: Path, home: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_secret_private_or_of_others_is_sent(repo, home, git: Git, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
     workspace = store_project_id(workspace_at(real_edges(repo)))

@@ -180,9 +180,7 @@ def shared(gitmem: Gitmem, git: Git, inited: Path, tmp_path: Path) -> Path:
     return inited
 
 
-def test_what_came_with_a_secret_is_reported_and_hidden_from_readers(
-    gitmem: Gitmem, git: Git, shared: Path
-) -> None:
+def test_what_came_with_a_secret_is_reported_and_hidden_from_readers(gitmem, git, shared: Path) -> None:
     _pushed(shared, f"Staging deploys on Tuesdays.\n\nStaging token {GITHUB}.")
     _pushed(shared, "Staging has no backups.", "backups")
     saved = gitmem("save")
@@ -203,9 +201,7 @@ def test_what_came_with_a_secret_is_reported_and_hidden_from_readers(
     assert GITHUB not in json.dumps(value)
 
 
-def test_a_file_that_is_too_large_to_be_taken_apart_is_hidden_as_a_whole(
-    gitmem: Gitmem, shared: Path
-) -> None:
+def test_a_file_that_is_too_large_to_be_taken_apart_is_hidden_as_a_whole(gitmem, shared: Path) -> None:
     _pushed(shared, f"Staging token {GITHUB}.\n\n{'word ' * 30_000}")
     saved, shown = gitmem("save"), gitmem("show", "staging")
     assert "main/staging.md came from others, holds a secret" in saved.err

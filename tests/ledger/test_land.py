@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -154,9 +154,7 @@ def test_a_person_signs_what_others_may_check_and_they_answer_for(
     assert bool(made) is asked
 
 
-def test_what_cannot_be_signed_is_stored_all_the_same(
-    workspace: Workspace, git: Callable[..., str]
-) -> None:
+def test_what_cannot_be_signed_is_stored_all_the_same(workspace: Workspace, git) -> None:
     for key, value in {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": "/none"}.items():
         git("-C", workspace.code.git_dir, "config", key, value)
     workspace.state.mkdir(exist_ok=True)

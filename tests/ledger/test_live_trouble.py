@@ -76,9 +76,7 @@ def test_nothing_is_written_through_a_symlink(ground: LiveGround, tmp_path: Path
     assert list(outside.rglob("*")) == [] and ground.stored == before
 
 
-def test_a_memory_that_became_a_symlink_is_neither_read_nor_written(
-    ground: LiveGround, tmp_path: Path
-) -> None:
+def test_a_memory_that_became_a_symlink_is_neither_read_nor_written(ground: LiveGround, tmp_path) -> None:
     ground.begin()
     (tmp_path / "target").write_text("private")
     file = ground.file("a.md")

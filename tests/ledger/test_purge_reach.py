@@ -61,9 +61,7 @@ def test_where_memory_stood_is_known_until_all_is_clean(shared: Workspace) -> No
     assert left_behind(shared.code) == () and work.finish().left == ()
 
 
-def test_a_remote_that_goes_away_meanwhile_is_told(
-    shared: Workspace, git: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_remote_that_goes_away_meanwhile_is_told(shared: Workspace, git, tmp_path, monkeypatch) -> None:
     def away(*_: object) -> None:
         raise RepositoryError("it went away")
 
@@ -129,9 +127,7 @@ def test_what_the_code_refers_to_is_listed_and_not_all_of_too_much(shared: Works
     assert {one.why for one in left} == {"a ref, index or log that is not gitmem's refers to it"}
 
 
-def test_what_the_index_of_the_code_holds_is_named_by_its_path(
-    shared: Workspace, git: Callable[..., str]
-) -> None:
+def test_what_the_index_of_the_code_holds_is_named_by_its_path(shared: Workspace, git) -> None:
     blob = shared.code.add_blob(f"It is {SECRET}.\n".encode())
     staged = f"100644,{blob},src/staged.txt"
     git("-C", shared.code.git_dir.parent, "update-index", "--add", "--cacheinfo", staged)

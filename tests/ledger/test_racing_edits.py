@@ -55,9 +55,7 @@ for number in range(count):
 
 @pytest.mark.parametrize("style", ["in place", "rename", "both", "append"])
 @pytest.mark.parametrize("edits", [200, pytest.param(3000, marks=pytest.mark.long)])
-def test_no_edit_of_a_racing_agent_is_lost(
-    repo: Path, home: Path, tmp_path: Path, style: str, edits: int
-) -> None:
+def test_no_edit_of_a_racing_agent_is_lost(repo, home, tmp_path: Path, style: str, edits: int) -> None:
     """The agent reads, appends and writes as fast as it can, with no lock, as agents do."""
     around = Surroundings(
         GitCommand(dict(os.environ)), home, home / ".local/share/gitmem", home / ".claude", Catalog.open

@@ -64,9 +64,7 @@ def test_a_deletion_there_is_one_and_takes_its_line_along(ground: LiveGround) ->
 
 
 @pytest.mark.parametrize("how", ["link", "repository", "unreadable", "file"])
-def test_a_folder_that_cannot_be_entered_holds_its_files(
-    ground: LiveGround, tmp_path: Path, how: str
-) -> None:
+def test_a_folder_that_cannot_be_entered_holds_its_files(ground: LiveGround, tmp_path, how: str) -> None:
     """What is behind it is not read, not written over, and not taken for deleted."""
     ground.put(DEEP, memory("deep"))
     ground.put("a.md", memory("a"))
