@@ -173,11 +173,8 @@ def test_a_file_that_is_not_settings_is_refused_by_name(repo, settings: Path, te
 
 def test_odd_but_valid_files_are_taken(repo: Path, settings: Path) -> None:
     for text in (
-        b"",
-        b"\xef\xbb\xbf{}\r\n",
-        b'{"a": "\\ud800"}',
-        b'{\n\t"hooks": {"Stop": ["odd", {}]}\n}\n',
-    ):
+        b"", b"\xef\xbb\xbf{}\r\n", b'{"a": "\\ud800"}', b'{\n\t"hooks": {"Stop": ["odd", {}]}\n}\n',
+    ):  # fmt: skip
         write(settings, text)
         install(repo)
         assert client_hooks.installed(place(repo), ARGV)

@@ -468,13 +468,9 @@ class TestNotes:
 class TestLocks:
     def test_locks_of_nobody_known_are_removed_when_a_person_agrees(self, well: Ground) -> None:
         names = (
-            REF,
-            "refs/heads/gitmem/project",
-            "refs/remotes/origin/gitmem/project",
-            "refs/heads/gitmem",
-            "packed-refs",
-            "reftable/tables.list",
-        )
+            REF, "refs/heads/gitmem/project", "refs/remotes/origin/gitmem/project", "refs/heads/gitmem",
+            "packed-refs", "reftable/tables.list",
+        )  # fmt: skip
         paths = [aged(well.repo / ".git" / f"{name}.lock", 7200) for name in names]
         paths.append(aged(well.workspace.private_path / "refs/heads/user.lock", 7200))
         told = well.run("doctor", code=1).out

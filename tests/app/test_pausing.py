@@ -39,14 +39,9 @@ def test_a_pause_for_a_time_ends_by_itself_and_can_be_changed(tmp_path: Path) ->
 
 def test_a_damaged_record_pauses_rather_than_tell(tmp_path: Path) -> None:
     for data in (
-        b"",
-        b"\xff",
-        b"[]",
-        b'{"version": 9}',
-        b'{"version": 1, "pauses": [[1]]}',
-        b'{"version": 1, "pauses": [[null, 1]]}',
-        b'{"version": 1, "pauses": [["1", 2]]}',
-    ):
+        b"", b"\xff", b"[]", b'{"version": 9}', b'{"version": 1, "pauses": [[1]]}',
+        b'{"version": 1, "pauses": [[null, 1]]}', b'{"version": 1, "pauses": [["1", 2]]}',
+    ):  # fmt: skip
         (tmp_path / pausing.FILE).write_bytes(data)
         assert paused(tmp_path, 5), data
         assert pausing.unpause(tmp_path, 10) is not None

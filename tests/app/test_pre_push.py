@@ -71,15 +71,10 @@ def test_with_sharing_off_no_name_carries_memory_away(ann: Machine) -> None:
     """It is recognised by what it holds, or by a name of either side."""
     ann.git("branch", "gitmem/foo")
     for words in (
-        ("gitmem/foo:refs/heads/x",),
-        (f"{PRIVATE}:{SHARED}",),
-        (f"{PRIVATE}:refs/heads/x",),
-        (f"{PRIVATE}~0:refs/heads/x",),
-        (f"{PRIVATE}:{PRIVATE}",),
-        (f"HEAD:{PRIVATE}",),
-        ("main", f"{PRIVATE}:refs/tags/x"),
-        ("--mirror",),
-    ):
+        ("gitmem/foo:refs/heads/x",), (f"{PRIVATE}:{SHARED}",), (f"{PRIVATE}:refs/heads/x",),
+        (f"{PRIVATE}~0:refs/heads/x",), (f"{PRIVATE}:{PRIVATE}",), (f"HEAD:{PRIVATE}",),
+        ("main", f"{PRIVATE}:refs/tags/x"), ("--mirror",),
+    ):  # fmt: skip
         said = push(ann, "origin", *words)
         assert "sharing is off here" in said and "git mem share" in said, words
         assert "--no-verify" in said, "a person can override it"

@@ -68,11 +68,8 @@ def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(
     (file,) = discover.sessions_of(discover.folders(edges.environ, edges.home), [repo.resolve()])
     session = discover.read(file.path)
     assert [(m.role, m.text) for m in session.messages if m.text] == [
-        ("person", ASKED),
-        ("agent", "Noted."),
-        ("person", "What did I say?"),
-        ("agent", "Noted."),
-    ]
+        ("person", ASKED), ("agent", "Noted."), ("person", "What did I say?"), ("agent", "Noted."),
+    ]  # fmt: skip
     (ran,) = [call for message in session.messages for call in message.tools]
     assert (ran.name, ran.input["command"]) == ("Bash", "echo hi")
     assert "hi" in (ran.result or "")

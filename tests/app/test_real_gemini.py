@@ -79,14 +79,10 @@ def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(
     (file,) = discover.sessions_of(discover.folders(edges.environ, edges.home), [repo.resolve()])
     session = discover.read(file.path)
     assert [(m.role, m.text) for m in session.messages if m.text] == [
-        ("person", ASKED),
-        ("agent", "Looking."),
-        ("agent", "Done."),
-        ("person", "Look at @GEMINI.md now."),
+        ("person", ASKED), ("agent", "Looking."), ("agent", "Done."),
+        ("person", "Look at @GEMINI.md now."), ("agent", "Noted."), ("person", "What did I say?"),
         ("agent", "Noted."),
-        ("person", "What did I say?"),
-        ("agent", "Noted."),
-    ]
+    ]  # fmt: skip
     assert (session.client, session.cwd, session.skipped) == ("gemini", str(repo.resolve()), 0)
     calls = [one for message in session.messages for one in message.tools]
     assert [(one.name, one.is_error) for one in calls] == [("Bash", False), ("Write", False)]

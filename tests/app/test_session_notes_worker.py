@@ -339,12 +339,9 @@ def test_a_new_session_gets_all_it_needs_to_go_on(ground: Ground, engine: Engine
     got = ground.run("session", "resume-context", ID[:8])
     assert got.err == ""
     for words in (
-        "`src/importer.py`: written",
-        "- To do: test it",
-        "branch main",
-        "Build the importer.",
+        "`src/importer.py`: written", "- To do: test it", "branch main", "Build the importer.",
         "“Use the token [",
-    ):
+    ):  # fmt: skip
         assert words in got.out, words
     assert KEY not in got.out
     value = json.loads(ground.run("session", "resume-context", ID, "--json").out)

@@ -145,12 +145,8 @@ def test_two_sessions_a_background_subagent_and_a_person_are_four_writers(
     assert made[-1][0].writer == "human"
     assert all(told.messages for told, _ in made[:-1])
     assert sorted(path.name for path in memory.iterdir() if path.suffix == ".md") == [
-        "MEMORY.md",
-        "deploy.md",
-        "mine.md",
-        "ports.md",
-        "tests.md",
-    ]
+        "MEMORY.md", "deploy.md", "mine.md", "ports.md", "tests.md",
+    ]  # fmt: skip
     save_all(workspace, edges)
     assert len(taught(workspace)) == before + 4
 

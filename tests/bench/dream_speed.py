@@ -112,17 +112,9 @@ def parse_all(planted: Corpus) -> None:
 
 def timed(run: Callable[[], object]) -> float:
     for cached in (
-        account.claims_at,
-        parse,
-        claim.parse_body,
-        facts.about,
-        facts.lacking,
-        facts.names,
-        facts.stem,
-        pairs.gist,
-        similar.said,
-        similar.sequence,
-    ):
+        account.claims_at, parse, claim.parse_body, facts.about, facts.lacking, facts.names, facts.stem,
+        pairs.gist, similar.said, similar.sequence,
+    ):  # fmt: skip
         cached.cache_clear()
     start = time.process_time()
     run()

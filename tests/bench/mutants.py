@@ -39,44 +39,22 @@ from mutation import Mutant, mutants
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = (
-    "gitmem/core/merge.py",
-    "gitmem/core/account.py",
-    "gitmem/rules",
-    "gitmem/ledger/land.py",
-    "gitmem/ledger/merge.py",
-    "gitmem/ledger/proposals.py",
-    "gitmem/ledger/purge.py",
-    "gitmem/ledger/consent.py",
-    "gitmem/ledger/counterparts.py",
-    "gitmem/ledger/replay.py",
-    "gitmem/git/locks.py",
-    "gitmem/search/candidates.py",
-    "gitmem/search/gate.py",
-    "gitmem/search/query.py",
-    "gitmem/search/recall.py",
-    "gitmem/search/score.py",
-)
+    "gitmem/core/merge.py", "gitmem/core/account.py", "gitmem/rules", "gitmem/ledger/land.py",
+    "gitmem/ledger/merge.py", "gitmem/ledger/proposals.py", "gitmem/ledger/purge.py",
+    "gitmem/ledger/consent.py", "gitmem/ledger/counterparts.py", "gitmem/ledger/replay.py",
+    "gitmem/git/locks.py", "gitmem/search/candidates.py", "gitmem/search/gate.py",
+    "gitmem/search/query.py", "gitmem/search/recall.py", "gitmem/search/score.py",
+)  # fmt: skip
 """What may lose a claim, let something out, or find nothing: where a mistake costs most."""
 
 TESTS = (
-    "tests/core",
-    "tests/git",
-    "tests/ledger",
-    "tests/rules",
-    "tests/search",
-    "tests/flows/test_acceptance.py",
-    "tests/flows/test_carrying.py",
-    "tests/flows/test_check_bypass.py",
-    "tests/flows/test_check_fates.py",
-    "tests/flows/test_check_history.py",
-    "tests/flows/test_dream_proof.py",
-    "tests/flows/test_dream_proof_branch.py",
-    "tests/flows/test_foreign_purge.py",
-    "tests/flows/test_purge.py",
-    "tests/flows/test_purge_interrupted.py",
-    "tests/flows/test_rule_text.py",
-    "tests/flows/test_sync.py",
-)
+    "tests/core", "tests/git", "tests/ledger", "tests/rules", "tests/search",
+    "tests/flows/test_acceptance.py", "tests/flows/test_carrying.py", "tests/flows/test_check_bypass.py",
+    "tests/flows/test_check_fates.py", "tests/flows/test_check_history.py",
+    "tests/flows/test_dream_proof.py", "tests/flows/test_dream_proof_branch.py",
+    "tests/flows/test_foreign_purge.py", "tests/flows/test_purge.py",
+    "tests/flows/test_purge_interrupted.py", "tests/flows/test_rule_text.py", "tests/flows/test_sync.py",
+)  # fmt: skip
 """Those that run the rooms and not much else."""
 
 WHOLE = ("tests/rules/test_exit.py",)

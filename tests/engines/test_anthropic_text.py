@@ -96,14 +96,9 @@ def test_the_prompts_name_all_types_and_what_is_never_kept() -> None:
     for type_ in TYPES:
         assert f"- **{type_}**" in system
     for word in (
-        "CLAUDE.md",
-        "git history",
-        "absolute dates",
-        "**Why:**",
-        "five turns",
-        "rather than",
+        "CLAUDE.md", "git history", "absolute dates", "**Why:**", "five turns", "rather than",
         "instruction",
-    ):
+    ):  # fmt: skip
         assert word in system
 
 

@@ -94,13 +94,10 @@ def test_what_is_to_be_forgotten_is_deleted_with_its_memory_or_taken_out_of_it()
 @pytest.mark.parametrize(
     "text",
     [
-        "use pnpm, not npm",
-        "add a tabs component, not a modal",
-        "do you still use Jest?",
-        "forget it, run the tests",
-        "never mind",
+        "use pnpm, not npm", "add a tabs component, not a modal", "do you still use Jest?",
+        "forget it, run the tests", "never mind",
     ],
-)
+)  # fmt: skip
 def test_what_agrees_with_memory_or_is_about_something_else_changes_nothing(text: str) -> None:
     assert not [change for change in said(text) if change.op in ("update", "delete")]
 

@@ -145,12 +145,8 @@ def test_what_is_withheld_stays_withheld_long_after_it_was_said(
     pausing.pause(workspace.state, moment("10:00:02"), moment("10:00:03"))
     said = Transcript("s1", str(repo))
     for text in (
-        "Said in the open",
-        "IGNORED by ACME",
-        "PAUSED",
-        "TIMELESS",
-        "Also <private>P</private>open",
-    ):
+        "Said in the open", "IGNORED by ACME", "PAUSED", "TIMELESS", "Also <private>P</private>open",
+    ):  # fmt: skip
         said.user(text)
     said.lines = [line.replace("2026-11-20", f"{YEAR}-11-20") for line in said.lines]
     said.lines[3] = said.lines[3].replace(f"{YEAR}-11-20T10:00:03.000Z", "then")

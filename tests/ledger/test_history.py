@@ -244,12 +244,8 @@ def test_memories_are_found_with_their_headers_and_ages(workspace: Workspace, le
     learn({"^code-^reviewer/archive/ab/old.md": MEMORY.format("old")}, hours=1, scope="user")
     (header,) = headers(workspace)
     assert (header.scope, header.agent, header.file, header.name, header.time) == (
-        "project",
-        "main",
-        "ports.md",
-        "ports",
-        NOON,
-    )
+        "project", "main", "ports.md", "ports", NOON,
+    )  # fmt: skip
     assert [entry.name for entry in headers(workspace, archived=True)] == ["ports", "old"]
     found = find(workspace, "old", agent="Code-Reviewer")
     assert (found.scope, found.agent, found.archived) == ("user", "^code-^reviewer", True)

@@ -382,11 +382,8 @@ def test_of_paths_that_read_as_one_the_plain_one_stays() -> None:
     assert below == dict.fromkeys(("\u017f/b.md", "\u017f/c.md"), "reads as 's', which is there too")
     assert misfits(["main/a:b.md", "main/a.md"]).keys() == {"main/a:b.md"}
     assert [is_writable(path) for path in ("a/b.md", "a/../b.md", ".git/a", "a//b")] == [
-        True,
-        False,
-        False,
-        False,
-    ]
+        True, False, False, False,
+    ]  # fmt: skip
 
 
 A = {"main/a.md": "a\n"}

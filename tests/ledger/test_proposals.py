@@ -50,12 +50,8 @@ def test_what_waits_says_what_it_changes_by_whom_and_why(family: Family) -> None
     one = proposals.read(family, "s-1", tip)
     assert one
     assert (one.id, one.tip, one.reason, one.when, one.provenance.session) == (
-        "s-1",
-        tip,
-        "why",
-        ANN.time,
-        "s1",
-    )
+        "s-1", tip, "why", ANN.time, "s1",
+    )  # fmt: skip
     assert proposals.files(family, one, {"main/a.md"}) == ({"main/a.md": b"A\n"}, {"main/a.md": b"B\n"})
     assert proposals.record(family.repo, tip) == b'{"scope": "local"}'
     assert proposals.record(family.repo, one.base) == b""

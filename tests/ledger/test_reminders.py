@@ -305,12 +305,8 @@ def test_a_damaged_file_tells_nothing(held: Held) -> None:
     folder = held.state / reminders.WAITING
     folder.mkdir(parents=True)
     for text in (
-        "[]",
-        "{",
-        '{"sentences": [[1, 2]], "held": 3}',
-        '{"sentences": [["k", "m", "x", "t"]]}',
-        "\0",
-    ):
+        "[]", "{", '{"sentences": [[1, 2]], "held": 3}', '{"sentences": [["k", "m", "x", "t"]]}', "\0",
+    ):  # fmt: skip
         (folder / ID).write_text(text)
         assert held.prompt() == ""
     held.say(PASSING)
