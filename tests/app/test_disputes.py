@@ -89,15 +89,6 @@ def test_where_one_side_is_undone_the_other_stands_unmarked(gitmem, folder: Path
     assert not [item for item in gitmem("review", "--json").json if "Wednesdays" in str(item)]
 
 
-@pytest.mark.parametrize(("keep", "stands"), often([(1, "Deploy days"), (2, "The day of deploys")], 2))
-def test_a_disputed_description_takes_the_value_that_is_accepted(
-    gitmem, folder: Path, keep: int, stands: str
-) -> None:
-    gitmem("review", "accept", by_text(gitmem, "Deploy days")["id"], keep)
-    text = (folder / "deploy.md").read_text()
-    assert f"description: {stands}\n" in text and text.count("description:") == 1
-
-
 def test_a_disputed_description_is_told_as_one_and_no_line_of_the_body(gitmem, folder: Path) -> None:
     """In the file it stands as a line of the body, which nobody wrote there."""
     line = "description: The day of deploys"

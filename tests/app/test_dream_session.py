@@ -77,27 +77,19 @@ PORTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("answer", "kinds"),
-    [
-        ('[{"pair": "P1", "is": "newer", "newer": "B", "reason": "it was moved"}]', ["supersede"]),
-        ("Both ports are the same to me.", ["question"]),
-        ('[{"pair": "P1", "is": "different"}]', []),
-    ],
-)
-def test_the_session_judges_pairs_and_what_it_says_is_proved(
-    ground: Ground, answer: str, kinds: list[str]
-) -> None:
+def test_the_session_judges_pairs_and_what_it_says_is_proved(ground: Ground) -> None:
+    """What becomes of other answers is in `test_verdicts.py`."""
     said = {ref: datetime(2026, 11, 1 + 7 * ("worker" in ref), tzinfo=UTC) for ref in references(PORTS)}
 
     def judge(changes: Sequence[DreamChange]) -> list[str]:
         return [*map(str, errors(prove_plan(PORTS, changes, said=said)))]
 
     given = replace(GIVEN, files=PORTS, said=said, judge=judge)
+    answer = '[{"pair": "P1", "is": "newer", "newer": "B", "reason": "it was moved"}]'
     made = ground.dream(([CANARY], answer), given=given)
     task = json.loads(ground.task.splitlines()[0])
     assert "port 8080" in task["message"]["content"] and "P1 (" in task["message"]["content"]
-    assert [one.kind for one in made.changes] == kinds and bool(made.apart) == (not kinds)
+    assert [one.kind for one in made.changes] == ["supersede"] and not made.apart
 
 
 def test_what_stays_open_is_refused(ground: Ground) -> None:

@@ -57,19 +57,6 @@ def test_jobs_are_united_run_and_removed_and_nothing_to_do_is_fine(common: Path)
     assert worker.read_state(common) is None
 
 
-def test_a_job_that_arrives_meanwhile_is_run_too(common: Path) -> None:
-    leave(common, time=1)
-    ran: list[Job] = []
-
-    def later() -> None:
-        if len(ran) == 1:
-            leave(common, "stop", time=2)
-
-    worker.work(common, {}, recorder(ran, later))
-    assert [job.event for job in ran] == ["commit", "stop"]
-    assert waiting(common) == []
-
-
 def test_a_second_worker_ends_at_once(common: Path) -> None:
     leave(common)
     ran: list[Job] = []

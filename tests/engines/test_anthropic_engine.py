@@ -102,15 +102,6 @@ def test_a_model_reads_then_writes_then_answers_and_the_tree_becomes_changes(met
     assert api.bodies[1]["messages"][1]["content"][0]["type"] == "thinking"
 
 
-def test_nothing_to_keep_is_one_request_and_only_what_was_asked_for(meter: Counting) -> None:
-    """A person asked to remember it: a model that thinks otherwise does not lose it."""
-    with MessagesApi([Answer("nothing")]) as api:
-        found = engine(api, meter).extract(GIVEN)
-    (kept,) = [change for change in found.changes if change.op != "noop"]
-    assert kept.asked and kept.reason.endswith("(the model left it out)")
-    assert len(api.requests) == 1
-
-
 def test_after_five_turns_it_ends_and_what_was_written_counts(meter: Counting) -> None:
     last = Answer(calls=(writes("local/main/late.md", memory("late", "Late.")),))
     with MessagesApi([*[reads(OLD)] * 4, last, Answer("never asked")]) as api:

@@ -184,18 +184,6 @@ def test_an_edit_that_meets_a_layout_is_merged(ground: LiveGround) -> None:
     assert ground.stored["MEMORY.md"] == text
 
 
-def test_a_process_that_died_while_replacing_has_deleted_nothing(ground: LiveGround) -> None:
-    ground.begin()
-    state, key = ground.live.scope.state, ground.live.key
-    record = read_record(state, key)
-    assert record is not None
-    aside = state / "displaced" / key / f"00ff.{record.files['a.md']}"
-    aside.mkdir(parents=True, exist_ok=True)
-    write_record(state, key, record)
-    ground.file("a.md").rename(aside / "a.md")
-    assert ground.save().written == () and ground.shown["a.md"] == memory("a")
-
-
 def test_a_writer_that_read_before_the_layout_does_not_undo_it(ground: LiveGround) -> None:
     """An agent that read the file, and writes it back with its edit, knows nothing of what arrived."""
     ground.write("a")
