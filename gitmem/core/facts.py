@@ -31,9 +31,10 @@ _ONTO = re.compile(r"[\w/@-]")
 _WRITTEN = 200
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _TOKEN = re.compile(f"{_NUMBER.pattern}|{_WORD.pattern}")
-_SENTENCE = re.compile(r"(?<=[.!?;:])[\s*_)\"”]+|\n+|\s+[—–]\s+|\s+--?\s+")
+# A run of blanks is tried at its beginning alone: what is blanked out may be long.
+_SENTENCE = re.compile(r"(?<=[.!?;:])[\s*_)\"”]+|\n+|(?<![^\S\n])[^\S\n]+(?:[—–]|--?)\s+")
 
-_CLAUSE = re.compile(r"[,;]\s+|\s+(?:and|but|while|whereas|und|aber|während)\s+", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;]\s+|(?<!\s)\s+(?:and|but|while|whereas|und|aber|während)\s+", re.IGNORECASE)
 
 _COUNTS = "zero one two three four five six seven eight nine ten eleven twelve"
 NUMBER_WORDS = {word: str(number) for number, word in enumerate(_COUNTS.split())} | {

@@ -261,7 +261,7 @@ def test_only_the_date_behind_a_relative_phrase_is_taken_out(
     assert undated(text, days) == plain
 
 
-@pytest.mark.parametrize("text", ["[[" + "a" * 100_000, "a." * 50_000])
+@pytest.mark.parametrize("text", ["[[" + "a" * 100_000, "a." * 50_000, "```\n" + " " * 100_000 + "x\n```"])
 def test_a_hostile_line_takes_no_time(text: str) -> None:
     """A pattern that goes back at each letter would take minutes."""
     assert lacking(text, text) == ()
