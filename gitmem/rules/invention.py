@@ -233,8 +233,8 @@ def _about(texts: Iterable[str]) -> frozenset[str]:
 def refiled(step: ReplayedCommit) -> Iterator[Finding]:
     """Finds what a step may not do to frontmatter: anything but word the description anew.
 
-    It holds no claims, so whoever decides on the dream would see nothing of it. What a new memory says of
-    itself besides its name, description and type was said of one that goes into it.
+    It holds no claims, so whoever decides on the dream would see nothing of it; only a comment may go. What
+    a new memory says of itself besides its name, description and type was said of one that goes into it.
     """
     personal = {
         path for path, data in step.before.items() if is_memory(path) and parse(path, data).type == "user"
@@ -248,7 +248,7 @@ def refiled(step: ReplayedCommit) -> Iterator[Finding]:
         (key, old.front.text(key))
         for path, data in step.before.items()
         if is_memory(path) and (old := parse(path, data)).front
-        for key in _keys(old)
+        for key in (*_keys(old), *_comments(old))
     }
     for path in sorted(step.after):
         if not is_memory(path):
@@ -270,17 +270,19 @@ def _front(
         gone = [key for key in _keys(before) if key not in _keys(after)]
         if gone:
             yield Finding(path, 1, "account", f"its frontmatter loses {quoted(gone[0])}")
-    for key in _keys(after):
+    had = {*_keys(before), *_comments(before)} if before else set()
+    for key in (*_keys(after), *(note for note in _comments(after) if note not in had)):
         said = after.front.text(key) if after.front else ""
         if key == "description" or (key, said) in known:
             continue
-        if before is not None and before.front and key in _keys(before):
+        if before is not None and before.front and key in had:
             if before.front.text(key) != said:
                 yield Finding(
                     path, 1, "account", f"its frontmatter says another {quoted(key)}: {quoted(said)}"
                 )
         elif key not in _OWN:
-            yield Finding(path, 1, "invented", f"nothing before it says {quoted(key)}: {quoted(said)}")
+            what = f"{quoted(key)}: {quoted(said)}" if said else quoted(key)
+            yield Finding(path, 1, "invented", f"nothing before it says {what}")
         elif key == "name" and (facts := _titled(path, said, after)):
             yield Finding(path, 1, "invented", f"its name has {', '.join(facts)}: {quoted(said)}")
 
@@ -299,6 +301,12 @@ def _titled(path: str, name: str, memory: Memory) -> tuple[str, ...]:
 
 def _keys(memory: Memory) -> list[str]:
     return [field.key for field in memory.front.fields if field.key] if memory.front else []
+
+
+def _comments(memory: Memory) -> list[str]:
+    fields = [field for field in memory.front.fields if field.key != "description"] if memory.front else []
+    lines = (line.strip() for field in fields for line in field.raw.splitlines())
+    return [line for line in lines if line.startswith("#")]
 
 
 def _fed(step: ReplayedCommit, personal: set[str]) -> set[str]:

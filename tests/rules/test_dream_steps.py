@@ -113,6 +113,10 @@ def named(name: str) -> dict[str, bytes]:
         (memory("A.", "owner: Ann\n"), memory("A."), [("account", "loses “owner”")]),
         (memory("A."), memory("A.", "owner: Ann\n"), [("invented", "nothing before it says “owner”")]),
         (memory("A.", "# Ours\n"), memory("A."), []),
+        (memory("A.", "# Ours\n"), memory("A.", "# All\n"), [("invented", "before it says “# All”")]),
+        (memory("A.", "m:\n"), memory("A.", "m:\n  # All\n"), [("invented", "before it says “# All”")]),
+        ({}, memory("A.", "# Ours\n"), [("invented", "before it says “# Ours”")]),
+        (memory("B.", "# Ours\n", "b"), memory("A.", "# Ours\n"), []),
         (
             memory("A.", "owner: Ann\n"),
             memory("A.", "owner: Ann\n") | memory("B.", "owner: Ann\n", "b"),
