@@ -221,11 +221,16 @@ def judge_links(before: Side | None, after: Side, context: RuleContext) -> Itera
 
 
 def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
-    """Finds lines of indexes that are in dispute since the request, as claims of memories may be."""
+    """Finds lines of indexes that the request rewrote alone, or that are in dispute since."""
     for folder in after.folders:
         path = f"{folder}/{INDEX}"
-        if path not in context.changed:
+        if path not in context.changed or path not in after.texts:
             continue
+        stood = {link: text for link, _, text in _entries(before.texts.get(path))} if before else {}
+        for link, at, said in _entries(after.texts[path]):
+            if stood.get(link, said) != said and f"{folder}/{link}" not in context.changed:
+                what = f"says something else of {quoted(link)}, which says what it said"
+                yield Finding(path, at, "index", what, "notice")
         known = _disputed(before, folder) if before else {}
         for mark, lines in _disputed(after, folder).items():
             if mark not in known:
@@ -276,7 +281,7 @@ def _dangling(side: Side, folder: str) -> dict[Place, int]:
             if slugify(link.strip().removesuffix(".md")) not in names:
                 found.setdefault((text.path, f"[[{link.strip()}]]"), line)
         if name == INDEX:
-            for target, line in _entries(text):
+            for target, line, _ in _entries(text):
                 if target not in files:
                     found.setdefault((text.path, target), line)
     return found
@@ -293,11 +298,12 @@ def _links(text: RuleFile) -> Iterator[tuple[str, int]]:
             yield match[1], shown.count("\n", 0, match.start()) + 1
 
 
-def _entries(text: RuleFile) -> Iterator[tuple[str, int]]:
+def _entries(text: RuleFile | None) -> Iterator[tuple[str, int, str]]:
+    """Where each entry of an index leads, its line, and what it says."""
     line = 1
-    for unit in index.parse(text.text):
+    for unit in index.parse(text.text) if text else ():
         if unit.target:
-            yield unit.target, line
+            yield unit.target, line, unit.text.strip()
         line += (unit.text + unit.gap).count("\n")
 
 

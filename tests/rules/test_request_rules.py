@@ -165,6 +165,19 @@ class TestLinks:
     def test_a_memory_without_a_line_is_a_notice(self) -> None:
         assert found({"main/a.md": memory(name="a")}) == [("main/a.md", 1, "index", "notice")]
 
+    def test_a_line_that_is_rewritten_alone_is_a_notice(self) -> None:
+        before = {
+            **folder(a="A fact.", b="B."),
+            "main/MEMORY.md": "- [a](a.md) — A fact\n- [b](b.md) — B\n",
+        }
+        after = {
+            **before,
+            "main/MEMORY.md": "- [b](b.md) — B\n- [a](a.md) — No fact\n- [a](a.md) — A fact\n",
+        }
+        assert found(after, before) == [("main/MEMORY.md", 2, "index", "notice")]
+        told = found({**after, "main/a.md": memory("No fact.", "a")}, before)
+        assert "index" not in {rule for _, _, rule, _ in told}
+
     def test_a_link_to_another_agents_memory_leads_somewhere(self) -> None:
         files = {**folder(a="See [[b]] and [[About B]]."), **folder("reviewer", b="B.")}
         assert {f[2] for f in found(files)} == {"link"}
