@@ -46,6 +46,7 @@ class Damage:
         mend: what would be done, or advice where only a person can.
         act: does it and says what was done; None where only a person can.
         asks: whether a person has to agree first.
+        later: whether another process does it, which nobody waits for.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class Damage:
     mend: str
     act: Callable[[], str] | None = field(default=None, repr=False, compare=False)
     asks: bool = False
+    later: bool = False
 
 
 @dataclass(frozen=True)

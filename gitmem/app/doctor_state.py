@@ -169,7 +169,7 @@ def check_worker(patient: Patient) -> list[Damage]:
 
     if waiting and not works:
         what = f"{counted(waiting, 'job')} in {folder} with no worker to do them"
-        found.append(Damage("waiting-jobs", what, "start the worker", start))
+        found.append(Damage("waiting-jobs", what, "start the worker", start, later=True))
     failed = failed_jobs(common)
     if failed:
 

@@ -32,12 +32,15 @@ def doctor(
     findings = plan(run.any_workspace, run.edges)
     rows = [_row(run, finding, dry_run) for finding in findings]
     seen, left = set(findings), len(findings)
+    begun: set[Damage] = set()
     # One mend may bring to light what was hidden behind it.
     while any(row["done"] for row in rows[-len(findings) :]):
+        made = zip(findings, rows[-len(findings) :], strict=True)
+        begun |= {one for one, row in made if one.later and row["done"]}
         still = plan(run.any_workspace, run.edges)
         findings = tuple(finding for finding in still if finding not in seen)
         rows += [_row(run, finding, dry_run) for finding in findings]
-        seen, left = seen | set(findings), len(still)
+        seen, left = seen | set(findings), len(set(still) - begun)
         if not findings:
             break
     if run.out.as_json:
