@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -132,9 +133,11 @@ def _pinned(live: LiveDirectory) -> str:
 def _back(run: CommandContext, workspace: Workspace, lives: list[LiveDirectory], dry_run: bool) -> None:
     pinned = [live for live in lives if _pinned(live)]
     # By its commit, since a word such as `~1` means another state by and by.
-    again = {
-        f"{_pinned(live).rpartition(' (')[2].rstrip(')')} --scope {live.scope.name}" for live in pinned
-    }
+    again = [
+        f"git mem checkout {_pinned(live).rpartition(' (')[2].rstrip(')')}"
+        f" --scope {live.scope.name} --agent {quote(live.agent)}"
+        for live in pinned
+    ]
     if not pinned:
         raise UsageError("No past state is laid out here", "Lay one out: git mem checkout REV|DATE|TAG")
     if not dry_run:
@@ -149,7 +152,7 @@ def _back(run: CommandContext, workspace: Workspace, lives: list[LiveDirectory],
         verb = "would lay out" if dry_run else "laid out"
         run.out.data(f"{verb} the present state in {live.path}")
     if not dry_run:
-        run.out.say(f"undo: {' && '.join(f'git mem checkout {words}' for words in sorted(again))}")
+        run.out.say(f"undo: {' && '.join(again)}")
 
 
 def _value(live: LiveDirectory, commit: str, files: tuple[str, ...]) -> dict[str, object]:

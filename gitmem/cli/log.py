@@ -31,9 +31,12 @@ class LogCommand(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """What is left of the words of the command."""
-        return super().parse_args(
-            ctx, [f"--max-count={word[1:]}" if re.fullmatch(r"-\d+", word) else word for word in args]
-        )
+        given = {at for at, word in enumerate(args, 1) if word in ("-n", "--max-count", "--since")}
+        words = [
+            f"--max-count={word[1:]}" if at not in given and re.fullmatch(r"-\d+", word) else word
+            for at, word in enumerate(args)
+        ]
+        return super().parse_args(ctx, words)
 
 
 def register(app: typer.Typer) -> None:

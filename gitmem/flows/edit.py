@@ -124,7 +124,9 @@ def memory_named(workspace: Workspace, name: str, scope: str | None, agent: str)
 
     try:
         return find(workspace, name, scope, agent, whole=True)
-    except Ambiguous:
+    except Ambiguous as error:
+        if scope is None:  # a name that is to be kept is no address
+            error.hint = "Say which: name its scope."
         raise
     except UsageError:
         return None

@@ -82,7 +82,7 @@ def test_a_name_that_one_scope_has_means_that_memory_whatever_its_type_would_be(
     assert "updated project/main/python.md" in ran and len(gitmem("list", "--json").json) == 1
     gitmem("remember", "I use 3.13.", "--name", "python", "--scope", "user")
     ran = gitmem("remember", "Python 3.14 is the minimum.", "--name", "python", ok=False)
-    assert ran.code == 2 and "names 2 memories" in ran.err
+    assert ran.code == 2 and "names 2 memories" in ran.err and "hint: Say which: name its scope." in ran.err
     assert gitmem("remember", "Python is fun.", "--name", "python", "--agent", "reviewer").code == 0
 
 

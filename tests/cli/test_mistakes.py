@@ -63,6 +63,7 @@ MISTAKES = [
     ("forget nobody-has-this", 2, "There is no memory named 'nobody-has-this'", "See all: git mem list"),
     ("restore", 2, "Say what to restore: one NAME, or --all", ""),
     ("restore --all", 2, "Say as of when", "See what there was: git mem log"),
+    ("log -n -3", 2, "-3 is not in the range", "See: git mem log -h"),
     ("checkout -", 2, "No past state is laid out here", "Lay one out: git mem checkout"),
     ("move ports --to team", 2, "team", "project"),
     ("remember ''", 2, "", "hint"),

@@ -301,7 +301,8 @@ def test_checkout_lays_the_past_out_and_comes_back(taught: Ground) -> None:
     taught.run("save")
     assert body(taught) == "Port 8080." and taught.tip() == before
     then = taught.workspace.code.commit(taught.workspace.code.commit(before).parents[0]).parents[0]
-    assert taught.run("checkout", "-").err.strip() == f"undo: git mem checkout {then[:12]} --scope project"
+    back = f"undo: git mem checkout {then[:12]} --scope project --agent reviewer"
+    assert taught.run("checkout", "-").err.strip() == back
     assert body(taught) == "Port 9090." and (taught.folder() / "later.md").exists()
     assert taught.tip() == before
     taught.run("checkout", "-", code=2)
