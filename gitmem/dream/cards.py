@@ -350,12 +350,7 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     told = [tuple(_story(change, story, origins)) for story in change.claims if story.line is None]
     told += [(side,) for side in _from_logs(change, origins)]
     told += [tuple(proposal_sides(one, by=change.by)) for one in untold(change)]
-    # A description often says what the body does, but for a full stop.
-    once: dict[object, tuple[CardSide, ...]] = {}
-    for some in told:
-        once.setdefault(tuple((one.mark, repeated(_flat(one.text)), one.notes) for one in some), some)
-    sides = [side for some in once.values() for side in some]
-    sides += _headers(change)
+    sides = [*told_once(told), *_headers(change)]
     proof: tuple[str, ...] = ()
     if failures is not None and not change.decided:
         sources = {fate.source for fate in change.fates}
@@ -376,6 +371,15 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     later = by_time(change, origins)[1] if change.compares else ""
     mark = "=" if later in change.stood else "-" if later else ""
     return Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof, mark)
+
+
+def told_once(told: Iterable[Iterable[CardSide]]) -> Iterator[CardSide]:
+    """The sides of claims, each once: a description often says what the body does, but for a full stop."""
+    once: dict[object, tuple[CardSide, ...]] = {}
+    for some in map(tuple, told):
+        once.setdefault(tuple((one.mark, repeated(_flat(one.text)), one.notes) for one in some), some)
+    for some in once.values():
+        yield from some
 
 
 def by_time(change: DreamCommit, origins: Origins) -> tuple[str, str]:

@@ -30,6 +30,7 @@ from gitmem.dream.cards import (
     side_lines,
     summary_lines,
     taught_by,
+    told_once,
 )
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
@@ -395,13 +396,8 @@ def inbox_cards(repo: Repository, inbox: Inbox) -> tuple[Card, ...]:
     said = came | _taught(repo, inbox.base, gone)
     cards = []
     for n, path in enumerate(inbox.memories, start=1):
-        sides = [
-            side
-            for one in asked
-            if one.path == path
-            for side in proposal_sides(one, notes=said.get(one, ()))
-        ]
-        cards.append(Card(n, path, "", tuple(sides)))
+        told = (proposal_sides(one, notes=said.get(one, ())) for one in asked if one.path == path)
+        cards.append(Card(n, path, "", tuple(told_once(told))))
     return tuple(cards)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gitmem.core.claim import Claim, repeated
 from gitmem.core.text import counted, one_line
 from gitmem.flows.values import aside_hint, sound
 from gitmem.git.repository import short_name
@@ -16,7 +17,6 @@ from gitmem.values import dataclass
 if TYPE_CHECKING:
     from gitmem.core.account import BranchChange
     from gitmem.core.change import Change
-    from gitmem.core.claim import Claim
     from gitmem.flows.disputes import Dispute
     from gitmem.flows.document_branch import WaitingDocument
     from gitmem.flows.promotions import OfferedPromotion
@@ -267,9 +267,11 @@ def inbox_item(one: Inbox) -> ReviewItem:
     for number, path in enumerate(one.memories, start=1):
         told = one_line(path, FIELD)
         lines += ["", told if one.closed else f"{number}. {told}"]
-        for proposal in one.proposals:
-            if proposal.path == path:
-                lines += _proposal_lines(proposal)
+        # A description often says what the body does, but for a full stop.
+        once: dict[tuple[str, ...], list[str]] = {}
+        for some in (_proposal_lines(proposal) for proposal in one.proposals if proposal.path == path):
+            once.setdefault(tuple(map(repeated, some)), some)
+        lines += [line for some in once.values() for line in some]
     if one.closed:
         lines += ["", f"accept asks again, reject takes it out of the memory here: {one.id}"]
     else:

@@ -21,7 +21,7 @@ from typing import Any
 from gitmem.core.account import BranchChange
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.text import counted
-from gitmem.dream.cards import Card, CardSide, proposal_sides
+from gitmem.dream.cards import Card, CardSide, proposal_sides, told_once
 from gitmem.flows.check import CheckReport
 from gitmem.flows.context import Edges
 from gitmem.flows.exit import shown, value
@@ -209,10 +209,12 @@ def report_html(report: CheckReport) -> bytes:
 
 def memory_cards(wanted: Sequence[BranchChange]) -> tuple[Card, ...]:
     """What a request does to claims, a card a memory, in the order of their paths."""
-    by_path: dict[str, list[CardSide]] = {}
+    by_path: dict[str, list[Iterator[CardSide]]] = {}
     for one in wanted:
-        by_path.setdefault(one.path, []).extend(proposal_sides(one))
-    return tuple(Card(n, path, "", tuple(sides)) for n, (path, sides) in enumerate(by_path.items(), 1))
+        by_path.setdefault(one.path, []).append(proposal_sides(one))
+    return tuple(
+        Card(n, path, "", tuple(told_once(told))) for n, (path, told) in enumerate(by_path.items(), 1)
+    )
 
 
 def _findings(report: CheckReport) -> Iterator[str]:

@@ -25,10 +25,11 @@ from gitmem.core.trailers import Fate, Provenance
 from gitmem.dream.cards import Card, CardSide
 from gitmem.flows.exchange import after_merge
 from gitmem.flows.notices import leave_proposal, take
-from gitmem.flows.pull_request import LIMIT, find_host, markdown, request_body
+from gitmem.flows.pull_request import LIMIT, find_host, inbox_cards, markdown, request_body
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_paths
 from gitmem.ledger.blame import blame_memory
+from gitmem.ledger.inbox import inboxes
 from gitmem.ledger.land import Ref, Tip, Write, land
 from gitmem.ledger.workspace import SHARED_REF
 
@@ -101,6 +102,17 @@ def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody_unasked(team: Team,
     repo = ann.workspace.code
     (*_, claim) = blame_memory(repo, repo.ref(SHARED_REF), "main/tea.md")
     assert repo.commit(claim.origins[0].commit).subject == "Add tea"
+
+
+def test_what_a_description_says_again_is_shown_once(team: Team) -> None:
+    ann = team.machine("ann")
+    ann.learn("tea", "About tea.", scope="project")
+    ann.run("sync", "-y")
+    ben = team.machine("ben")
+    ben.run("sync", "-y")
+    assert ben.run("review", "show", waiting(ben)["id"]).out.count("About tea") == 1
+    (card,) = inbox_cards(ben.workspace.code, *inboxes(ben.workspace))
+    assert [side.text for side in card.sides] == ["About tea."]
 
 
 def test_taking_an_acceptance_back_is_asked_of_the_team(team: Team, ann) -> None:

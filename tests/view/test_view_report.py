@@ -31,7 +31,7 @@ def test_each_memory_is_a_card_with_what_goes_and_comes(repo: Path, page) -> Non
         repo,
         {
             "main/ports.md": memory("ports", "The server listens on 9090."),
-            "main/owners.md": memory("owners", "Ann owns the parser."),
+            "main/owners.md": memory("owners", "Ann owns the parser.", "Ann owns the parser"),
         },
         after=60,
     )
@@ -41,6 +41,7 @@ def test_each_memory_is_a_card_with_what_goes_and_comes(repo: Path, page) -> Non
         "1. main/owners.md",
         "2. main/ports.md",
     ]
+    assert cards[0].count("owns the parser") == 1
     assert re.search(r'class="claim goes">.*?8080', cards[1], re.DOTALL)
     assert re.search(r'class="claim comes">.*?9090', cards[1], re.DOTALL)
 
