@@ -31,10 +31,9 @@ class LogCommand(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """What is left of the words of the command."""
-        given = {at for at, word in enumerate(args, 1) if word in ("-n", "--max-count", "--since")}
         words = [
-            f"--max-count={word[1:]}" if at not in given and re.fullmatch(r"-\d+", word) else word
-            for at, word in enumerate(args)
+            f"--max-count={word[1:]}" if before != "-n" and re.fullmatch(r"-\d+", word) else word
+            for before, word in zip(["", *args], args, strict=False)
         ]
         return super().parse_args(ctx, words)
 

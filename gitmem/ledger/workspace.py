@@ -482,9 +482,14 @@ class Workspace:
 
     def tracks(self, path: str) -> bool:
         """Whether the code has a file or folder of that path, or of one that ends so."""
-        words = ["ls-files", "-z", "--", f":(top,glob)**/{path}", f":(top,glob)**/{path}/**"]
+        return f"/{path}/" in self._tracked
+
+    @cached_property
+    def _tracked(self) -> str:
+        """All names that the code tracks, each between slashes: a session may mention very many."""
         top = self.layout.worktree
-        return top is not None and bool(self.git.run(words, cwd=top, check=False).text)
+        names = self.git.run(["ls-files", "-z"], cwd=top, check=False).text if top else ""
+        return "/" + names.replace("\0", "/\0/")
 
 
 def home(type: str, sharing: str) -> ScopeName:

@@ -317,6 +317,19 @@ def test_where_files_are_is_refused_only_where_the_code_shows_it(ann: Person) ->
     assert [scope for scope, _, _ in ann.learn().stored] == ["project"]
 
 
+def test_names_of_the_code_are_listed_once(ann: Person) -> None:
+    """A session may say of very many files where they are."""
+    (ann.repo / "conf").mkdir()
+    (ann.repo / "conf/flags.toml").touch()
+    ann.git("add", "conf")
+    workspace = ann.workspace
+    assert workspace.tracks("conf")
+    ann.git("rm", "-q", "--cached", "-r", "conf")
+    names = ("flags.toml", "conf/flags.toml", "conf", "onf/flags.toml", "flags", "conf/flags", "knobs.toml")
+    assert [workspace.tracks(name) for name in names] == [True, True, True, False, False, False, False]
+    assert not ann.workspace.tracks("conf")
+
+
 def test_an_interrupted_run_stores_nothing_twice(ann: Person) -> None:
     before = (ann.workspace.state / "commits.json").read_bytes()
     ann.say(DEPLOY)
