@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -101,7 +102,7 @@ def backup(
         return
     show_done(run.out, workspace, done)
     if named != before:
-        back = without_credentials(before) if before else "--off"
+        back = quote(without_credentials(before)) if before else "--off"
         run.out.say(f"undo: git mem backup {back} (what was copied stays there)")
 
 
@@ -187,4 +188,4 @@ def _forget(out: Output, workspace: Workspace, dry_run: bool) -> None:
     else:
         forget_backup(workspace)
         out.data(f"the backup {place} is forgotten; what it holds stays there")
-        out.say(f"undo: git mem backup {place}")
+        out.say(f"undo: git mem backup {quote(place)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import join
 from typing import Annotated, Literal
 
 import typer
@@ -52,7 +53,7 @@ def completion(
         run.out.say(f"put this above compinit in ~/.zshrc: fpath+=({files[0].parent})")
     if not dry_run:
         run.out.say("it works in the next shell")
-        run.out.say(f"undo: rm {' '.join(map(str, files))}")
+        run.out.say(f"undo: rm {join(map(str, files))}")
 
 
 def _own_shell(edges: Edges) -> Shell:

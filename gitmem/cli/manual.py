@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -235,4 +236,5 @@ def install_man(
     run.out.data(f"{verb} {counted(len(pages), 'manual page')} to {folder}")
     if not dry_run:
         run.out.say("see: git mem --help")
-        run.out.say(f"undo: rm {folder}/git-mem*.1 {folder}/gitmem.1")
+        at = quote(str(folder))
+        run.out.say(f"undo: rm {at}/git-mem*.1 {at}/gitmem.1")

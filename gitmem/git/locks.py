@@ -152,7 +152,8 @@ def writer_lock(
         raise _held(path, ProcessIdentity.parse(_read(path)), hint) from None
     except (OSError, NotImplementedError) as error:
         raise RepositoryError(
-            f"{path} cannot be locked: {error}", "Make its folder writable for you."
+            f"{path} cannot be locked: {getattr(error, 'strerror', None) or error}",
+            "Make its folder writable for you.",
         ) from error
     with held:
         # Best effort: it only serves a message.

@@ -43,6 +43,16 @@ def environ(ground: Ground, tmp_path: Path) -> Mapping[str, str]:
     return {**os.environ, "PATH": search, "PYTHONPATH": root, "TERM": "xterm", "PS1": "> "}
 
 
+def test_an_undo_takes_a_folder_with_a_blank_whole(ground: Ground, tmp_path: Path) -> None:
+    data = tmp_path / "a b"
+    ground.patch.setenv("XDG_DATA_HOME", str(data))
+    for words in (("completion", "bash", "--install"), ("install-man",)):
+        _, _, undo = ground.run(*words).err.strip().rpartition("undo: ")
+        assert [path for path in data.rglob("*") if path.is_file()]
+        subprocess.run(["bash", "-c", undo], check=True)
+        assert not [path for path in data.rglob("*") if path.is_file()]
+
+
 def spoken(words: list[str], environ: Mapping[str, str], folder: Path) -> str:
     done = subprocess.run(words, cwd=folder, env=environ, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr

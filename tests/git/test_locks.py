@@ -19,6 +19,7 @@ from gitmem.git.locks import Locked, ProcessIdentity, is_alive, locks_below, pro
 
 HOLD = """\
 import pathlib, sys
+from gitmem.core.errors import RepositoryError
 from gitmem.git.locks import process_identity, writer_lock
 with writer_lock(pathlib.Path(sys.argv[1]), "extract"):
     print(process_identity(), flush=True)
@@ -93,6 +94,13 @@ def test_the_lock_is_free_again_after_an_error_and_makes_its_folder(tmp_path: Pa
     run, _ = holder(tmp_path / "a/b")
     end(run)
     assert run.returncode == 0
+
+
+def test_what_cannot_be_locked_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RepositoryError) as raised, writer_lock(tmp_path / "file", "extract"):
+        pass
+    assert raised.value.message == f"{tmp_path}/file/extract.lock cannot be locked: File exists"
 
 
 def test_threads_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
