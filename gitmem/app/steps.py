@@ -251,7 +251,8 @@ def _sessions(work: RunningJob) -> None:
     workspace, edges, tally = work.workspace, work.edges, work.watch.tally
 
     def save(recordings: Sequence[Path]) -> object:
-        return save_all(workspace, edges, recordings, everywhere=True)
+        # The client may be newer here than gitmem: only now there is somewhere to lay memory out.
+        return save_all(workspace, edges, recordings, everywhere=True, fresh=True)
 
     if work.off:
         tally.skip("extraction", work.off)

@@ -52,6 +52,17 @@ def test_what_an_interrupted_session_left_is_caught_up_at_the_next_start(ground:
     assert len(ground.memories()) == 1
 
 
+def test_memory_is_laid_out_when_the_client_is_first_used_here(ground: Ground, gitmem) -> None:
+    """Where gitmem was there before Claude Code, `init` could lay nothing out."""
+    (ground.home / ".claude").rename(ground.home / "later")
+    gitmem("remember", "Deploys go out on Tuesdays.", "--scope", "project")
+    live = ground.repo / ".claude/agent-memory/main"
+    assert not live.exists()
+    (ground.home / "later").rename(ground.home / ".claude")
+    ground.do("session-start", session_id=ID)
+    assert "Tuesdays" in (live / "MEMORY.md").read_text()
+
+
 def test_a_session_that_just_began_is_not_looked_at_before_its_first_turn_ends(ground: Ground) -> None:
     """Its first prompt may be recorded before the worker comes to the start's job."""
     ground.write(ASKED)
