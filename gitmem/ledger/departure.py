@@ -161,7 +161,9 @@ class _History:
         self.now: dict[str, str] = {}
         self.differ: dict[str, str] = {}
         self.cut: set[str] = set()
-        self._there = [repo.commit(oid).tree for oid in there]
+        # What it builds on is at the remote, too, though a teammate may have renamed it there since.
+        ground = {parent for oid in order for parent in repo.commit(oid).parents}.difference(order)
+        self._there = list(dict.fromkeys(repo.commit(oid).tree for oid in (*there, *sorted(ground))))
         self._fresh = frozenset(name for name, _ in remote.new_blobs(tip))
         self._commit = lru_cache(maxsize=4096)(repo.commit)
         self._stands = lru_cache(maxsize=4096)(self._read_standing)
@@ -207,12 +209,17 @@ class _History:
 
     def _follow(self) -> None:
         """Finds which earlier claims were made into what stands, and into which file: as blame does."""
-        for oid in reversed(self.order):
-            commit = self._commit(oid)
-            if len(commit.parents) != 1:
-                continue
-            before, changed = self._commit(commit.parents[0]).tree, self._changed(oid)
-            memories = {path for path in changed if is_memory(path)}
+        ours = frozenset(self.order)
+        steps = (
+            (self._commit(oid), one) for oid in reversed(self.order) for one in self._commit(oid).parents
+        )
+        for commit, parent in steps:
+            before = self._commit(parent).tree
+            memories = set(filter(is_memory, changed_files(self.repo, before, commit.tree)))
+            if len(commit.parents) > 1:
+                # A merge, too, puts what one side wrote where the other has renamed the memory to.
+                gone = any(self.repo.entry(commit.tree, path) is None for path in memories)
+                memories = memories if gone and parent in ours else set()
             if not memories:
                 continue
             old, new = (

@@ -458,6 +458,26 @@ def test_two_people_go_on_after_it(team: Team, ann: Machine) -> None:
     assert found(ben.code / ".git") == []
 
 
+@pytest.mark.parametrize("mode", ["direct", "review"])
+def test_what_one_edits_while_a_teammate_renames_it_stays_his(team: Team, mode: str) -> None:
+    """The name is at the remote, in history: nothing of his commit has to be kept from it."""
+    ann, ben = team.people(ann="direct", ben=mode)
+    write(ann, "hosts", "There are two hosts.\n\nHosts have names of trees.")
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    write(ben, "hosts", "There are three hosts.\n\nHosts have names of trees.")
+    drop(ann, "hosts")
+    write(ann, "machines", "There are two hosts.\n\nHosts have names of trees.", "About hosts")
+    ann.run("sync", "-y")
+    ben.run("sync", "-y")
+    tip = ben.workspace.code.ref(SHARED_REF)
+    said = {
+        one.claim.text: one.origins[0].commit
+        for one in blame_memory(ben.workspace.code, tip, "reviewer/machines.md")
+    }
+    assert ben.git("log", "-1", "--format=%an %s", said["There are three hosts."]) == "Ben Update hosts"
+
+
 def test_clones_that_had_one_history_before_anything_was_shared_end_at_one_commit(team, ann) -> None:
     """What the second one rebuilds is there already: its branch, too, is set on that."""
     ann.run("share", "--mode", "direct", "-y")
