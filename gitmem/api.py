@@ -34,7 +34,7 @@ from gitmem.core.limits import RECALLED
 from gitmem.core.names import kind
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, by_command, initialised_at
-from gitmem.flows.exit import value
+from gitmem.flows.redaction import value
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 
 if TYPE_CHECKING:

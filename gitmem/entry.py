@@ -134,7 +134,7 @@ def _open_streams() -> None:
 
 def _say(line: str) -> None:
     """Writes one line to stderr, by the one exit: an error may say what somebody's memory is called."""
-    from gitmem.flows.exit import shown
+    from gitmem.flows.redaction import shown
 
     text = shown(line).replace("\n", "\\n").replace("\t", "\\t")
     if "gitmem.cli.output" in sys.modules:

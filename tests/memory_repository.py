@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from gitmem.core.errors import MissingObject
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Commit, CommitDiff, Signature, TreeEntry
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.text import read_memory
 
 REF = "refs/gitmem/project"

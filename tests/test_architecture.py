@@ -77,7 +77,7 @@ def test_both_walks(repo: Path, home: Path, gitmem: Gitmem, git: Callable[..., s
     learned = named("A sentence becomes a memory")
     assert len(learned) > 15
     assert learned - hook - worker == set()
-    assert not hook & {"search/index.py", "engines/offline/extract.py"}, "the agent never waits"
+    assert not hook & {"search/catalog.py", "engines/offline/extract.py"}, "the agent never waits"
 
     asked = {
         "session_id": "another",

@@ -230,7 +230,7 @@ def _with_codes(scope: Scope, tip: str | None, rows: list[Mapping[str, Any]]) ->
     from contextlib import closing
 
     from gitmem.ledger.workspace import BOUND
-    from gitmem.search.index import Catalog
+    from gitmem.search.catalog import Catalog
 
     files = {row["path"]: row["blob"] for row in rows if row["type"] in BOUND}
     if not tip or not files or scope.name == "user":

@@ -35,8 +35,8 @@ from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.workspace import Workspace
+from gitmem.search.catalog import Catalog, TreePlace
 from gitmem.search.gate import Selection, select
-from gitmem.search.index import Catalog, TreePlace
 from gitmem.search.query import Candidate, RecallSource, gather, search
 from gitmem.search.text import Fields, read_memory
 from gitmem.search.words import terms

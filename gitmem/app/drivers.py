@@ -105,7 +105,7 @@ def show(argv: Sequence[str]) -> int:
     if len(argv) != 1:
         raise UsageError("git shows one file at a time: gitmem textconv FILE")
     data = Path(argv[0]).read_bytes()
-    from gitmem.flows.exit import configure, shown_bytes  # a merge shows nothing
+    from gitmem.flows.redaction import configure, shown_bytes  # a merge shows nothing
 
     configure(_allowed)
     sys.stdout.flush()

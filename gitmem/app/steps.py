@@ -28,10 +28,10 @@ from gitmem.flows.pause import paused, switched_off
 from gitmem.flows.place import DISABLE, is_on
 from gitmem.flows.sessions import present_session, sessions_here
 from gitmem.ledger import failures
+from gitmem.ledger.code_rewrites import keep_rewrites
 from gitmem.ledger.files import log
 from gitmem.ledger.job_record import RunTally, fit, recorded
 from gitmem.ledger.land import Written
-from gitmem.ledger.rewrites import keep_rewrites
 from gitmem.ledger.workspace import Workspace
 
 if TYPE_CHECKING:

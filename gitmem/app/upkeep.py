@@ -30,7 +30,7 @@ from gitmem.ledger.session_notes import FAMILY, prune
 from gitmem.ledger.signatures import follow
 from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.text import read_memory
 
 _LAST = "last"

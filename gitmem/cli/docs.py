@@ -13,7 +13,7 @@ from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
 from gitmem.cli.output import Output, sound
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import counted, one_line
-from gitmem.flows.values import difference
+from gitmem.flows.json_values import difference
 
 if TYPE_CHECKING:
     from gitmem.engines.engine import Stale

@@ -14,7 +14,7 @@ from gitmem.cli.context import AgentOption, CommandContext, Json, ScopeOption, c
 from gitmem.cli.output import day
 from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
-from gitmem.flows.values import entry_value
+from gitmem.flows.json_values import entry_value
 from gitmem.ledger.log import LogEntry, fates, learned
 from gitmem.ledger.moments import moment_of
 from gitmem.ledger.signatures import SignatureVerdict, trusts, verdicts

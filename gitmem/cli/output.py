@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import CheckFailed, Declined
 from gitmem.core.text import cells, iso
-from gitmem.flows.exit import line, row, shown, value
-from gitmem.flows.values import aside_hint, place_value, sound
+from gitmem.flows.json_values import aside_hint, place_value, sound
+from gitmem.flows.redaction import line, row, shown, value
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:

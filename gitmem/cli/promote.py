@@ -19,10 +19,10 @@ from gitmem.cli.context import (
 )
 from gitmem.cli.output import sound
 from gitmem.flows import promote as promotion
+from gitmem.flows.json_values import difference
 from gitmem.flows.promote import Promotion, PromotionResult, plan
 from gitmem.flows.rule_files import message
 from gitmem.flows.undo import forget_decided
-from gitmem.flows.values import difference
 from gitmem.ledger.lookup import find
 
 

@@ -94,7 +94,7 @@ def _commits(workspace: Workspace, asked: RecallRequest, source: str | None) -> 
     if source == "memory" or narrow or asked.at or not (source or there):
         return ()
     from gitmem.flows import code_commits  # a new clone has no index of its commits yet
-    from gitmem.flows.exit import credentials
+    from gitmem.flows.redaction import credentials
 
     if source:
         code_commits.follow_commits(workspace, PATIENT_SECONDS)
@@ -111,7 +111,7 @@ def _answer_by_commits(run: CommandContext, question: str, commits: Sequence[Tol
         _print_commit(run, commit)
     if not commits:
         from gitmem.flows.code_commits import nearest_commits
-        from gitmem.flows.exit import credentials
+        from gitmem.flows.redaction import credentials
 
         near = ", ".join(nearest_commits(run.workspace, question, credentials))
         run.out.say("no commit fits" + (f"; nearest: {near}" if near else ""))

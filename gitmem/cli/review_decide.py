@@ -24,7 +24,7 @@ from gitmem.flows.decide import (
     chosen,
     decide,
 )
-from gitmem.flows.exit import shown
+from gitmem.flows.redaction import shown
 from gitmem.flows.review import queue
 from gitmem.flows.review_items import ReviewItem
 from gitmem.ledger.dreams import Dream, DreamCommit

@@ -12,7 +12,7 @@ from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context, name
 from gitmem.cli.output import NARROW, fitted, on_terminal
 from gitmem.cli.output import age as in_words
 from gitmem.core.text import one_line
-from gitmem.flows.exit import shown, shown_bytes
+from gitmem.flows.redaction import shown, shown_bytes
 from gitmem.flows.show import as_value
 from gitmem.flows.show import show as look_up
 

@@ -34,8 +34,8 @@ from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, moment, said_when
 from gitmem.engines.engine import ConsolidateInput, Observation
 from gitmem.engines.offline.distil import paragraphs
+from gitmem.engines.offline.equivalence import ClaimIndex, holds
 from gitmem.engines.offline.links import inline_links, links, slug, spoken
-from gitmem.engines.offline.similar import ClaimIndex, holds
 from gitmem.git.repository import Repository
 from gitmem.ledger.accounts import BEFORE, accounts, fates_of_lines
 from gitmem.ledger.dreams import DreamCommit, dreams_of

@@ -33,9 +33,9 @@ from gitmem.engines import prompts
 from gitmem.engines.budget import Meter
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.messages import ApiError, ApiSettings, Lifetime, MessagesClient, ModelReply
+from gitmem.engines.sandbox import CALLS
 from gitmem.engines.task import ModelEngine, Task, TaskOutcome, TaskView
 from gitmem.engines.tools import TOOLS, Sandbox
-from gitmem.engines.view import CALLS
 from gitmem.transcripts.model import Message, ToolCall
 from gitmem.transcripts.privacy import without_private
 

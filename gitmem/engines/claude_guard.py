@@ -1,4 +1,4 @@
-"""The hook: allows reading the repository and writing memory files in the scratch copy, no more.
+"""The hook of a fork: it may read the repository and write memory in the scratch copy, and do no more.
 
 The client runs this file by its path, `python -I -S guard.py RULES`, so it imports the standard library
 alone. Every decision is logged before it is answered. Whatever goes wrong ends with exit code 2, the only

@@ -29,7 +29,7 @@ from gitmem.core.merge import Files, agent_folder, only
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput
-from gitmem.engines.offline.similar import holds
+from gitmem.engines.offline.equivalence import holds
 from gitmem.engines.prompts import labels
 
 ANSWER_CHARS = 400_000

@@ -48,8 +48,8 @@ from gitmem.engines.engine import (
 )
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.pairs import Pair
+from gitmem.engines.sandbox import MEMORY, Roots
 from gitmem.engines.tools import Writable
-from gitmem.engines.view import MEMORY, Roots
 
 SYSTEM, DREAM_SYSTEM, DOCUMENT_SYSTEM = "extract-system", "consolidate-system", "document-system"
 """Names of system texts. The first is also that of what is noted of a session: so requests about one

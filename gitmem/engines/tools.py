@@ -15,7 +15,7 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse, problems
 from gitmem.core.names import collision_key, is_memory_file
 from gitmem.core.text import one_line, printable
-from gitmem.engines.view import CALLS, MEMORY, Budget, Exhausted, Problem, Refusal, Roots, View
+from gitmem.engines.sandbox import CALLS, MEMORY, Budget, Exhausted, Problem, Refusal, Roots, View
 from gitmem.ledger.workspace import SCOPES
 from gitmem.rules.paths import check_path
 from gitmem.rules.secrets import find_secrets, redact

@@ -11,7 +11,7 @@ from gitmem.core.names import kind
 from gitmem.core.text import iso
 from gitmem.core.trailers import Telling
 from gitmem.flows.context import Edges
-from gitmem.flows.values import sound
+from gitmem.flows.json_values import sound
 from gitmem.ledger.blame import Blamed, Former, blame_memory
 from gitmem.ledger.holdings import Spot
 from gitmem.ledger.lookup import FoundMemory, find, find_index

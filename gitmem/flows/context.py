@@ -98,7 +98,7 @@ class Edges:
 
 
 def _catalog(state: Path) -> MemoryCatalog:
-    from gitmem.search.index import Catalog  # most hooks ask it nothing
+    from gitmem.search.catalog import Catalog  # most hooks ask it nothing
 
     return Catalog.open(state)
 
@@ -107,7 +107,7 @@ def workspace_at(edges: Edges, *, shows: bool = True) -> Workspace:
     """The memory of the repository around `edges.cwd`; `init` need not have run.
 
     Args:
-        shows: whether this process shows texts by `flows.exit`; a hook's answer goes by redaction alone.
+        shows: whether this process shows texts by `flows.redaction`; a hook's answer goes by rules alone.
 
     Raises:
         RepositoryError: there is no repository, or it is bare, or it may not be used.
@@ -128,7 +128,7 @@ def workspace_at(edges: Edges, *, shows: bool = True) -> Workspace:
 
     opened = Workspace(around, workspace.layout, workspace.settings, auto_memory)
     if shows:
-        from gitmem.flows.exit import configure
+        from gitmem.flows.redaction import configure
 
         configure(lambda: opened.allowed, edges.data)
     return opened

@@ -22,6 +22,7 @@ from gitmem.flows.disputes import Dispute, settle
 from gitmem.flows.document_branch import WaitingDocument
 from gitmem.flows.dream_sources import evidence
 from gitmem.flows.exchange import after_merge
+from gitmem.flows.json_values import sound
 from gitmem.flows.notices import withdraw_proposal
 from gitmem.flows.promotions import OfferedPromotion
 from gitmem.flows.review import pick, queue
@@ -30,7 +31,6 @@ from gitmem.flows.save import copies_of, save_all
 from gitmem.flows.snapshots import settle_snapshot
 from gitmem.flows.suggestions import TurnedDown, accept_suggestions, bury, reject_suggestions
 from gitmem.flows.undo import note_decided
-from gitmem.flows.values import sound
 from gitmem.git.repository import Signature, short_name
 from gitmem.ledger import imports
 from gitmem.ledger import inbox as inbox_branches

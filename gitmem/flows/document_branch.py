@@ -18,7 +18,7 @@ from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.flows.context import Edges
-from gitmem.flows.values import difference, sound
+from gitmem.flows.json_values import difference, sound
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Repository, TreeEntry, short_name

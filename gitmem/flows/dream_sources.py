@@ -26,9 +26,9 @@ from gitmem.flows.sessions import sessions_here
 from gitmem.git.repository import BLOB, EXECUTABLE
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.account import Lookup, unknown
+from gitmem.search.catalog import Catalog
 from gitmem.search.code import CodeNow
 from gitmem.search.code_reader import NAMES
-from gitmem.search.index import Catalog
 from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
 from gitmem.transcripts.cursor import PASSED_OVER, cursor_name

@@ -28,11 +28,11 @@ from gitmem.flows.save import copies_of
 from gitmem.git.command import peek
 from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files
+from gitmem.ledger.code_rewrites import read_rewrites
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
 from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
-from gitmem.ledger.rewrites import read_rewrites
 from gitmem.ledger.rule_record import HeadRule, RuleState, UncommittedRule, changing, read_state
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.screen import refused_claims

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows.context import Edges
+from gitmem.search.catalog import Catalog
 from gitmem.search.gate import PROMPT, Selection, select
-from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, RecallSource, gather
 
 if TYPE_CHECKING:

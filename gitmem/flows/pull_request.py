@@ -34,7 +34,7 @@ from gitmem.dream.cards import (
 )
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
-from gitmem.flows.exit import line, shown
+from gitmem.flows.redaction import line, shown
 from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Repository, short_name

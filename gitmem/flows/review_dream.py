@@ -25,8 +25,8 @@ from gitmem.dream.review import outdated
 from gitmem.flows.blame import line_value
 from gitmem.flows.context import Edges
 from gitmem.flows.dream_sources import evidence
+from gitmem.flows.json_values import sound
 from gitmem.flows.notices import withdraw_proposal
-from gitmem.flows.values import sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.blame import ClaimOrigin
 from gitmem.ledger.dream_branch import Rejected, close_landed, rejected_dreams

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.core.claim import Claim, repeated
 from gitmem.core.text import counted, one_line
-from gitmem.flows.values import aside_hint, sound
+from gitmem.flows.json_values import aside_hint, sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.epochs import FORMER_DAYS
 from gitmem.rules.screen import allowing, doubtful

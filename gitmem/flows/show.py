@@ -10,7 +10,7 @@ from gitmem.core.errors import MissingObject
 from gitmem.core.names import hot_path, is_archived, kind
 from gitmem.core.text import iso
 from gitmem.flows.context import Edges
-from gitmem.flows.values import sound
+from gitmem.flows.json_values import sound
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.lookup import FoundMemory, ListedMemory, age, find
 from gitmem.ledger.workspace import Scope, Workspace

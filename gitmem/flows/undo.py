@@ -18,8 +18,8 @@ from gitmem.core.names import kind
 from gitmem.core.text import counted
 from gitmem.core.trailers import BATCH_JOB, parse
 from gitmem.flows.context import Edges
+from gitmem.flows.json_values import sound
 from gitmem.flows.save import copies_of
-from gitmem.flows.values import sound
 from gitmem.git.repository import Commit
 from gitmem.git.trees import read_files
 from gitmem.ledger.epochs import FORMER_DAYS

@@ -1,6 +1,6 @@
 """What the ledger asks an index of memories, which is above it: what they say of themselves, their ages.
 
-Whoever opens a workspace says what answers (`Surroundings.catalog`); `search/index.py` does.
+Whoever opens a workspace says what answers (`Surroundings.catalog`); `search/catalog.py` does.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from gitmem.core.trailers import parse
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Commit, Repository
+from gitmem.ledger.code_rewrites import Rewrites, read_rewrites
 from gitmem.ledger.foreign_commits import is_usable
 from gitmem.ledger.land import ROOT_MESSAGE, ROOT_SIGNATURE, memory_commit
 from gitmem.ledger.push_plan import beside, is_kept, kept
-from gitmem.ledger.rewrites import Rewrites, read_rewrites
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 

@@ -16,7 +16,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.core.text import fence_for_model
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, by_command, initialised_at
-from gitmem.flows.exit import line, shown, value
+from gitmem.flows.redaction import line, shown, value
 from gitmem.ledger.lookup import Ambiguous
 from gitmem.ledger.workspace import Workspace
 

@@ -24,8 +24,8 @@ from pydantic import Field
 
 from gitmem import __version__
 from gitmem.core.errors import GitmemError, UsageError
-from gitmem.flows.exit import line, shown
 from gitmem.flows.place import find_initialised
+from gitmem.flows.redaction import line, shown
 from gitmem.ledger.files import log
 from gitmem.mcp import resources
 from gitmem.mcp.call import Call, failed, in_words, opened, session_name

@@ -28,9 +28,9 @@ from gitmem.flows import show as showing
 from gitmem.flows.agent_writes import ASKED, WriteOutcome, carry_out, may_write, remembered
 from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
-from gitmem.flows.exit import credentials
+from gitmem.flows.json_values import entry_value, place_value, sound
 from gitmem.flows.recall import RecallRequest, ask
-from gitmem.flows.values import entry_value, place_value, sound
+from gitmem.flows.redaction import credentials
 from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.forget import Holding, find_claim, without_claim

@@ -22,8 +22,8 @@ from gitmem.core.names import hot_file, is_memory_file, slugify
 from gitmem.core.text import decode, encode, iso, one_line
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.flows.context import Edges
-from gitmem.flows.exit import line as on_line
-from gitmem.flows.exit import shown
+from gitmem.flows.redaction import line as on_line
+from gitmem.flows.redaction import shown
 from gitmem.ledger.edits import claim_keys, fates, nameless
 from gitmem.ledger.indexes import Hot
 from gitmem.ledger.land import Tip, Write, land, memory_commit

@@ -19,8 +19,8 @@ from typing import Any
 
 from gitmem.core.errors import GitmemError
 from gitmem.git.command import GitCommand, Glimpse, peek
+from gitmem.ledger.code_rewrites import read_rewrites
 from gitmem.ledger.files import is_own_folder, keep_newest, read_json, write_atomically
-from gitmem.ledger.rewrites import read_rewrites
 from gitmem.search.reach import (
     Change,
     Sight,

@@ -27,7 +27,7 @@ from gitmem.search.words import (
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.search.index import Catalog
+    from gitmem.search.catalog import Catalog
 
 SHORTEST_PREFIX = 3
 MOST_COMPLETED = 32

@@ -18,7 +18,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.git.repository import Repository
-    from gitmem.search.index import Catalog
+    from gitmem.search.catalog import Catalog
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from weakref import finalize
 
 from gitmem.search import database, postings
+from gitmem.search.catalog import Catalog, Value
 from gitmem.search.entries import ENTER_NOW, entry_rows
-from gitmem.search.index import Catalog, Value
 from gitmem.search.text import Read, read_memory
 
 

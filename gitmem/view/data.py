@@ -14,13 +14,13 @@ from gitmem.core.names import file_address
 from gitmem.core.text import iso
 from gitmem.flows.blame import as_value as claim_value
 from gitmem.flows.blame import blame, code_of
-from gitmem.flows.exit import shown as safe
+from gitmem.flows.json_values import entry_value, sound
 from gitmem.flows.last_recalls import last_shown
+from gitmem.flows.redaction import shown as safe
 from gitmem.flows.review import queue, tell_item
 from gitmem.flows.review_dream import card_value
 from gitmem.flows.review_items import ReviewItem
 from gitmem.flows.show import as_value, between, listed_value, show
-from gitmem.flows.values import entry_value, sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.log import learned

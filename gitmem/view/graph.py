@@ -16,8 +16,8 @@ from gitmem.core.references import NameFate, named
 from gitmem.engines.offline.links import Names, inline_links, links
 from gitmem.flows.context import Edges
 from gitmem.flows.disputes import disputes
+from gitmem.flows.json_values import sound
 from gitmem.flows.last_recalls import record_of
-from gitmem.flows.values import sound
 from gitmem.git.trees import read_paths
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.lookup import ListedMemory, headers

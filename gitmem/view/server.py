@@ -24,7 +24,7 @@ from urllib.parse import parse_qsl, urlsplit
 from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageError
 from gitmem.flows.context import by_command, initialised_at
-from gitmem.flows.exit import value
+from gitmem.flows.redaction import value
 from gitmem.ledger.lookup import ListedMemory
 from gitmem.view import data, write
 from gitmem.view.graph import MemoryView

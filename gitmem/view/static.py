@@ -24,9 +24,9 @@ from gitmem.core.text import counted
 from gitmem.dream.cards import Card, CardSide, proposal_sides, told_once
 from gitmem.flows.check import CheckReport
 from gitmem.flows.context import Edges
-from gitmem.flows.exit import shown, value
+from gitmem.flows.json_values import entry_value
+from gitmem.flows.redaction import shown, value
 from gitmem.flows.review import queue, tell_item
-from gitmem.flows.values import entry_value
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.log import entries
 from gitmem.ledger.moments import resolve_all

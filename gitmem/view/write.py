@@ -11,11 +11,11 @@ from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
 from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, united
 from gitmem.flows.edit import forget, left_behind, reword
+from gitmem.flows.json_values import place_value, sound
 from gitmem.flows.review import queue
 from gitmem.flows.review_edit import EditedFile as GivenFile
 from gitmem.flows.review_edit import edit_dream, worded
 from gitmem.flows.undo import Undone, choose, restore, undo
-from gitmem.flows.values import place_value, sound
 from gitmem.ledger.dreams import Dream
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.view.data import found_as_seen, item_value, version

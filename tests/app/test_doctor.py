@@ -23,7 +23,7 @@ from gitmem.flows.place import find_repository
 from gitmem.git.locks import ProcessIdentity, process_identity
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Signature, TreeEntry
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.text import read_memory
 
 Git = Callable[..., str]

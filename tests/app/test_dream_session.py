@@ -22,9 +22,9 @@ from gitmem.engines import claude_guard, claude_process, claude_proof
 from gitmem.engines.claude_code import denied, lay_out
 from gitmem.engines.claude_process import forget, run, scratch
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
+from gitmem.engines.sandbox import Roots
 from gitmem.engines.task import Task
 from gitmem.engines.tools import Writable
-from gitmem.engines.view import Roots
 from gitmem.rules.account import errors
 
 GIVEN = ConsolidateInput(

@@ -20,7 +20,7 @@ from gitmem.app.context import real_edges
 from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
 from gitmem.core.trailers import Provenance, parse
-from gitmem.ledger import rewrites
+from gitmem.ledger import code_rewrites
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
@@ -210,7 +210,7 @@ def test_a_work_tree_that_is_gone_or_anothers_is_not_entered(ground: Ground, git
 
 
 def test_rewritten_commits_are_noted_and_only_so_many_kept(ground: Ground, monkeypatch) -> None:
-    monkeypatch.setattr(rewrites, "REWRITES_KEPT", 2)
+    monkeypatch.setattr(code_rewrites, "REWRITES_KEPT", 2)
     old, new, newer = ("a" * 40, "b" * 40, "c" * 40)
     ground.do("rewrite", rewritten=((old, new), ("x; rm", new)))
     ground.do("rewrite", rewritten=((new, newer), (old, newer), (old, newer)))

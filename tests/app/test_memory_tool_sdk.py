@@ -27,7 +27,7 @@ from workspaces import begun
 import gitmem
 from gitmem.app.context import real_edges
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.flows.exit import shown
+from gitmem.flows.redaction import shown
 from gitmem.git.command import GitCommand
 from gitmem.git.open import create_bare
 

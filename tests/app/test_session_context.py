@@ -19,8 +19,8 @@ from gitmem.flows.context import Edges
 from gitmem.ledger import session_files
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import Workspace
+from gitmem.search.catalog import Catalog
 from gitmem.search.content import Opened
-from gitmem.search.index import Catalog
 from gitmem.search.recall import Recall
 
 UNSEEN = Opened("", "", "", "")

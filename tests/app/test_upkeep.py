@@ -14,7 +14,7 @@ from gitmem.app import steps, upkeep
 from gitmem.app.spool import Job
 from gitmem.git.command import GitCommand, GitResult
 from gitmem.ledger.layout import blob_name
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 Git = Callable[..., str]
 DAY = 86_400

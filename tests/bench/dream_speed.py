@@ -33,7 +33,7 @@ from gitmem.core.memory import parse
 from gitmem.dream.proof import prove_plan
 from gitmem.dream.review import reject
 from gitmem.engines.engine import MOST, DreamChange
-from gitmem.engines.offline import pairs, similar
+from gitmem.engines.offline import equivalence, pairs
 from gitmem.engines.offline.consolidate import consolidate
 from gitmem.flows.dream import dream
 from gitmem.rules.account import errors
@@ -113,7 +113,7 @@ def parse_all(planted: Corpus) -> None:
 def timed(run: Callable[[], object]) -> float:
     for cached in (
         account.claims_at, parse, claim.parse_body, facts.about, facts.lacking, facts.names, facts.stem,
-        pairs.gist, similar.said, similar.sequence,
+        pairs.gist, equivalence.said, equivalence.sequence,
     ):  # fmt: skip
         cached.cache_clear()
     start = time.process_time()

@@ -24,7 +24,7 @@ from ground import REF, START, Home, Prose, spent, tree
 from gitmem.core.memory import Memory
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.query import RecallSource, gather, search
 from gitmem.search.recall import recall
 from gitmem.search.words import STOP
@@ -36,7 +36,7 @@ import os, sys
 from pathlib import Path
 from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import as_context, recall
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 folder = Path(sys.argv[1])

@@ -33,8 +33,8 @@ from typing import TypeVar
 from figures import Figure, options, say
 from memory_repository import DAY, REF, START, MemoryRepository, memory
 
+from gitmem.search.catalog import Catalog
 from gitmem.search.gate import PROMPT, select
-from gitmem.search.index import Catalog
 from gitmem.search.query import RecallSource, search
 from gitmem.search.recall import for_prompt, later_ones, recall
 from gitmem.search.text import read_memory

@@ -10,7 +10,7 @@ from cli_ground import Ground, memory
 from gitmem.core.claim import parse_body
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate, Provenance
-from gitmem.ledger.rewrites import keep_rewrites
+from gitmem.ledger.code_rewrites import keep_rewrites
 
 
 def head(ground: Ground) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitmem.engines.offline.difference import difference
-from gitmem.engines.offline.similar import sequence
+from gitmem.engines.offline.equivalence import sequence
 
 PORT = "The worker listens on port 8080."
 

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import examples
 
+from gitmem.engines.sandbox import Roots
 from gitmem.engines.tools import Sandbox
-from gitmem.engines.view import Roots
 from gitmem.git.command import GitCommand, GitResult
 
 CANARY = "canary-7f3e9d"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitmem.engines.sandbox import Roots
 from gitmem.engines.tools import TOOLS, Sandbox
-from gitmem.engines.view import Roots
 
 Git = Callable[..., str]
 

@@ -15,7 +15,7 @@ from machines import Begin, Machine
 from gitmem.app.context import real_edges
 from gitmem.flows.last_recalls import record_of
 from gitmem.flows.promote import follow_rules
-from gitmem.ledger.rewrites import keep_rewrites
+from gitmem.ledger.code_rewrites import keep_rewrites
 
 FACT = "Use the real database in tests, never mocks.\n\n**Why:** Mocks hid a broken migration."
 HOT, POINTER = "main/no-mocks.md", "**Rule in:** [CLAUDE.md](CLAUDE.md)"

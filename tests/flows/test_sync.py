@@ -29,7 +29,7 @@ from gitmem.ledger.workspace import (
     open_workspace,
     store_project_id,
 )
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"

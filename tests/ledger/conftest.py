@@ -12,7 +12,7 @@ from memory_repository import MemoryRepository
 from gitmem.git.command import GitCommand
 from gitmem.ledger.live_directories import LiveDirectory, live_directory
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Signature
+from gitmem.ledger.code_rewrites import Rewrites, keep_rewrites, read_rewrites, rewrites_path
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.moments import Became, became, resolve_at
-from gitmem.ledger.rewrites import Rewrites, keep_rewrites, read_rewrites, rewrites_path
 from gitmem.ledger.workspace import Workspace
 
 NOON = 1_795_176_000

@@ -30,7 +30,7 @@ from gitmem.ledger.layout import record_path
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page, standing
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 START = 1_800_000_000
 REF = "refs/gitmem/project"

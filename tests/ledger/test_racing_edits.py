@@ -19,7 +19,7 @@ from gitmem.ledger.live_directories import live_directory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import save
 from gitmem.ledger.workspace import Surroundings, open_workspace, store_project_id
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)
 BEN = Signature("Ben", "ben@example.com", 1_800_000_000)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from planted_secrets import planted
 
 from gitmem.core.text import one_line
-from gitmem.flows.exit import credentials, shown_bytes
+from gitmem.flows.redaction import credentials, shown_bytes
 from gitmem.rules.redaction import cut, line, no_scan, restored, row, shown, suspects, value
 from gitmem.rules.secrets import find_secrets
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from memory_repository import MemoryRepository
 
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from code_head import head_of
 from once import Once
 
 from gitmem.git.command import GitCommand
-from gitmem.ledger.rewrites import keep_rewrites
+from gitmem.ledger.code_rewrites import keep_rewrites
 from gitmem.search import ancestry
 from gitmem.search.ancestry import FOLDER, Ancestry
 

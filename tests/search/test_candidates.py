@@ -13,7 +13,7 @@ from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 from gitmem.core.dates import asked_days
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.query import Candidate, may_name_time, search
 from gitmem.search.text import MOST, links, passages, read_memory
 from gitmem.search.words import KIND_BITS, WEAK, char, number_of, unpacked

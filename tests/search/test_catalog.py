@@ -24,7 +24,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Signature, TreeEntry
 from gitmem.ledger.files import CATALOG
 from gitmem.search import database, postings
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.query import search
 from gitmem.search.text import read_memory
 from gitmem.search.trees import Trees
@@ -366,7 +366,7 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 from pathlib import Path
 from memory_repository import MemoryRepository
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.text import read_memory
 fake = MemoryRepository()
 tip = fake.put({{f"main/m{{n}}.md": f"fact {{n}}" for n in range(3000)}})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository
 
 from gitmem.core.trailers import Provenance, format_message
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.text import read_memory
 from gitmem.search.trees import Trees
 

@@ -13,6 +13,7 @@ from memory_repository import REF, MemoryRepository, follow, memory
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
 from gitmem.flows.choice import kept_here, select_by
+from gitmem.search.catalog import Catalog
 from gitmem.search.gate import (
     PROMPT,
     QUESTION,
@@ -23,7 +24,6 @@ from gitmem.search.gate import (
     select,
     warns,
 )
-from gitmem.search.index import Catalog
 from gitmem.search.query import Candidate, search
 from gitmem.transcripts.privacy import NOTHING, ignoring
 

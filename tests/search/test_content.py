@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from memory_repository import REF, MemoryRepository, memory
 
+from gitmem.search.catalog import Catalog
 from gitmem.search.content import CodeNames, Opened, as_kept, from_kept, open_content
-from gitmem.search.index import Catalog
 
 BODY = "Builds run `tools/build.py` with `--fast`, as `Runner.start()` does."
 

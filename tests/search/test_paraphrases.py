@@ -11,7 +11,7 @@ import pytest
 from gitmem.app.bench_recall import RecallCorpus, measure, read_given
 from gitmem.core.memory import parse
 from gitmem.git.command import GitCommand
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.words import STOP, indexed
 
 FOLDER = Path(__file__).parents[1] / "fixtures/paraphrases"

@@ -14,7 +14,7 @@ from memory_repository import DAY, START, MemoryRepository
 
 from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.core.references import Code, FindingKind, Named, NameFate
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import (
     OPENS,

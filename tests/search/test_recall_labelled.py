@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from memory_repository import DAY, START, MemoryRepository
 
+from gitmem.search.catalog import Catalog
 from gitmem.search.gate import PROMPT, QUESTION, RecallGate, select
-from gitmem.search.index import Catalog
 from gitmem.search.query import RecallSource, gather
 from gitmem.search.recall import recall
 

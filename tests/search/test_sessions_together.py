@@ -9,7 +9,7 @@ from memory_repository import DAY, START, MemoryRepository
 from memory_repository import follow as indexed
 
 from gitmem.search.candidates import SearchSpace
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.query import Candidate, search
 from gitmem.search.text import read_memory
 

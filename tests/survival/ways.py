@@ -26,7 +26,7 @@ from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.sync import Options, sync
 from gitmem.ledger.workspace import SHARED_REF, Surroundings, open_workspace, store_project_id
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 
 ROOT = Path(__file__).parents[2]
 START = 1_790_000_000

@@ -32,9 +32,9 @@ from gitmem.engines.engine import (
 from gitmem.engines.offline.corrections import ask_about_sessions
 from gitmem.engines.offline.distil import distil
 from gitmem.engines.offline.duplicates import merge_duplicates, relate
+from gitmem.engines.offline.equivalence import flat, holds, movable, quoted, said
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
 from gitmem.engines.offline.pairs import Pair, find_pairs
-from gitmem.engines.offline.similar import flat, holds, movable, quoted, said
 from gitmem.engines.offline.work import ConsolidationWork, ages, with_links
 
 LISTED = 20

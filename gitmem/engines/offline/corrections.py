@@ -20,9 +20,9 @@ from gitmem.core.merge import agent_folder
 from gitmem.core.trailers import ASKING, Fate
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import prose, wording
+from gitmem.engines.offline.equivalence import movable, quoted
 from gitmem.engines.offline.likeness import NEAR, Gist, gist, near, same, words
 from gitmem.engines.offline.requests import Reversal, passing, reversals
-from gitmem.engines.offline.similar import movable, quoted
 from gitmem.engines.offline.work import ConsolidationWork
 
 _AGAIN = re.compile(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from gitmem.core.facts import names
-from gitmem.engines.offline.similar import NOT, form, forms
+from gitmem.engines.offline.equivalence import NOT, form, forms
 
 Words = tuple[str, ...]
-"""A sentence as `similar.sequence` reads it."""
+"""A sentence as `equivalence.sequence` reads it."""
 
 _MODALS = forms("must may might can could should shall will would need have")
 _QUANTIFIERS = forms("all each every some any most many few several both either neither none half only one")

@@ -20,7 +20,7 @@ from gitmem.core.names import file_name, skeleton
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording
-from gitmem.engines.offline.similar import heading, holds, is_tagged, led_in, said
+from gitmem.engines.offline.equivalence import heading, holds, is_tagged, led_in, said
 from gitmem.engines.offline.work import ConsolidationWork
 from gitmem.rules.instructions import find_instructions
 from gitmem.rules.secrets import scan

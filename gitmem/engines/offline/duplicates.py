@@ -19,9 +19,7 @@ from gitmem.core.claim import Claim
 from gitmem.core.memory import Memory, description_claim, reworded, with_after, without
 from gitmem.core.merge import agent_folder
 from gitmem.core.trailers import ASKING, Fate, FateKind
-from gitmem.engines.offline.links import Way, inline_links, links, slug, spoken
-from gitmem.engines.offline.pairs import Pair, says, why_asked
-from gitmem.engines.offline.similar import (
+from gitmem.engines.offline.equivalence import (
     PLAIN_ITEM,
     Titles,
     heading,
@@ -33,6 +31,8 @@ from gitmem.engines.offline.similar import (
     said,
     same_context,
 )
+from gitmem.engines.offline.links import Way, inline_links, links, slug, spoken
+from gitmem.engines.offline.pairs import Pair, says, why_asked
 from gitmem.engines.offline.work import ConsolidationWork
 
 REPEATED = 20

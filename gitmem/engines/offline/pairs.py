@@ -24,8 +24,7 @@ from gitmem.core.claim import Claim
 from gitmem.core.facts import about, lacking, stem, words_of
 from gitmem.core.memory import Memory
 from gitmem.engines.offline.difference import TURNS, WHERE, Words, difference
-from gitmem.engines.offline.links import LINK, links, slug
-from gitmem.engines.offline.similar import (
+from gitmem.engines.offline.equivalence import (
     NEGATED,
     NOT,
     QUALIFIERS,
@@ -39,6 +38,7 @@ from gitmem.engines.offline.similar import (
     sequence,
     split_sentences,
 )
+from gitmem.engines.offline.links import LINK, links, slug
 
 COMMON = 12
 """Claims that a word may stand in and still be looked up when claims that are alike are sought."""

@@ -15,8 +15,8 @@ from gitmem.core.references import only_renamed
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import MOST, DreamChange
+from gitmem.engines.offline.equivalence import ClaimIndex
 from gitmem.engines.offline.links import LINK, Way, inline_links, links, slug, turned
-from gitmem.engines.offline.similar import ClaimIndex
 
 _REPAIRS = frozenset({"date", "link", "index"})
 

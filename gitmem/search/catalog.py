@@ -1,4 +1,4 @@
-"""The index of one repository's texts: brought up to date with refs, and laid out as of another commit."""
+"""The catalog: an index of a repository's texts, brought up to date with refs, or laid out as of a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What exists for a model: the memory, the sessions, the files that git tracks, and nothing else.
+"""All that exists for a model: the memory, the sessions, the files that git tracks, and nothing else.
 
     memory/<scope>/<agent>/<file>   the memory, a copy that is written to
     sessions/<name>                 what was said, as the caller gives it

@@ -1,4 +1,4 @@
-"""The exit of this process: `rules.redaction` with the detector, and what the person allows.
+"""Redaction as this process does it: `rules.redaction` with the detector, and what the person allows.
 
 The detector is loaded for a text that may hold a credential and was not judged before. What it found
 harmless is noted by hash, so that a memory with a long name in it costs its 0.1 s once, not at every look.
