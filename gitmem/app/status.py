@@ -22,8 +22,7 @@ from gitmem.flows.save import look_all
 from gitmem.git.locks import is_alive
 from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.failures import Failure, resting
-from gitmem.ledger.holdings import keeps_logs, memories
-from gitmem.ledger.indexes import disputed_indexes
+from gitmem.ledger.holdings import disputed_indexes, keeps_logs, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.layout import read_record
 from gitmem.ledger.lookup import daily_logs
@@ -166,7 +165,7 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
         indexes = read_paths(scope.repo, tree, {f"{agent}/{INDEX}" for agent in known})
         over += _large_indexes(indexes)
         aside = standing_aside(scope.repo, tree)
-        disputed |= disputed_indexes(scope.repo, tree)
+        disputed |= disputed_indexes(scope.repo, head)
     upstream = _upstream(workspace, scope, head)
     logs = _logs(workspace, scope, head) if head else 0
     found = ScopeStanding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.git.trees import list_files
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gitmem.rules.rule import Finding
 
 
 def _some_time(at: str | None) -> str | None:
@@ -75,6 +78,15 @@ def context(ctx: typer.Context, *, pages: bool = False, **given: bool) -> Comman
     if pages and run.out.pages and not run.out.as_json:
         start_pager(run.edges)
     return run
+
+
+def warn_of(run: CommandContext, found: Iterable[Finding]) -> None:
+    """Says what is stored and may be a credential; what is none can be allowed."""
+    from gitmem.rules.screen import allowing, doubt_told  # a verb that only reads screens nothing
+
+    for one in found:
+        run.out.warn(doubt_told(one, "stored"))
+        run.out.say(f"if it is none: {allowing(one.fingerprints)}")
 
 
 def offered(

@@ -12,10 +12,9 @@ from typing import Annotated
 import typer
 
 from gitmem.app.setup import InitPlan, carry_out_init, plan_init
-from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import DryRun, Json, Quiet, Yes, context, warn_of
 from gitmem.cli.look_back import offer, recorded_before, since_when
 from gitmem.cli.output import Output
-from gitmem.cli.save import warn_of
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted
 from gitmem.flows import exchange

@@ -16,9 +16,9 @@ from gitmem.cli.context import (
     Yes,
     context,
     memory_names,
+    warn_of,
 )
 from gitmem.cli.output import place_value
-from gitmem.cli.save import warn_of
 from gitmem.flows.edit import move as carry_out
 from gitmem.ledger.lookup import find
 

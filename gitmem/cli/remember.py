@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context
-from gitmem.cli.save import warn_of
+from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context, warn_of
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.pointer import rule_file
 from gitmem.flows.edit import Wanted

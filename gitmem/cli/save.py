@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, context
+from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, context, warn_of
 from gitmem.core.memory import parse as parse_memory
 from gitmem.core.memory import problems
 from gitmem.core.names import kind
@@ -16,8 +16,7 @@ from gitmem.flows.save import look_all, save_all
 from gitmem.ledger.land import Written
 from gitmem.ledger.save_plan import ABSENT
 from gitmem.ledger.working_copy import Saved
-from gitmem.rules.rule import Finding
-from gitmem.rules.screen import allowing, doubt_told, doubtful
+from gitmem.rules.screen import allowing, doubtful
 
 OF_HELD = "git mem save writes again what is gone; git mem save --delete takes it for deleted"
 
@@ -105,13 +104,6 @@ def held_lines(where: str, held: Mapping[str, str]) -> Iterator[str]:
     for why in dict.fromkeys(held.values()):
         files = [file for file in held if held[file] == why]
         yield f"held: {where}{f'/{files[0]}' if len(files) == 1 else f': {len(files)} files'}: {why}"
-
-
-def warn_of(run: CommandContext, found: Iterable[Finding]) -> None:
-    """Says what is stored and may be a credential; what is none can be allowed."""
-    for one in found:
-        run.out.warn(doubt_told(one, "stored"))
-        run.out.say(f"if it is none: {allowing(one.fingerprints)}")
 
 
 def as_value(saved: Saved) -> dict[str, Any]:

@@ -79,17 +79,6 @@ PATH_SEGMENTS: Final = 20
 """Segments of a path in a memory tree; the limit of hosted memory stores."""
 
 
-def size_problem(kind: str, size: int) -> str | None:
-    """Why a file is too large to be stored, or None where it is not.
-
-    Args:
-        kind: what it is, as `names.kind` says.
-        size: bytes.
-    """
-    limit = MEMORY_BYTES if kind == "memory" else OTHER_BYTES
-    return f"is larger than {limit:,} bytes" if size > limit else None
-
-
 PROMPT_SECONDS = 0.3
 """What a prompt may wait for the code, in all."""
 

@@ -14,8 +14,8 @@ from gitmem.core.text import decode, encode
 from gitmem.flows.context import Edges
 from gitmem.git.repository import Repository
 from gitmem.git.trees import read_file
-from gitmem.ledger.holdings import memories
-from gitmem.ledger.indexes import disputed_indexes, hot
+from gitmem.ledger.holdings import disputed_indexes, memories
+from gitmem.ledger.indexes import hot
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 from gitmem.values import dataclass
@@ -96,7 +96,7 @@ def _places(scope: Scope) -> dict[str, str]:
             for kept in some
             if kept.head and kept.head.disputed
         }
-        return found | disputed_indexes(scope.repo, scope.repo.commit(tip).tree) if tip else {}
+        return found | disputed_indexes(scope.repo, tip) if tip else {}
     return {}
 
 

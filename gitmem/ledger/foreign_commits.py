@@ -52,12 +52,9 @@ from gitmem.git.trees import (
     read_paths,
     tree_or_none,
 )
-from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.indexes import Hot
-from gitmem.ledger.land import Ref, Tip, Write, Written, land, root_name
-from gitmem.ledger.layout import LayoutRecord
+from gitmem.ledger.land import Ref, Tip, Write, Written, land
 from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.push_plan import is_kept
 from gitmem.values import dataclass
 
 SUBJECT = "Tidy memory after a merge"
@@ -537,33 +534,6 @@ def without_repeats(
         return data, ()
     repeats = tuple((claim.short, claim_id(claim.key)[:12]) for claim in again)
     return without(memory, frozenset(claim.id for claim in again)).render(), repeats
-
-
-def is_lost(repo: Repository, record: LayoutRecord | None, tip: str) -> bool:
-    """Whether a ref holds nothing of the history that a record's folder showed, beyond the common root.
-
-    A ref that was merely moved back, or a commit that was amended, still shares a history with it.
-
-    Args:
-        tip: where the ref is now, or the root commit where there is none.
-    """
-    if record is None or record.base in ("", tip):
-        return False
-    try:
-        if epoch_of(repo, record.base) != epoch_of(repo, tip):
-            # A purge wrote that history anew; what it showed must not be brought back.
-            return False
-        if record.base in repo.commit(tip).parents or repo.is_ancestor(record.base, tip):
-            return False
-        if is_kept(repo, record.base):
-            return False
-        if set(repo.merge_bases(record.base, tip)) - {root_name(repo)}:
-            # What was moved away from because it is damaged was not taken back.
-            return not is_usable(repo, record.base)
-        # A folder that another project's memory was laid out in is not of this ref.
-        return not any(repo.is_ancestor(record.base, other) for other in repo.refs(LOCAL).values())
-    except MissingObject:
-        return True
 
 
 def is_usable(repo: Repository, oid: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import NamedTuple
 
+from gitmem.core.claim import DISPUTED_BYTES
 from gitmem.core.errors import MissingObject
-from gitmem.core.names import ARCHIVE, agent_name, file_address, kind
-from gitmem.git.repository import TREE, Repository
+from gitmem.core.names import ARCHIVE, INDEX, agent_name, file_address, is_agent_folder, kind
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.catalog import CatalogEntry, MemoryCatalog
 from gitmem.ledger.workspace import Scope
@@ -158,6 +159,18 @@ def index_as_loaded(scope: Scope, commit: str, agent: str, text: str) -> str:
     if index.as_loaded(text) == text:
         return text
     return index.as_loaded(text, taught(scope, commit, agent))
+
+
+def disputed_indexes(repo: Repository, commit: str) -> dict[str, str]:
+    """The indexes that may hold a disputed line: path to blob; without what cannot be read."""
+    found: dict[str, str] = {}
+    for agent, folder in agent_trees(repo, commit):
+        if is_agent_folder(agent):
+            with suppress(MissingObject):
+                entry = repo.entry(folder, INDEX)
+                if entry and entry.mode in (BLOB, EXECUTABLE) and DISPUTED_BYTES in repo.blob(entry.oid):
+                    found[f"{agent}/{INDEX}"] = entry.oid
+    return found
 
 
 def _of_agent(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 
-from gitmem.core.claim import DISPUTED_BYTES
-from gitmem.core.errors import MissingObject
 from gitmem.core.index import INDEX, reconciled, targets
 from gitmem.core.merge import Files
 from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
+from gitmem.git.repository import Repository
 from gitmem.git.trees import hot_files
 
 Read = Callable[[str], bytes | None]
@@ -103,18 +100,6 @@ def hot_memories(files: Files, agent: str) -> dict[str, bytes]:
 def hot(repo: Repository, tree: str, agent: str) -> Hot:
     """The hot memories of one agent of a tree, read as they are asked for."""
     return Hot(*_standing(repo, tree, agent))
-
-
-def disputed_indexes(repo: Repository, tree: str) -> dict[str, str]:
-    """The indexes of a tree that may hold a disputed line: path to blob; without what cannot be read."""
-    found: dict[str, str] = {}
-    for agent, folder in sorted(repo.tree(tree).items()):
-        if folder.mode == TREE and is_agent_folder(agent):
-            with suppress(MissingObject):
-                entry = repo.entry(folder.oid, INDEX)
-                if entry and entry.mode in (BLOB, EXECUTABLE) and DISPUTED_BYTES in repo.blob(entry.oid):
-                    found[f"{agent}/{INDEX}"] = entry.oid
-    return found
 
 
 def in_line(text: str, before: Files, after: Files) -> str:

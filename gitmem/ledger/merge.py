@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.merge import SPLIT_DIGITS, MergedTree, merge_trees
-from gitmem.core.names import INDEX, collision_key, is_agent_folder, is_memory_file, twins, unfit
+from gitmem.core.names import INDEX, is_agent_folder, is_memory_file, twins, unfit
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.objects import is_entry_name
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
@@ -27,7 +27,7 @@ from gitmem.git.trees import (
 )
 from gitmem.ledger.epochs import refuse_other
 from gitmem.ledger.land import ROOT_SIGNATURE
-from gitmem.rules.paths import check_path, colliding
+from gitmem.rules.paths import check_path, colliding, misfits
 from gitmem.values import dataclass
 
 SUBJECT = "Merge memory"
@@ -128,25 +128,6 @@ def _trees(repo: Repository, base: str | None, one: str, other: str) -> tuple[Me
     with repo.together():
         tree = write_tree(held, one, edits)
     return MergedCommit("", tree, merged.buried, (*merged.split, *moved), both), tree
-
-
-def misfits(paths: Iterable[str]) -> dict[str, str]:
-    """Paths that no memory tree should hold, each with the reason; of those that read as one, all but one.
-
-    Args:
-        paths: of one tree, or of two that are merged.
-    """
-    found: dict[str, str] = {}
-    for path in paths:
-        if reason := check_path(path):
-            found[path] = reason
-    left = set(paths) - found.keys()
-    while twins := colliding(sorted(left)):
-        kept, other = sorted(twins, key=lambda one: (one != collision_key(one), one))
-        gone = {path for path in left if path == other or path.startswith(f"{other}/")}
-        found |= dict.fromkeys(gone, f"reads as {kept!a}, which is there too")
-        left -= gone
-    return found
 
 
 def is_writable(path: str) -> bool:

@@ -26,12 +26,14 @@ from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Op, Provenance
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, subtree
-from gitmem.ledger.foreign_commits import is_lost
-from gitmem.ledger.land import Tip
+from gitmem.ledger.epochs import epoch_of
+from gitmem.ledger.foreign_commits import LOCAL, is_usable
+from gitmem.ledger.land import Tip, root_name
 from gitmem.ledger.layout import Displaced, LayoutRecord, blob_name, is_laid_out
 from gitmem.ledger.live_directories import LiveDirectory
-from gitmem.ledger.merge import misfits
 from gitmem.ledger.paging import archived
+from gitmem.ledger.push_plan import is_kept
+from gitmem.rules.paths import misfits
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import screen
 from gitmem.values import dataclass
@@ -180,7 +182,7 @@ def plan_save(
         if {name: oid for name, oid in there.items() if name != TOMBSTONES} == names:
             # Neither side moved since the last save, which is so most of the time.
             return Plan({}, seen.files, seen.files, seen.files, settled=True)
-    lost = is_lost(repo, record, tip.commit)
+    lost = _is_lost(repo, record, tip.commit)
     known = LayoutRecord(str(live.path)) if record is None or lost else record
     # Most of what is in the ref stands in the directory as it is: what was read once is not read again.
     read = {names[name]: data for name, data in seen.files.items()}
@@ -216,6 +218,33 @@ def plan_save(
     settled = target == seen.files
     left = (screened.refusals, merged.buried, merged.split)
     return Plan(edits, target, stored, kept, held, *left, settled, lost, screened.warnings)
+
+
+def _is_lost(repo: Repository, record: LayoutRecord | None, tip: str) -> bool:
+    """Whether a ref holds nothing of the history that a record's folder showed, beyond the common root.
+
+    A ref that was merely moved back, or a commit that was amended, still shares a history with it.
+
+    Args:
+        tip: where the ref is now, or the root commit where there is none.
+    """
+    if record is None or record.base in ("", tip):
+        return False
+    try:
+        if record.base in repo.commit(tip).parents or repo.is_ancestor(record.base, tip):
+            return False
+        if epoch_of(repo, record.base) != epoch_of(repo, tip):
+            # A purge wrote that history anew; what it showed must not be brought back.
+            return False
+        if is_kept(repo, record.base):
+            return False
+        if set(repo.merge_bases(record.base, tip)) - {root_name(repo)}:
+            # What was moved away from because it is damaged was not taken back.
+            return not is_usable(repo, record.base)
+        # A folder that another project's memory was laid out in is not of this ref.
+        return not any(repo.is_ancestor(record.base, other) for other in repo.refs(LOCAL).values())
+    except MissingObject:
+        return True
 
 
 def in_part(
@@ -499,6 +528,8 @@ def _keep_lines(agent: str, base: Mapping[str, bytes], here: dict[str, bytes]) -
         File to what a person should know of it.
     """
     logs = {name: data for name, data in base.items() if kind(name) == "log" and here.get(name) != data}
+    if not logs:
+        return {}
     now = {name: here[name] for name in logs.keys() & here.keys()}
     whole = _unrooted(agent, with_every_line(rooted(agent, logs), rooted(agent, now), {}))
     told: dict[str, str] = {}

@@ -97,6 +97,25 @@ def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
+def misfits(paths: Iterable[str]) -> dict[str, str]:
+    """Paths that no memory tree should hold, each with the reason; of those that read as one, all but one.
+
+    Args:
+        paths: of one tree, or of two that are merged.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
+        if reason := check_path(path):
+            found[path] = reason
+    left = set(paths) - found.keys()
+    while twins := colliding(sorted(left)):
+        kept, other = sorted(twins, key=lambda one: (one != collision_key(one), one))
+        gone = {path for path in left if path == other or path.startswith(f"{other}/")}
+        found |= dict.fromkeys(gone, f"reads as {kept!a}, which is there too")
+        left -= gone
+    return found
+
+
 def judge_places(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds changed files where none may stand, or of a kind that no memory is."""
     for path in context.changed:

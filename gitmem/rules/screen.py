@@ -9,7 +9,7 @@ from dataclasses import field, replace
 
 from gitmem.core import index
 from gitmem.core.errors import CheckFailed
-from gitmem.core.limits import size_problem
+from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import kind
 from gitmem.core.text import decode, encode, printable
@@ -264,10 +264,10 @@ def _unfit(paths: Sequence[str], allow: frozenset[str]) -> dict[str, Finding]:
 
 def _too_large(path: str, base: bytes | None, data: bytes) -> Finding | None:
     """A file that grew beyond its limit is held; what was larger already may shrink."""
-    problem = size_problem(kind(path), len(data))
-    if problem is None or base == data or (base is not None and len(data) <= len(base)):
+    limit = MEMORY_BYTES if kind(path) == "memory" else OTHER_BYTES
+    if len(data) <= limit or base == data or (base is not None and len(data) <= len(base)):
         return None
-    return Finding(path, 1, "size", problem)
+    return Finding(path, 1, "size", f"is larger than {limit:,} bytes")
 
 
 def _wholes(

@@ -1,8 +1,6 @@
-"""The limits that clients and hosts document, and what is said of a file beyond them."""
+"""The limits that clients and hosts document."""
 
 from __future__ import annotations
-
-import pytest
 
 from gitmem.core import limits
 
@@ -37,18 +35,3 @@ def test_the_limits_are_those_that_are_promised() -> None:
         "PATIENT_SECONDS": 3.0,
         "LATEST": 253_402_214_399,
     }
-
-
-@pytest.mark.parametrize(
-    ("kind", "size", "said"),
-    [
-        ("memory", 102_400, None),
-        ("memory", 102_401, "is larger than 102,400 bytes"),
-        ("index", 102_401, None),
-        ("log", 4_194_304, None),
-        ("log", 4_194_305, "is larger than 4,194,304 bytes"),
-        ("other", 4_194_305, "is larger than 4,194,304 bytes"),
-    ],
-)
-def test_a_file_may_be_just_as_large_as_its_limit(kind: str, size: int, said: str | None) -> None:
-    assert limits.size_problem(kind, size) == said

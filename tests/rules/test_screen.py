@@ -8,6 +8,7 @@ import pytest
 from planted_secrets import GITHUB, HEX, Maker
 
 from gitmem.core.errors import CheckFailed
+from gitmem.rules import screen as screening
 from gitmem.rules.screen import refuse_secrets, refused_claims, screen, warned, weigh
 from gitmem.rules.secrets import find_secrets, scan_together
 
@@ -199,6 +200,22 @@ def test_a_secret_in_a_name_is_refused_and_not_told(where: str) -> None:
     (refusal,) = screen({}, {path: b"Fine.\n"}, frozenset()).refusals
     assert GITHUB not in repr(refusal)
     assert refusal.rule == "secret"
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "said"),
+    [
+        ("main/a.md", 102_400, None),
+        ("main/a.md", 102_401, "is larger than 102,400 bytes"),
+        ("main/MEMORY.md", 102_401, None),
+        ("main/logs/2026/11/2026-11-20.md", 4_194_304, None),
+        ("main/logs/2026/11/2026-11-20.md", 4_194_305, "is larger than 4,194,304 bytes"),
+        ("main/notes.txt", 4_194_305, "is larger than 4,194,304 bytes"),
+    ],
+)
+def test_a_file_may_be_just_as_large_as_its_limit(path: str, size: int, said: str | None) -> None:
+    held = screening._too_large(path, None, bytes(size))
+    assert (held and held.message) == said
 
 
 def test_a_memory_that_is_too_large_is_held_whole_until_it_shrinks() -> None:
