@@ -1,6 +1,6 @@
 """What memories cost that arrive at once: N of them, and ten times as many.
 
-usage: python tests/bench/bulk_cost.py [--memories N] [--root TREE] [--only NAME ...] [--json]
+usage: python tests/bench/bulk_cost.py [--memories N] [--json]
 
 Linear work takes ten times as long at most, less what a command costs anyhow; a hundred times is quadratic.
 All are CPU seconds of whole commands, user and system, with their git processes:
@@ -11,20 +11,17 @@ All are CPU seconds of whole commands, user and system, with their git processes
 - merge: `sync` of two clones that learned half of them each, in one folder with one index;
 - first_save: `save` with nothing changed, after somebody committed them with plain git;
 - save: the next one.
-
-`--root` measures the gitmem of another tree.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from figures import Figure, options, say
-from ground import REF, ROOT, Home, Made, service, tree
+from figures import Figure, bench
+from ground import REF, Home, Made, service, tree
 
 from gitmem.core import index
 
@@ -99,25 +96,14 @@ CASES: dict[str, Callable[[Home, int], float]] = {
 }
 
 
-def measure(cases: Iterable[str], count: int, root: Path) -> Iterator[Figure]:
+def measure(memories: int, folder: Path) -> Iterator[Figure]:
     """A row for each case."""
-    for name in cases:
-        taken: list[float] = []
-        for size in (10 * count, count):
-            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-                taken.append(CASES[name](Home(Path(folder) / "home", root=root), size) / 1000)
-        label = f"{name}, {10 * count:,} memories at once"
-        yield Figure(label, "s CPU", taken[0], taken[1], "a tenth of them")
-
-
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=1000)
-    parser.add_argument("--root", type=Path, default=ROOT)
-    parser.add_argument("--only", nargs="+", choices=CASES, default=list(CASES))
-    given = parser.parse_args()
-    say(measure(given.only, given.memories, given.root), given.json)
+    for name, case in CASES.items():
+        few, many = (
+            case(Home(folder / f"{name}{size}"), size) / 1000 for size in (memories, 10 * memories)
+        )
+        yield Figure(f"{name}, {10 * memories:,} memories at once", "s CPU", many, few, "a tenth of them")
 
 
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=1000)

@@ -13,14 +13,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from commits_told import SECONDS, prompts
-from figures import Figure, options, say
+from figures import Figure, bench
 
 from gitmem.flows.code_commits import choose
 from gitmem.git.command import GitCommand
@@ -76,8 +75,11 @@ def told(hits: Sequence[Hit]) -> set[str]:
     return {hit.oid for hit in choose(hits[:5], unasked=False)}
 
 
-def measure(top: Path, changelog: str, others: Sequence[str], half: str) -> Iterator[Figure]:
+def measure(history: Path, changelog: str, others: str, half: str, folder: Path) -> Iterator[Figure]:
     """The figures of a half, beside how many are asked."""
+    top = folder / "code.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(history), str(top)], check=True)
+    questions = prompts(others)
     tip = git(top, "log", "--all", "--format=%H", "-1").strip()
     assert follow(top / "gitmem", GitCommand(os.environ), top, tip, SECONDS)
     step = slice(None) if half == "all" else slice(int(half == "held"), None, 2)
@@ -86,7 +88,7 @@ def measure(top: Path, changelog: str, others: Sequence[str], half: str) -> Iter
     assert index is not None
     with closing(index):
         found = [(index.search(text, FOUND), right) for text, right in asked]
-        vain = sum(bool(told(index.search(text))) for text in others[step])
+        vain = sum(bool(told(index.search(text))) for text in questions[step])
     entry = len(asked), "entries of a changelog"
     said = [(told(hits), right) for hits, right in found]
     without = [told([hit for hit in hits if hit.oid not in right]) for hits, right in found]
@@ -97,23 +99,9 @@ def measure(top: Path, changelog: str, others: Sequence[str], half: str) -> Iter
         "commits asked for: told besides", "", sum(len(some - right) for some, right in said), *entry
     )
     yield Figure("commits asked for: told without an answer", "", sum(map(bool, without)), *entry)
-    if others:
-        yield Figure("commits: told to who asks for others", "", vain, len(others[step]), "questions")
-
-
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("history", type=Path)
-    parser.add_argument("--changelog", default="CHANGES.md")
-    parser.add_argument("--others", type=Path)
-    parser.add_argument("--half", choices=["tuned", "held", "all"], default="all")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        top = Path(folder) / "code.git"
-        subprocess.run(["git", "clone", "-q", "--bare", str(given.history), str(top)], check=True)
-        others = prompts(given.others) if given.others else []
-        say(measure(top, given.changelog, others, given.half), given.json)
+    if questions:
+        yield Figure("commits: told to who asks for others", "", vain, len(questions[step]), "questions")
 
 
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, "history", changelog="CHANGES.md", others="", half="all")

@@ -19,13 +19,12 @@ import os
 import re
 import sqlite3
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from figures import Figure, options, say
+from figures import Figure, bench
 
 from gitmem.flows.code_commits import choose
 from gitmem.git.command import GitCommand
@@ -104,17 +103,23 @@ def plain_first(history: History, queries: Sequence[str]) -> list[str]:
     return first
 
 
-def prompts(path: Path) -> list[str]:
-    """The prompts of a file: a JSON list, or lines of JSON."""
-    text = path.read_text()
+def prompts(path: str) -> list[str]:
+    """The prompts of a file, if any: a JSON list, or lines of JSON."""
+    text = Path(path).read_text() if path else ""
     rows = json.loads(text) if text.lstrip().startswith("[") else map(json.loads, text.splitlines())
     return [row.get("query") or row["question"] for row in rows]
 
 
-def measure(
+def measure(history: Path, reports: Path, others: str, half: str, folder: Path) -> Iterator[Figure]:
+    """The figures of one half, beside how many reports there are."""
+    rows = [json.loads(line) for line in reports.read_text().splitlines()]
+    yield from told_of(History(history, folder / "code.git"), rows, half, prompts(others))
+
+
+def told_of(
     history: History, reports: Sequence[dict[str, Any]], half: str, others: Sequence[str]
 ) -> Iterator[Figure]:
-    """The figures of one half, beside how many reports there are."""
+    """Plants the reports, and asks."""
     chosen = [at for at in range(len(reports)) if half == "all" or at % 2 == (half == "held")]
     queries = {at: reports[at]["query"] for at in chosen}
     made = history.plant(reports)
@@ -153,19 +158,5 @@ def measure(
         yield Figure("commits: told to other prompts", "", vain, len(others), "prompts")
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("history", type=Path)
-    parser.add_argument("reports", type=Path)
-    parser.add_argument("--others", type=Path)
-    parser.add_argument("--half", choices=["tuned", "held", "all"], default="all")
-    given = parser.parse_args()
-    reports = [json.loads(line) for line in given.reports.read_text().splitlines()]
-    with tempfile.TemporaryDirectory() as folder:
-        history = History(given.history, Path(folder) / "code.git")
-        others = prompts(given.others) if given.others else []
-        say(measure(history, reports, given.half, others), given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, "history", "reports", others="", half="all")

@@ -68,14 +68,26 @@ def say(rows: Iterable[Figure], as_json: bool) -> None:
         print(row.line(), flush=True)
 
 
-def bench(doc: str | None, measure: Callable[..., Iterable[Figure]], **sizes: int) -> None:
-    """Runs a benchmark of made-up inputs, whose sizes are options, in a folder that goes afterwards."""
+def bench(
+    doc: str | None, measure: Callable[..., Iterable[Figure]], *paths: str, **more: int | str
+) -> None:
+    """Runs a benchmark in a folder that goes afterwards.
+
+    Args:
+        paths: what it must be given.
+        more: what it may be given, with the defaults; False for a word without a value.
+    """
     parser = options(doc)
-    for name, default in sizes.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
+    for name in paths:
+        parser.add_argument(name, type=Path)
+    for name, default in more.items():
+        if default is False:
+            parser.add_argument(f"--{name}", action="store_true")
+        else:
+            parser.add_argument(f"--{name}", type=type(default), default=default)
     given = vars(parser.parse_args())
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        say(measure(**{name: given[name] for name in sizes}, folder=Path(folder)), given["json"])
+        say(measure(**{name: given[name] for name in (*paths, *more)}, folder=Path(folder)), given["json"])
 
 
 def medians(cases: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:

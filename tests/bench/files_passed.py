@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import tracing
 from bulk_cost import write
-from figures import Figure, medians, options, say
+from figures import Figure, bench, medians
 from ground import ROOT, Home
 
 RECORDED = ROOT / "tests/fixtures/sessions/plain.jsonl"
@@ -83,10 +82,12 @@ def job(home: Home) -> list[str]:
     return list(json.loads(report.read_text())["ran"])
 
 
-def measure(count: int, rounds: int, against: Path | None, names: bool, folder: Path) -> Iterator[Figure]:
+def measure(memories: int, rounds: int, against: str, names: bool, folder: Path) -> Iterator[Figure]:
     """Files of each verb and of the job, then what verbs cost."""
-    roots = {"": ROOT} | ({"the other": against.resolve()} if against else {})
-    homes = {name: ground(Home(folder / f"home{name}", root=root), count) for name, root in roots.items()}
+    roots = {"": ROOT} | ({"the other": Path(against).resolve()} if against else {})
+    homes = {
+        name: ground(Home(folder / f"home{name}", root=root), memories) for name, root in roots.items()
+    }
     turn = iter(range(10**6))
     times = medians(
         {
@@ -114,17 +115,5 @@ def measure(count: int, rounds: int, against: Path | None, names: bool, folder: 
         )
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--memories", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--against", type=Path, help="another checkout, measured in turn")
-    parser.add_argument("--names", action="store_true", help="name the files, on standard error")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        rows = measure(given.memories, given.rounds, given.against, given.names, Path(folder))
-        say(rows, given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, memories=50, rounds=5, against="", names=False)

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
-from figures import Figure, medians, options, say
+from figures import Figure, bench, medians
 from ground import START, Home, Prose, tree
 
 from gitmem.flows.place import default_argv
@@ -72,7 +71,7 @@ def hook(home: Home, python: Sequence[str], event: str, **more: str) -> float:
     return ran.cpu
 
 
-def measure(gitmem: str | None, memories: int, hooked: int, rounds: int, folder: Path) -> Iterator[Figure]:
+def measure(gitmem: str, memories: int, hooked: int, rounds: int, folder: Path) -> Iterator[Figure]:
     """A row for each command and hook, with the number of memories."""
     many, some, write = (
         made(folder / name, count)
@@ -111,17 +110,5 @@ def measure(gitmem: str | None, memories: int, hooked: int, rounds: int, folder:
             yield Figure(f"{name}, {count:,} memories", "ms CPU", times[name], times[reference], reference)
 
 
-def main() -> None:
-    parser = options(__doc__)
-    parser.add_argument("--gitmem", help="the installed command")
-    parser.add_argument("--memories", type=int, default=10_000)
-    parser.add_argument("--hooked", type=int, default=1_000)
-    parser.add_argument("--rounds", type=int, default=9)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        rows = measure(given.gitmem, given.memories, given.hooked, given.rounds, Path(folder))
-        say(rows, given.json)
-
-
 if __name__ == "__main__":
-    main()
+    bench(__doc__, measure, gitmem="", memories=10_000, hooked=1_000, rounds=9)
