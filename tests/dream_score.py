@@ -24,13 +24,11 @@ class Score:
             many; what a person has to decide stands under `open date`, `open link`.
         false: merges, dates and links that are wrong, for a person.
         settled: contradictions of which one side went.
-        noted: what the engine asks beyond the contradictions that were planted.
     """
 
     found: Mapping[str, tuple[int, int]]
     false: tuple[str, ...]
     settled: tuple[str, ...]
-    noted: tuple[str, ...]
 
     def share(self, sort: str) -> float:
         """Share found of one sort: `duplicate`, `date`, `contradiction`, `link` or `open`."""
@@ -97,7 +95,6 @@ def score(planted: Corpus, made: Consolidation) -> Score:
         dict(sorted(counts.items())),
         tuple(false),
         tuple(" ".join(one.claims) for one in planted.contradictions if not _apart(one, went, texts)),
-        tuple(ends for ends in listed if not any(_names(ends, one) for one in planted.contradictions)),
     )
 
 

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.app.at_action import keep
+from gitmem.app.context import real_edges
+from gitmem.flows.context import workspace_at
+
 ROOT = Path(__file__).parents[1]
 # What the interpreter has loaded before gitmem begins (an editable install has a finder, a venv its .pth).
 PROBE = """
@@ -78,7 +82,7 @@ def test_a_hook_loads_the_standard_library_alone(loaded, repo: Path, hook: str) 
     assert len({name for name in modules if name.partition(".")[0] == "gitmem"}) <= 11
 
 
-def test_a_prompts_hook_loads_little_whether_it_answers_or_not(
+def test_hooks_of_prompts_and_calls_load_little_whether_they_answer_or_not(
     loaded, repo: Path, gitmem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A person waits for it at each of their prompts; what a line costs is to be compiled and run."""
@@ -93,6 +97,13 @@ def test_a_prompts_hook_loads_little_whether_it_answers_or_not(
 
     ledger = "The billing ledger is written by the export job at the close of the books."
     gitmem("remember", ledger, "--name", "billing-ledger", "--type", "project", "--scope", "project")
+    gitmem("remember", "Never edit `db/schema.rb` by hand.", "--scope", "local")
+    keep(workspace_at(real_edges(repo)))
+    fields = {"session_id": "s", "cwd": str(repo), "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    acting = loaded("hook", "claude", "PreToolUse", stdin=json.dumps(fields))
+    found = {name for name in acting if name.partition(".")[0] == "gitmem"}
+    assert "gitmem.search.action" in found and len(found) <= 14, "a call that nothing is known of"
+    assert not {"gitmem.git.command", "gitmem.rules", "subprocess"} & acting
 
     def asked(session: str, prompt: str) -> set[str]:
         fields = {"session_id": session, "cwd": str(repo), "prompt": prompt}

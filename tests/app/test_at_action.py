@@ -6,7 +6,6 @@ import io
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -180,25 +179,3 @@ def test_a_purge_and_an_uninstall_leave_nothing_of_it(ruled: Ground) -> None:
     assert "make kiln" not in next(folder.iterdir()).read_text()
     ruled.run("uninstall", "-y")
     assert not list(folder.iterdir())
-
-
-def test_a_call_that_nothing_is_known_of_loads_no_git(ruled: Ground) -> None:
-    probe = (
-        "import sys, io, json, os; from gitmem.app.hooks import main;"
-        "asked = {'cwd': os.getcwd(), 'session_id': 's', 'tool_name': 'Bash',"
-        " 'hook_event_name': 'PreToolUse', 'tool_input': {'command': 'ls'}};"
-        "main(['claude', 'PreToolUse'], os.environ, io.BytesIO(json.dumps(asked).encode()), io.StringIO());"
-        "print(*sorted(name for name in sys.modules if name.startswith('gitmem')))"
-    )
-    environ = dict(os.environ) | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(
-        [sys.executable, "-c", probe],
-        cwd=ruled.repo,
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded = done.stdout.split()
-    assert "gitmem.search.action" in loaded and len(loaded) <= 14, loaded
-    assert not {"gitmem.git.command", "gitmem.rules", "subprocess"} & {*loaded}

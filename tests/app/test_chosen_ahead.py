@@ -208,9 +208,10 @@ def test_tools_in_use_are_those_of_the_last_turns(tmp_path: Path) -> None:
         call("mcp__linear__create_issue", title="x"),
         said("two"),
         call("Read", file_path="/a"),
+        call("Bash", command="\n" * 4000 + "\n  psql -c x"),
         said("three"),
     )
-    expected = {"cd", "kubectl", "grep", "helm", "linear", "create_issue"}
+    expected = {"cd", "kubectl", "grep", "helm", "linear", "create_issue", "psql"}
     assert tools_in_use(file) == expected
 
 

@@ -20,7 +20,7 @@ NEW = GitSetup((2, 54))
 
 
 class Ground:
-    """A repository in which gitmem is set up, and a stand-in for gitmem that says how it was started."""
+    """A repository in which gitmem is set up, and a stand-in for gitmem."""
 
     def __init__(self, repo: Path, git) -> None:
         self.repo, self.git, self.common = repo, git, repo / ".git"
@@ -33,7 +33,7 @@ class Ground:
         self.program.parent.mkdir()
         self.started = repo.parent / "started"
         os.mkfifo(self.started)
-        self.program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$@" >"{self.started}"\n')
+        self.program.write_text("#!/bin/sh\n")
         self.program.chmod(0o755)
         self.argv = (str(self.program), "-m", "x y")
         self.runner = GitCommand(os.environ)
@@ -80,13 +80,9 @@ def ground(repo: Path, git) -> Ground:
     return Ground(repo, git)
 
 
-def quiet(ground: Ground) -> None:
-    """Replaces the stand-in by one that ends at once, for tests that do not look at the worker."""
-    ground.program.write_text("#!/bin/sh\n")
-
-
 def test_a_commit_leaves_a_job_and_starts_the_worker_without_waiting_for_it(ground: Ground) -> None:
     """Its output is captured through a pipe, and the worker blocks until the test reads its own."""
+    ground.program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$@" >"{ground.started}"\n')
     ground.install()
     assert ground.change() == ""
     [(_, job)] = take(ground.spool)
@@ -125,7 +121,6 @@ def test_another_gitmem_path_is_renewed_in_place(ground: Ground) -> None:
 
 
 def test_a_shell_hook_keeps_its_bytes_mode_and_work(ground: Ground) -> None:
-    quiet(ground)
     ran = ground.repo.parent / "ran"
     for shell in ("#!/bin/sh", "#!/bin/sh -eu", "#!/usr/bin/env bash", "#! /bin/bash -e"):
         mine = ground.foreign("post-commit", f"{shell}\nprintf ran >'{ran}'\nexit 3\n", 0o750)
@@ -143,7 +138,6 @@ def test_a_shell_hook_keeps_its_bytes_mode_and_work(ground: Ground) -> None:
 
 
 def test_a_foreign_hook_that_ends_early_does_not_stop_ours(ground: Ground) -> None:
-    quiet(ground)
     ground.foreign("post-commit", "#!/bin/sh\nexec true\n")
     ground.install()
     ground.change()
@@ -151,7 +145,6 @@ def test_a_foreign_hook_that_ends_early_does_not_stop_ours(ground: Ground) -> No
 
 
 def test_a_hook_that_is_no_shell_script_is_kept_aside_and_put_back(ground: Ground) -> None:
-    quiet(ground)
     python = "#!/usr/bin/env python3\nimport sys; sys.exit(4)\n"
     for text in (python, "#!/bin/sh", "echo no shebang\nexit 4\n"):
         ground.foreign("post-commit", text, 0o711)
@@ -180,7 +173,6 @@ def test_a_hook_kept_aside_is_found_where_a_process_died_before_ours_was_there(g
 
 
 def test_a_kept_hook_gets_arguments_stdin_and_gives_its_exit_code(ground: Ground, git) -> None:
-    quiet(ground)
     remote = ground.repo.parent / "remote.git"
     git("init", "-q", "--bare", remote)
     seen = ground.repo.parent / "seen"
@@ -211,7 +203,6 @@ def test_a_linked_hook_is_not_written_through(ground: Ground) -> None:
 
 
 def test_a_disabled_hook_stays_disabled(ground: Ground) -> None:
-    quiet(ground)
     ran = ground.repo.parent / "ran"
     ground.foreign("post-commit", f"#!/bin/sh\n: >'{ran}'\n", 0o644)
     ground.install()
@@ -235,7 +226,6 @@ def test_what_cannot_be_taken_apart_is_left_to_a_person(ground: Ground) -> None:
 
 
 def test_rewrite_hands_its_pairs_to_both(ground: Ground, git) -> None:
-    quiet(ground)
     seen = ground.repo.parent / "seen"
     ground.foreign("post-rewrite", f"#!/bin/sh\ncat >'{seen}'\n")
     ground.install()
@@ -264,7 +254,6 @@ def test_commits_of_a_rebase_under_way_leave_no_job_and_start_no_worker(ground: 
 
 def test_a_hundred_commits_leave_one_job(ground: Ground, git) -> None:
     """Where no worker comes to it: the one that waits does for all; another work tree has its own."""
-    quiet(ground)
     ground.install()
     other = ground.repo.parent / "other tree"
     git("-C", ground.repo, "worktree", "add", "-q", other, "-b", "other")
@@ -279,7 +268,6 @@ def test_a_hundred_commits_leave_one_job(ground: Ground, git) -> None:
 def test_a_rebase_leaves_one_job_with_its_pairs_and_one_that_is_given_up_loses_nothing(
     ground: Ground, git, backend: str
 ) -> None:
-    quiet(ground)
 
     def commit(name: str, text: str = "") -> None:
         (ground.repo / name).write_text(text or name)
@@ -314,7 +302,6 @@ def test_a_rebase_leaves_one_job_with_its_pairs_and_one_that_is_given_up_loses_n
 
 
 def test_merge_and_checkout_leave_jobs_and_a_file_checkout_none(ground: Ground, git) -> None:
-    quiet(ground)
     git("-C", ground.repo, "branch", "side")
     ground.change()
     ground.install()
@@ -326,7 +313,6 @@ def test_merge_and_checkout_leave_jobs_and_a_file_checkout_none(ground: Ground, 
 
 
 def test_a_moved_repository_spools_into_itself(ground: Ground, git) -> None:
-    quiet(ground)
     ground.install()
     moved = ground.repo.with_name("moved")
     ground.repo.rename(moved)
@@ -336,7 +322,6 @@ def test_a_moved_repository_spools_into_itself(ground: Ground, git) -> None:
 
 
 def test_hooks_do_nothing_and_block_nothing(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    quiet(ground)
     ground.install()
 
     def nothing_is_left(why: str) -> None:
@@ -361,7 +346,6 @@ def test_hooks_do_nothing_and_block_nothing(ground: Ground, monkeypatch: pytest.
 
 def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_now(ground: Ground) -> None:
     """After a restart the id of the worker that was to take it may be any other process's."""
-    quiet(ground)
     ground.install()
     starter, job = ground.common / "gitmem/starter", ground.spool / "commit-.git"
     starter.write_text(f"{os.getpid()}\n")
@@ -375,7 +359,6 @@ def test_a_job_that_lies_for_long_gets_a_worker_whoever_has_the_old_process_id_n
 
 def test_a_commit_waits_for_no_pipe_in_the_state(ground: Ground) -> None:
     """Whoever opens a named pipe waits for the other end, which never comes."""
-    quiet(ground)
     ground.install()
     job = ground.spool / "commit-.git"
     for path in (job, ground.common / "gitmem/starter", ground.common / "gitmem/worker.lock"):
@@ -404,7 +387,6 @@ def test_hooks_of_a_gitmem_that_is_gone_are_told_apart(ground: Ground) -> None:
 
 @pytest.fixture
 def remote(ground: Ground, git) -> Path:
-    quiet(ground)
     path = ground.repo.parent / "remote.git"
     git("init", "-q", "--bare", path)
     git("-C", ground.repo, "update-ref", "refs/gitmem/project", "HEAD")
@@ -439,7 +421,6 @@ def test_a_foreign_pre_push_gets_all_its_lines_and_nothing_where_there_are_none(
 def test_a_hooks_path_of_another_tool_is_left_alone_until_the_person_has_them_chained(
     ground: Ground, git
 ) -> None:
-    quiet(ground)
     git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
     setup = git_hooks.read_setup(ground.runner, ground.repo)
     assert setup.hooks_path == ground.repo / ".hooks"
@@ -532,7 +513,6 @@ def test_newer_git_gets_hooks_in_its_configuration(ground: Ground) -> None:
     assert ground.install(configured) == ()
     states = git_hooks.inspect_git_hooks(ground.common, ground.argv, configured)
     assert {state.standing for state in states} == {"ours"}
-    quiet(ground)
     command = setup.config["hook.gitmem-post-commit.command"]
     subprocess.run(["/bin/sh", "-c", f'{command} "$@"', command], cwd=ground.repo, check=True)
     assert ground.events() == ["commit"]

@@ -16,7 +16,6 @@ from memory_files import proposed
 
 from gitmem.app import session_context as context
 from gitmem.app.context import real_edges
-from gitmem.app.tools_in_use import tools_in_use
 from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
@@ -108,13 +107,6 @@ def test_a_hook_has_git_fetch_nothing(ground: Ground) -> None:
     git = workspace.code.git  # type: ignore[attr-defined]
     assert git.environment()["GIT_ALLOW_PROTOCOL"] == "none"
     assert "GIT_ALLOW_PROTOCOL" not in workspace.git.environment()
-
-
-def test_commands_are_found_behind_blank_lines(tmp_path: Path) -> None:
-    call = {"type": "tool_use", "name": "Bash", "input": {"command": "\n" * 4000 + "\n  psql -c x"}}
-    line = json.dumps({"type": "assistant", "message": {"content": [call]}})
-    (tmp_path / "t.jsonl").write_text(f"{line}\n")
-    assert tools_in_use(str(tmp_path / "t.jsonl")) == {"psql"}
 
 
 def test_names_that_an_error_lists_are_fenced(ground: Ground) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from cli_ground import Ground, memory
 
@@ -483,28 +482,6 @@ def test_an_address_of_no_memory_is_refused(filled: Ground) -> None:
 
     for uri, told in zip(NO_MEMORY, talk(ask, folder=filled.repo), strict=True):
         assert "hint: " in told, uri
-
-
-@pytest.mark.long
-def test_each_call_sees_memory_as_it_is_and_leaves_nothing_open(filled: Ground, tmp_path: Path) -> None:
-    """A client may keep the server for days, beside a worker and other servers."""
-    here = psutil.Process()
-
-    async def ask(one: Any) -> tuple[list[str], list[tuple[int, int]]]:
-        said, held = [], []
-        for number in range(8):
-            filled.learn({"reviewer/ports.md": memory("ports", f"Port {number}000 is taken.")})
-            said.append(text(await one.call_tool("recall", {"query": "which port is taken?"})))
-            await one.call_tool("show", {"name": "nothing"})
-            await one.call_tool("blame", {"name": "ports"})
-            await one.list_resources()
-            held.append((here.num_fds(), len(here.children())))
-        return said, held
-
-    filled.workspace.code.close()
-    said, held = talk(ask, folder=filled.repo)
-    assert all(f"Port {number}000" in each for number, each in enumerate(said))
-    assert held[-1] <= held[1]
 
 
 def test_without_the_extra_it_says_how_to_get_it(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tracing
-from bulk_cost import write
 from figures import Figure, bench, medians
-from ground import ROOT, Home
+from ground import ROOT, Home, service
+
+from gitmem.core import index
 
 RECORDED = ROOT / "tests/fixtures/sessions/plain.jsonl"
 VERBS = {
@@ -48,7 +49,12 @@ report.write_text(json.dumps(found))
 
 def ground(home: Home, count: int) -> Home:
     """Some memories, shared with a remote, and suggestions of a recorded session that wait for a person."""
-    write(home.folder, range(count))
+    home.folder.mkdir(parents=True)
+    known = [service(number) for number in range(count)]
+    for one in known:
+        (home.folder / one.path).write_bytes(one.render())
+    listed = (index.entry(one.name, one.path, one.description) for one in known)
+    (home.folder / index.INDEX).write_text("".join(listed))
     home.share(home.home / "remote.git")
     home.git("config", "--global", "gitmem.engine", "offline")
     home.gitmem("extract", "--session", str(RECORDED))

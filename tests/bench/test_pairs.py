@@ -27,10 +27,6 @@ def test_sources_that_are_absent_are_left_out(tmp_path: Path):
     assert {pair["source"] for pair in pairs(tmp_path)} <= {OWN}
 
 
-def test_a_half_has_no_pair_of_the_other(tmp_path: Path):
-    assert {pair["half"] for pair in pairs(tmp_path, half="tuned")} <= {"tuned"}
-
-
 def test_a_source_that_says_something_else_by_now_is_an_error(tmp_path: Path):
     place = next(row["earlier"] for row in recipe() if row["source"] == "memory")
     (tmp_path / place["file"]).parent.mkdir(parents=True)

@@ -146,14 +146,6 @@ def test_unrelated_histories_unite(store: Repository) -> None:
     assert claims(store, merged.commit) == {"One.", "Two.", "b"}
 
 
-def test_a_rename_meets_an_edit_that_stayed_at_the_old_path(store: Repository) -> None:
-    base = put(store, {"main/a.md": MEMORY.format("a", "One.")}, root_commit(store))
-    ours = put(store, {"main/z.md": MEMORY.format("a", "One.")}, base)
-    theirs = put(store, {"main/a.md": MEMORY.format("a", "One.\n\nTwo.")}, base)
-    merged = read(store, merge_commits(store, ours, theirs).commit)
-    assert merged == {"main/z.md": MEMORY.format("a", "One.\n\nTwo.")}
-
-
 def test_a_tombstone_takes_what_others_add_without_knowing_it(store: Repository) -> None:
     """Who has the tombstone and writes the text all the same has both on purpose; writers ask before."""
     stones = with_stones("", [bury("Gone.", "5a" * 8, "2026-11-20", "forgot")])

@@ -137,21 +137,6 @@ def test_a_foreign_commit_below_gitmems_own_is_tidied_too(ground: Ground) -> Non
     assert entry("c") in ground.files["main/MEMORY.md"], "a memory named nowhere gets its line back"
 
 
-def test_committed_conflict_marks_become_disputed_claims(ground: Ground) -> None:
-    base = ground.add(START, message=OWN)
-    ours, theirs = (
-        ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, (base,), OWN) for n in "12"
-    )
-    marked = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> other\n"
-    merged = ground.add(START | {"main/a.md": memory("a", marked, "Shared.")}, (ours, theirs))
-    assert ground.tidy(merged)
-    claims = parse("a.md", ground.files["main/a.md"].encode()).parsed.claims
-    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Shared."]
-    marks = {claim.key: claim.dispute for claim in claims}
-    assert marks["Port 1."] == marks["Port 2."] != "" and marks["Shared."] == ""
-    assert "main/a.md: both sides of a conflict are kept" in ground.repo.commit(ground.tip).message
-
-
 INNER = "<<<<<<< HEAD\nPort 1.\n=======\nPort 2.\n>>>>>>> two\n"
 
 
@@ -160,13 +145,15 @@ def test_marks_of_two_merges_in_a_row_keep_three_sides(ground: Ground) -> None:
     one, two, three = (
         ground.add(START | {"main/a.md": memory("a", f"Port {n}.")}, (base,), OWN) for n in "123"
     )
-    first = ground.add(START | {"main/a.md": memory("a", INNER)}, (one, two))
-    outer = {"main/a.md": memory("a", f"<<<<<<< HEAD\n{INNER}=======\nPort 3.\n>>>>>>> three\n")}
+    first = ground.add(START | {"main/a.md": memory("a", INNER, "Shared.")}, (one, two))
+    marked = f"<<<<<<< HEAD\n{INNER}=======\nPort 3.\n>>>>>>> three\n"
+    outer = {"main/a.md": memory("a", marked, "Shared.")}
     assert ground.tidy(ground.add(START | outer, (first, three)))
+    assert "main/a.md: both sides of a conflict are kept" in ground.repo.commit(ground.tip).message
     claims = parse("a.md", ground.files["main/a.md"].encode()).parsed.claims
-    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Port 3."]
+    assert sorted(claim.key for claim in claims) == ["Port 1.", "Port 2.", "Port 3.", "Shared."]
     disputes = {claim.key: claim.dispute for claim in claims}
-    assert disputes["Port 1."] == disputes["Port 2."] != ""
+    assert disputes["Port 1."] == disputes["Port 2."] != "" and disputes["Shared."] == ""
 
 
 def test_merges_of_merges_with_marks_are_looked_at_once(ground: Ground) -> None:
