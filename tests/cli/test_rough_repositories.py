@@ -240,16 +240,7 @@ def test_what_a_hostile_tree_holds_is_shown_escaped_and_never_followed(
         f"120000 blob {link}\tlink.md",
         f"100755 blob {blob}\trun.md",
     ]
-    spelled = (
-        "One",
-        "CON",
-        "caf\u00e9",
-        "cafe\u0301",
-        "back\\slash",
-        "%2e%2e%2fup",
-        "new\nline",
-        "\x1b[31mred",
-    )
+    spelled = "One CON caf\u00e9 cafe\u0301 back\\slash %2e%2e%2fup new\nline \x1b[31mred".split(" ")
     odd += [f"100644 blob {blob}\t{name}.md" for name in spelled]
     inner = git("-C", repo, "ls-tree", f"{REF}:reviewer").splitlines()
     agent = git("-C", repo, "mktree", "-z", input="\0".join([*inner, *odd]) + "\0")

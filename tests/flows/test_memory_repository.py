@@ -108,5 +108,6 @@ def test_an_empty_code_remote_is_still_refused(team: Team, apart: Path) -> None:
     ann.git("remote", "set-url", "origin", apart)
     ann.run("share", "--mode", "direct", "-y")
     teach(ann, "ports")
-    assert "no branch yet" in ann.run("sync", "-y", code=3).err
+    refused = ann.run("sync", "-y", code=3).err
+    assert "no branch yet" in refused and "git push origin HEAD" in refused
     assert team.refs(apart) == {}
