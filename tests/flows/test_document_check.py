@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from docs_ground import Ground
 from once import Once
 
 from gitmem.app.context import real_edges
@@ -33,28 +34,13 @@ See the [guide](docs/guide.md#first-steps) and `dist/out.js`, `never_there()`, `
 """
 
 
-class Ground:
-    """A repository whose files are written, moved and committed."""
-
-    def __init__(self, repo: Path, git) -> None:
-        self.repo, self._git = repo, git
-
-    def git(self, *words: object) -> str:
-        return self._git("-C", self.repo, *words)
-
-    def write(self, path: str, text: str) -> None:
-        file = self.repo / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+class Checked(Ground):
+    """One whose documents are held against the code."""
 
     def replace(self, path: str, old: str, new: str) -> None:
         text = (self.repo / path).read_text()
         assert old in text
-        (self.repo / path).write_text(text.replace(old, new))
-
-    def commit(self, message: str = "change") -> None:
-        self.git("add", "-A")
-        self.git("commit", "-q", "--allow-empty", "-m", message)
+        self.write(path, text.replace(old, new))
 
     def check(
         self, *paths: str, at: str = "HEAD", staged: bool = False, cwd: Path | None = None
@@ -66,20 +52,17 @@ class Ground:
 
 
 @pytest.fixture
-def ground(repo: Path, git, once: Once[None]) -> Ground:
-    made = Ground(repo, git)
+def ground(repo: Path, git, once: Once[None]) -> Checked:
+    made = Checked(repo, git)
 
     def begin() -> None:
-        for path, text in FILES.items():
-            made.write(path, text)
-        made.write("ARCHITECTURE.md", DOC)
-        made.commit("begin")
+        made.commit("begin", **FILES, **{"ARCHITECTURE.md": DOC})
 
     once("begun", begin)
     return made
 
 
-def test_what_holds_and_what_never_was_is_not_told(ground: Ground, gitmem) -> None:
+def test_what_holds_and_what_never_was_is_not_told(ground: Checked, gitmem) -> None:
     assert gitmem("docs", "check", "--json").json["documents"][0]["stale"] == []
     strict = gitmem("docs", "check", "--json", "--strict", ok=False)
     assert (strict.code, strict.json["ok"]) == (1, False)
@@ -90,12 +73,10 @@ def test_what_holds_and_what_never_was_is_not_told(ground: Ground, gitmem) -> No
     }
 
 
-def test_files_and_folders_are_followed_and_written_as_the_document_does(ground: Ground) -> None:
-    ground.git("mv", "src/app/store/net.py", "src/app/store/wire.py")
-    ground.commit()
+def test_files_and_folders_are_followed_and_written_as_the_document_does(ground: Checked) -> None:
+    ground.move("src/app/store/net.py", "src/app/store/wire.py")
     assert ground.check() == {"store/net.py": "store/wire.py", "app.store.net": "app.store.wire"}
-    ground.git("mv", "src/app/store", "src/app/kept")
-    ground.commit()
+    ground.move("src/app/store", "src/app/kept")
     assert ground.check() == {
         "src/app/store/disk.py": "src/app/kept/disk.py",
         "store/net.py": "kept/wire.py",
@@ -104,7 +85,7 @@ def test_files_and_folders_are_followed_and_written_as_the_document_does(ground:
     }
 
 
-def test_a_deleted_file_is_told_with_its_commit_and_no_proposal(ground: Ground, gitmem) -> None:
+def test_a_deleted_file_is_told_with_its_commit_and_no_proposal(ground: Checked, gitmem) -> None:
     ground.git("rm", "-q", "src/app/store/disk.py")
     ground.commit("Take the disk out")
     gone = ground.git("rev-parse", "HEAD")
@@ -114,7 +95,7 @@ def test_a_deleted_file_is_told_with_its_commit_and_no_proposal(ground: Ground, 
     assert f"`src/app/store/disk.py` is gone since {gone[:9]}, 2026-11-20" in ran.out
 
 
-def test_a_plain_rename_of_a_symbol_flag_or_word_is_proposed(ground: Ground) -> None:
+def test_a_plain_rename_of_a_symbol_flag_or_word_is_proposed(ground: Checked) -> None:
     ground.replace("src/app/store/disk.py", "load_all", "read_all")
     ground.replace("src/app/cli.py", "load_all", "read_all")
     ground.replace("src/app/store/disk.py", "MAX_TRIES", "MOST_TRIES")
@@ -133,7 +114,7 @@ def test_a_plain_rename_of_a_symbol_flag_or_word_is_proposed(ground: Ground) -> 
     }
 
 
-def test_one_thing_in_the_place_of_another_is_no_rename(ground: Ground) -> None:
+def test_one_thing_in_the_place_of_another_is_no_rename(ground: Checked) -> None:
     """The first line of both is alike, which proves nothing: all that was in it is another."""
     ground.write(
         "src/app/store/disk.py", "MAX_TRIES = 3\n\n\ndef drop_it(args):\n    import os\n    os.sync()\n"
@@ -143,7 +124,7 @@ def test_one_thing_in_the_place_of_another_is_no_rename(ground: Ground) -> None:
     assert ground.check() == {"load_all": ""}
 
 
-def test_commands_are_followed_where_they_run_the_same(ground: Ground) -> None:
+def test_commands_are_followed_where_they_run_the_same(ground: Checked) -> None:
     ground.replace("Makefile", "lint:", "style:")
     ground.replace("package.json", '"build": "tsc -b"', '"compile": "tsc -b"')
     ground.replace("pyproject.toml", "app = ", "application = ")
@@ -155,27 +136,25 @@ def test_commands_are_followed_where_they_run_the_same(ground: Ground) -> None:
     }
 
 
-def test_a_link_to_a_heading_leads_to_its_file(ground: Ground) -> None:
+def test_a_link_to_a_heading_leads_to_its_file(ground: Checked) -> None:
     """Whether the heading is there, any checker of links tells."""
     ground.replace("docs/guide.md", "## First steps", "## Beginning")
     ground.commit()
     assert ground.check() == {}
-    ground.git("mv", "docs/guide.md", "docs/manual.md")
-    ground.commit()
+    ground.move("docs/guide.md", "docs/manual.md")
     assert ground.check() == {"docs/guide.md#first-steps": "docs/manual.md#first-steps"}
 
 
-def test_a_document_that_moved_is_held_against_what_it_meant(ground: Ground) -> None:
+def test_a_document_that_moved_is_held_against_what_it_meant(ground: Checked) -> None:
     ground.write(
         "docs/x/more.md", "# MAGIC DOC: More\n\nSee the [guide](../guide.md), as it is meant here.\n"
     )
     ground.commit()
-    ground.git("mv", "docs/x/more.md", "more.md")
-    ground.commit()
+    ground.move("docs/x/more.md", "more.md")
     assert ground.check() == {"../guide.md": "docs/guide.md"}
 
 
-def test_what_stays_stale_through_other_edits_is_told_till_a_person_writes_of_it(ground: Ground) -> None:
+def test_what_stays_stale_through_other_edits_is_told_till_a_person_writes_of_it(ground: Checked) -> None:
     """Who writes of what is gone by then means it so."""
     ground.git("rm", "-q", "src/app/store/disk.py")
     ground.commit()
@@ -188,7 +167,7 @@ def test_what_stays_stale_through_other_edits_is_told_till_a_person_writes_of_it
     assert "src/app/store/disk.py" not in ground.check()
 
 
-def test_what_lies_untracked_in_its_place_is_not_told(ground: Ground) -> None:
+def test_what_lies_untracked_in_its_place_is_not_told(ground: Checked) -> None:
     ground.write("out/made.py", "x = 1\n")
     ground.replace("ARCHITECTURE.md", "The disk is", "It makes `out/made.py`. The disk is")
     ground.commit()
@@ -197,7 +176,7 @@ def test_what_lies_untracked_in_its_place_is_not_told(ground: Ground) -> None:
     assert ground.check() == {}
 
 
-def test_what_is_staged_is_checked_before_the_commit(ground: Ground, gitmem) -> None:
+def test_what_is_staged_is_checked_before_the_commit(ground: Checked, gitmem) -> None:
     ground.git("mv", "src/app/store/net.py", "src/app/store/wire.py")
     ground.replace("src/app/store/disk.py", "MAX_TRIES", "MOST_TRIES")
     ground.git("add", "-A")
@@ -218,9 +197,8 @@ def test_what_is_staged_is_checked_before_the_commit(ground: Ground, gitmem) -> 
     assert ground.check() == expected
 
 
-def test_a_shallow_clone_says_what_it_cannot_tell(ground: Ground, git, gitmem, tmp_path: Path) -> None:
-    ground.git("mv", "src/app/store/net.py", "src/app/store/wire.py")
-    ground.commit()
+def test_a_shallow_clone_says_what_it_cannot_tell(ground: Checked, git, gitmem, tmp_path: Path) -> None:
+    ground.move("src/app/store/net.py", "src/app/store/wire.py")
     clone = tmp_path / "clone"
     git("clone", "-q", "--depth=1", f"file://{ground.repo}", clone)
     ran = gitmem("docs", "check", cwd=clone)
@@ -230,7 +208,7 @@ def test_a_shallow_clone_says_what_it_cannot_tell(ground: Ground, git, gitmem, t
 
 
 def test_it_works_from_any_folder_and_on_chosen_documents_and_says_trouble_plainly(
-    ground: Ground, gitmem, tmp_path: Path
+    ground: Checked, gitmem, tmp_path: Path
 ) -> None:
     ground.write("docs/other.md", "# MAGIC DOC: Other\n\nUses `src/app/store/disk.py`.\n")
     ground.commit()
@@ -248,7 +226,7 @@ def test_it_works_from_any_folder_and_on_chosen_documents_and_says_trouble_plain
         assert gitmem("docs", "check", *words, cwd=cwd, ok=False).code == code, words
 
 
-def test_links_and_what_is_no_text_are_no_documents(ground: Ground, gitmem) -> None:
+def test_links_and_what_is_no_text_are_no_documents(ground: Checked, gitmem) -> None:
     (ground.repo / "linked.md").symlink_to("ARCHITECTURE.md")
     ground.write("notes.md", "Text\n# MAGIC DOC: Late\n")
     ground.commit()
