@@ -147,9 +147,7 @@ def test_forget_leaves_a_tombstone_that_a_person_lifts_who_says_it_again(gitmem,
 
 
 @pytest.mark.parametrize("words", [("big",), ("--claim", "The log is big"), ("--everywhere", "big")])
-def test_forget_says_where_agents_still_read_what_could_not_be_saved(
-    gitmem, home: Path, words: tuple[str, ...]
-) -> None:
+def test_forget_says_where_agents_read_what_was_not_saved(gitmem, home, words: tuple[str, ...]) -> None:
     gitmem("remember", "The log is big.", "--name", "big")
     (live,) = (home / ".claude/projects").glob("*/memory")
     text = (live / "big.md").read_text() + "\nOne more line of it.\n" * 10_000
@@ -232,9 +230,7 @@ def test_a_commit_of_one_scope_is_no_revision_of_another(gitmem) -> None:
     assert listed == {("user", "mine"), ("local", "plan")}
 
 
-def test_a_secret_is_refused_and_only_the_persons_own_configuration_lets_it_pass(
-    gitmem, git, repo: Path, home: Path
-) -> None:
+def test_a_secret_is_refused_and_only_the_persons_own_word_lets_it_pass(gitmem, git, repo, home) -> None:
     """A repository that could vouch for a secret could have it published."""
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     words = ("remember", f"The deploy token is {key}", "--name", "token", "--description", "A token")

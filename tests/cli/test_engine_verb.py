@@ -141,9 +141,7 @@ def test_over_the_ceiling_or_where_it_is_no_number_nothing_is_asked(gitmem, git,
     assert tested.code == 4 and "1,024 of 1,024 tokens" in tested.err
 
 
-def test_the_persons_own_claude_is_asked_with_hooks_off_and_counted(
-    gitmem: Gitmem, git: Git, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_persons_claude_is_asked_hookless_and_counted(gitmem, git, repo, tmp_path, monkeypatch) -> None:
     git("config", "--global", "gitmem.engine", "claude-code")
     theirs = program(repo / "bin", TOLD)
     mine = program(tmp_path / "bin", TOLD)

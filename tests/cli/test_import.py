@@ -286,9 +286,7 @@ def test_a_part_that_holds_what_may_be_a_secret_lands_not_at_all(ground: Ground,
     assert len(shown["memories"]) == 4 and ground.tip("project") == before
 
 
-def test_an_import_into_the_project_leaves_nothing_in_the_code_before_it_is_accepted(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_an_import_into_the_project_leaves_nothing_in_the_code_until_accepted(ground, tmp_path) -> None:
     """A push of the code carries no memory that nobody looked at."""
     source = sample(tmp_path, SAMPLES["mem0"])
     id = ground.run("import", source, "--scope", "project", "--json").json["id"]

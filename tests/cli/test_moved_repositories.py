@@ -73,9 +73,7 @@ def project(one: Machine) -> str:
     return one.git("config", "gitmem.projectId")
 
 
-def test_an_origin_of_one_work_tree_alone_makes_no_other_project(
-    team: Path, tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_origin_of_one_work_tree_makes_no_project(team, tmp_path, git, monkeypatch, capsys) -> None:
     """All work trees are one repository, whatever `config.worktree` of the one that is asked says."""
     one = Machine(tmp_path / "desk", monkeypatch, capsys)
     git("clone", "-q", team.as_uri(), one.code)
@@ -394,9 +392,7 @@ def test_a_lost_note_costs_a_question_and_no_memory(desk: Machine, team: Path, g
     assert desk.memories() == before and "4000" in text_of(desk)
 
 
-def test_what_a_project_is_comes_along_with_a_backup(
-    desk: Machine, team: Path, git, tmp_path: Path, monkeypatch, capsys
-) -> None:
+def test_what_a_project_is_comes_with_a_backup(desk, team, git, tmp_path, monkeypatch, capsys) -> None:
     """So that a forged origin gets nothing on the next machine either."""
     git("init", "-q", "--bare", tmp_path / "safe.git")
     desk.run("backup", tmp_path / "safe.git", "-y")

@@ -265,9 +265,7 @@ def test_a_private_scope_has_a_store_of_its_own(ground: Ground, api: StoreApi) -
     assert ground.workspace.private.ref(ref) and not ground.workspace.code.ref(ref)
 
 
-def test_a_memory_that_waits_there_under_the_name_of_one_here_takes_nothing_out_unasked(
-    ground: Ground, api: StoreApi, team: str
-) -> None:
+def test_a_memory_that_waits_there_under_a_name_from_here_takes_nothing_out(ground, api, team) -> None:
     """Whoever writes there may guess a name: what stands under it here leaves when somebody agrees."""
     theirs = memory("ports", "Staging listens on 9090.")
     ground.learn({"main/ports.md": PORTS})
@@ -288,9 +286,7 @@ def test_a_memory_that_waits_there_under_the_name_of_one_here_takes_nothing_out_
     assert "7070" in api.files(team)["/main/ports.md"]
 
 
-def test_a_name_that_another_clone_gives_to_another_store_is_a_new_store(
-    ground: Ground, api: StoreApi, team: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_anothers_name_for_another_store_is_a_new_store(ground, api, team, tmp_path, monkeypatch) -> None:
     """Clones of a project share its stores; what one of them saw is of the store, not of the name."""
     ground.learn({f"main/m{n}.md": memory(f"m{n}", f"Fact {n}.") for n in range(3)})
     ground.run("sync", "team", "-y")
@@ -461,9 +457,7 @@ def test_a_short_limit_is_waited_for_and_what_is_refused_holds_up_nothing_else(g
     assert sorted(api.files(team)) == ["/main/a.md", "/main/b.md"]
 
 
-def test_a_crash_between_merge_and_note_loses_no_change_of_the_store(
-    ground: Ground, api: StoreApi, ports: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crash_between_merge_and_note_loses_no_change_there(ground, api, ports, monkeypatch) -> None:
     """Until the ref has moved the same changes are merged again, which changes nothing."""
     api.put(ports, "/main/ports.md", PORTS + "\nStaging listens on 9090.\n")
     with monkeypatch.context() as patch:

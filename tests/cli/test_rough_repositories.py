@@ -228,9 +228,7 @@ def test_a_memory_ref_that_points_at_something_else_is_never_written_through(
     assert names(gitmem("list", "--json")) == {"one", "two", "three", "mine"}
 
 
-def test_what_a_hostile_tree_holds_is_shown_escaped_and_never_followed(
-    gitmem: Gitmem, git: Git, repo: Path, folder: Path, tmp_path: Path
-) -> None:
+def test_a_hostile_tree_is_shown_escaped_and_never_followed(gitmem, git, repo, folder, tmp_path) -> None:
     (tmp_path / "secret").write_text("of the system")
     blob = git("-C", repo, "rev-parse", f"{REF}:reviewer/one.md")
     link = git("-C", repo, "hash-object", "-w", "--stdin", input=str(tmp_path / "secret"))
@@ -240,7 +238,7 @@ def test_what_a_hostile_tree_holds_is_shown_escaped_and_never_followed(
         f"120000 blob {link}\tlink.md",
         f"100755 blob {blob}\trun.md",
     ]
-    spelled = "One CON caf\u00e9 cafe\u0301 back\\slash %2e%2e%2fup new\nline \x1b[31mred".split(" ")
+    spelled = ["One", "CON", "café", "café", "back\\slash", "%2e%2e%2fup", "new\nline", "\x1b[31mred"]
     odd += [f"100644 blob {blob}\t{name}.md" for name in spelled]
     inner = git("-C", repo, "ls-tree", f"{REF}:reviewer").splitlines()
     agent = git("-C", repo, "mktree", "-z", input="\0".join([*inner, *odd]) + "\0")
@@ -326,9 +324,7 @@ def test_a_read_only_git_directory_is_read_and_not_written(repo: Path, folder: P
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a repository away")
-def test_a_repository_of_another_owner_is_refused_with_the_way_to_trust_it(
-    gitmem: Gitmem, git: Git, repo: Path, folder: Path
-) -> None:
+def test_anothers_repository_is_refused_with_the_way_to_trust_it(gitmem, git, repo, folder) -> None:
     subprocess.run(["chown", "-R", "65534:65534", str(repo)], check=True)
     for words in (["list"], ["save"], ["init", "-y"]):
         ran = gitmem(*words, ok=False)
@@ -510,9 +506,7 @@ def test_a_branch_named_gitmem_is_in_the_way_of_sharing_alone(gitmem, git, repo,
     assert names(gitmem("list", "--json")) == {"one", "two", "three", "mine"}
 
 
-def test_a_branch_of_code_where_shared_memory_would_be_is_not_merged(
-    gitmem: Gitmem, git: Git, repo: Path, folder: Path, team: Path
-) -> None:
+def test_a_branch_of_code_where_memory_would_be_is_not_merged(gitmem, git, repo, folder, team) -> None:
     git("-C", repo, "branch", "gitmem/project", "main")
     ran = gitmem("share", "--mode", "direct", "-y", ok=False)
     assert ran.code == 3 and "refs/heads/gitmem/project" in ran.err and "no memory" in ran.err

@@ -161,9 +161,7 @@ def test_uninstall_takes_only_its_own(gitmem, git, repo: Path) -> None:
     assert everything(repo) == after and gitmem("uninstall", "-y", "--json").json["steps"] == []
 
 
-def test_a_foreign_hooks_path_is_left_alone_and_the_last_line_says_what_chains_it(
-    gitmem, git, repo: Path
-) -> None:
+def test_a_foreign_hooks_path_is_left_alone_and_the_last_line_says_how_to_chain(gitmem, git, repo) -> None:
     git("-C", repo, "config", "core.hooksPath", ".husky")
     (repo / ".husky").mkdir()
     for words in (("init", "-y"), ("init", "-y"), ("init", "-n")):

@@ -74,9 +74,7 @@ def test_a_worker_that_is_at_it_is_waited_for_and_leaves_nothing_behind(ground: 
     assert not state.exists()
 
 
-def test_a_hook_file_of_a_home_that_is_a_work_tree_stays_while_another_repository_uses_it(
-    gitmem, git, repo: Path, home: Path
-) -> None:
+def test_a_hook_file_of_a_home_in_git_stays_while_another_uses_it(gitmem, git, repo, home) -> None:
     """There the file of the work tree is the person's own, for all repositories."""
     hooks = home / ".codex" / "hooks.json"
     git("init", "-q", home)

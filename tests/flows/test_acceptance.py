@@ -139,9 +139,7 @@ def test_a_part_is_its_author_s_and_the_rest_goes_on_waiting(team: Team, pair) -
         assert authors(one, "hosts") == {"Staging runs on two hosts.": "Ben"}
 
 
-def test_a_part_is_told_by_what_was_taken_alone_and_an_undo_takes_back_nothing_before_it(
-    team: Team, pair
-) -> None:
+def test_a_part_is_told_by_what_was_taken_alone_and_an_undo_takes_back_that_alone(team, pair) -> None:
     """Its author is the teammate; who took it is who undoes it."""
     ann, ben = pair
     ann.learn("mine", "Something of my own.")

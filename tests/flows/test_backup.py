@@ -22,9 +22,7 @@ __all__ = ["desk", "fresh", "laptop", "safe"]
 DREAM = "refs/heads/dream/d-123456"
 
 
-def test_what_is_private_goes_to_the_named_repository_alone_and_plain_git_restores_from_it(
-    desk: Machine, safe: Path, tmp_path: Path, git
-) -> None:
+def test_what_is_private_goes_there_alone_and_plain_git_restores_it(desk, safe, tmp_path, git) -> None:
     there, project = refs(git, safe), desk.workspace.project_id
     assert set(there) == {"refs/heads/user", f"refs/heads/local/{project}", "refs/heads/projects"}
     assert there[f"refs/heads/local/{project}"] == desk.git("rev-parse", f"local/{project}", private=True)
@@ -355,9 +353,7 @@ def test_another_url_takes_the_place_of_the_first(desk: Machine, safe: Path, tmp
     assert refs(git, second) == refs(git, safe) and DREAM in refs(git, desk.private)
 
 
-def test_nothing_but_these_commands_sends_anything_and_no_repository_chooses_where(
-    desk: Machine, safe: Path, tmp_path: Path, git
-) -> None:
+def test_nothing_else_sends_anything_and_no_repository_chooses_where(desk, safe, tmp_path, git) -> None:
     before = refs(git, safe)
     desk.learn("hosts")
     (desk.code / "x").write_text("x\n")

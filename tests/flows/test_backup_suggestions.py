@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from backup_ground import desk, laptop, refs, safe
 from machines import Machine
@@ -115,9 +113,7 @@ def test_a_purge_reaches_suggestions_that_only_another_machine_has(desk, laptop,
 
 
 @pytest.mark.long
-def test_an_older_form_of_a_suggestion_never_takes_the_place_of_the_purged_one(
-    desk: Machine, laptop: Machine, safe: Path, git
-) -> None:
+def test_an_older_suggestion_never_takes_the_place_of_the_purged_one(desk, laptop, safe, git) -> None:
     """A machine that does not know of the purge may send it."""
     id = waits(desk, "hosts", "The word is durian-top here.")
     desk.run("backup")
@@ -147,9 +143,7 @@ def test_what_was_decided_does_not_wait_again_after_a_purge_elsewhere(desk, lapt
 
 
 @pytest.mark.parametrize("first", often(["accepted", "purged"], "accepted"))
-def test_a_purge_of_a_suggestion_reaches_the_memory_it_was_accepted_into(
-    desk: Machine, laptop: Machine, safe: Path, git, first: str
-) -> None:
+def test_a_purge_of_a_suggestion_reaches_the_memory_made_of_it(desk, laptop, safe, git, first: str) -> None:
     """No memory of the machine that purged had it yet, so that nothing but the suggestion tells of it."""
     id = waits(desk, "hosts", "The word is durian-top here.")
     back_up(desk, laptop)

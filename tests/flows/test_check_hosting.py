@@ -362,7 +362,7 @@ def test_share_ci_puts_the_workflow_and_owners_on_the_memory_branch(shared: Path
     assert git("-C", shared, "rev-parse", "gitmem/project^{tree}") == before, "an undo takes all away"
 
 
-def test_a_workflow_that_someone_changed_is_left_alone_and_an_older_one_renewed(
+def test_a_workflow_of_ones_own_is_left_alone_and_an_older_one_renewed(
     shared: Path, git, gitmem, tmp_path: Path
 ) -> None:
     gitmem("share", "--ci", "github")

@@ -261,9 +261,7 @@ def test_what_is_staged_is_judged_before_a_commit(tmp_path: Path, gitmem, monkey
     assert ran.json["commit"] is None
 
 
-def test_the_nearest_of_two_memory_branches_is_the_base_and_what_is_staged_is_judged_so(
-    ground: Ground, gitmem
-) -> None:
+def test_the_nearest_of_two_memory_branches_is_the_base_also_of_what_is_staged(ground, gitmem) -> None:
     """A dream starts from the branch as it is here, which may be ahead of the remote's."""
     (ground.work / "main/bad.md").write_text(BAD)
     ground.git("add", "-A")

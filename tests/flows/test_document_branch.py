@@ -63,9 +63,7 @@ def remembered(origin: Path, gitmem: Gitmem, once: Once[None]) -> Path:
     return origin
 
 
-def test_it_is_listed_and_counted_accepted_by_gits_commands_and_gone_as_soon_as_it_is_merged(
-    here, gitmem
-) -> None:
+def test_it_is_listed_and_counted_accepted_by_git_and_gone_once_it_is_merged(here, gitmem) -> None:
     (item,) = gitmem("review", "--json").json
     blob = here.git("rev-parse", f"{DOCS_REF}:{LAYERS}")
     assert (item["id"], item["kind"], item["path"]) == (change_id(LAYERS, blob), "document", LAYERS)

@@ -89,9 +89,7 @@ def test_nothing_that_a_repository_names_is_run_and_no_setting_hides_a_document(
     assert not ran.exists()
 
 
-def test_a_clone_without_contents_does_not_say_that_there_is_no_document(
-    top: Path, git, gitmem, tmp_path: Path
-) -> None:
+def test_a_clone_without_contents_says_not_that_there_is_no_document(top, git, gitmem, tmp_path) -> None:
     git("-C", top, "config", "uploadpack.allowFilter", "true")
     clone = tmp_path / "clone"
     git("clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{top}", clone)

@@ -159,9 +159,7 @@ class TestAnswers:
         (again,) = find_dream(ground.workspace, DREAM_ID).open
         assert again.asks and EARLIER in "\n".join(ground.tree().values())
 
-    def test_an_answer_is_one_and_to_a_question_and_different_things_stay(
-        self, ground: Ground, question: Dream, gitmem
-    ) -> None:
+    def test_an_answer_is_to_a_question_and_different_things_stay(self, ground, question, gitmem) -> None:
         for words in (["--same"], ["1", "--same", "--newer"]):
             assert gitmem("review", "accept", DREAM_ID, *words, ok=False).code == 2
         gitmem("review", "accept", DREAM_ID, "1", "--different")
@@ -182,9 +180,7 @@ def test_a_title_quotes_as_much_of_a_claim_as_there_is_room_for(ground: Ground, 
 
 
 class TestAsShown:
-    def test_a_dream_that_moved_is_refused_and_too_little_of_a_name_is_no_commit(
-        self, ground: Ground, gitmem
-    ) -> None:
+    def test_a_dream_that_moved_is_refused_and_half_a_name_is_no_commit(self, ground, gitmem) -> None:
         shown = dream_of(ground, 3).tip
         for words in ((DREAM_ID, "--at", shown[:4]), (DREAM_ID, "x-000000", "--at", shown)):
             assert gitmem("review", "accept", *words, ok=False).code == 2
@@ -218,9 +214,7 @@ class TestInParts:
         assert thinned(ground) == {0, 1, 3} and not open_dreams(ground.workspace)
 
     @pytest.mark.parametrize("kept", [True, False])
-    def test_an_undo_of_the_last_part_lets_what_was_accepted_wait_again(
-        self, ground: Ground, gitmem, kept: bool
-    ) -> None:
+    def test_undoing_the_last_part_lets_the_accepted_wait_again(self, ground, gitmem, kept: bool) -> None:
         """Where the dream is not kept, as in another clone, its numbers are others: no decision counts."""
         dream_of(ground, 3)
         reject(ground.workspace, DREAM_ID, (1, 3), "", ANN, LATER)

@@ -67,9 +67,7 @@ def on_branch(ground: Ground, dream: Dream) -> str:
     return repo.blob(entry.oid).decode()
 
 
-def test_the_editor_gets_the_dreams_files_and_the_commit_is_the_persons(
-    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_is_of_its_files_and_a_persons_commit(ground, dream, gitmem, tmp_path, monkeypatch) -> None:
     called = tmp_path / "called"
     script = f'pwd >{called}; echo "$@" >>{called}; shift; sed -i s/four/five/ "$@"; : >{PATH}~'
     edits_by(script, tmp_path, monkeypatch)
@@ -96,9 +94,7 @@ def test_an_edit_is_taken_back_by_its_commit(ground, dream, gitmem, tmp_path, mo
     assert gitmem("undo", dream.tip, ok=False).code == 2
 
 
-def test_nothing_changed_says_so_and_leaves_the_branch(
-    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_change_says_so_and_leaves_the_branch(ground, dream, gitmem, tmp_path, monkeypatch) -> None:
     edits_by("true", tmp_path, monkeypatch)
     assert "nothing was changed" in gitmem("review", "edit", dream.id, "1").out
     edits_by("exit 3", tmp_path, monkeypatch)
@@ -107,9 +103,7 @@ def test_nothing_changed_says_so_and_leaves_the_branch(
     assert gitmem("review", "edit", dream.id, "7", ok=False).code == 2
 
 
-def test_a_secret_is_refused_and_what_was_written_is_kept(
-    ground: Ground, dream: Dream, gitmem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_secret_is_refused_and_the_words_are_kept(ground, dream, gitmem, tmp_path, monkeypatch) -> None:
     key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
     edits_by(
         f"pwd >{tmp_path}/called; shift; printf '\\nThe token is {key}.\\n' >>$1", tmp_path, monkeypatch

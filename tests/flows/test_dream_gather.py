@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -302,9 +301,7 @@ def test_what_the_code_no_longer_has_is_told_once_a_memory(ground, git, monkeypa
     assert cut.text == "no time was left to look up what 4 of 4 memories name in the code"
 
 
-def test_a_memory_of_moved_code_is_repaired_as_the_codes_history_says(
-    ground: Ground, git: Callable[..., str], gitmem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_of_moved_code_is_repaired_as_its_history_says(ground, git, gitmem, monkeypatch) -> None:
     """It names the commit, and is looked up again where it is accepted; no commit, no repair."""
     repo = ground.repo
     (repo / "rows.py").write_text("def load_rows():\n    return 1\n\n\ndef drop_rows():\n    return 2\n")
@@ -397,9 +394,7 @@ def test_sessions_are_read_when_asked_for_and_without_what_is_private(ground, ho
     assert not dream_said.SaidSince(ground.workspace, ground.edges, since)
 
 
-def test_what_a_person_corrected_in_a_later_session_is_offered_with_their_message(
-    ground: Ground, home: Path, gitmem: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_session_corrected_is_offered_with_its_message(ground, home, gitmem, monkeypatch) -> None:
     """From the client's own recording to the memory: no part of it is handed on by hand."""
     monkeypatch.delenv("GITMEM_DISABLE")
     top = ground.repo.resolve()

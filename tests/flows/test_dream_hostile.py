@@ -158,9 +158,7 @@ class TestMeanwhile:
         assert SAID[:-1] not in ground.tree().get(HINT, "")
         assert accept(ground.workspace, waits.id, (2,), ANN, ground.now).numbers == (2,)
 
-    def test_a_dream_of_a_memory_that_was_paged_out_is_proved_once_it_is_refreshed(
-        self, ground: Ground, waits: Dream, gitmem
-    ) -> None:
+    def test_a_dream_of_a_paged_memory_is_proved_once_refreshed(self, ground, waits, gitmem) -> None:
         ground.put({HINT: None, f"main/{archive_path('hint.md')}": HINTS[HINT]}, op="page")
         gitmem("dream", "refresh", waits.id)
         assert rules(ground, find_dream(ground.workspace, waits.id)) == []

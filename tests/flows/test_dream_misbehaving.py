@@ -187,9 +187,7 @@ def test_a_dream_writes_nothing_but_memories_in_their_places(how: str) -> None:
     ],
     ids=["drops", "a secret", "above"],
 )
-def test_what_is_refused_is_named_and_leaves_all_as_it_was(
-    ground: Ground, edits: dict[str, bytes], where: str
-) -> None:
+def test_what_is_refused_is_named_and_changes_nothing(ground, edits: dict[str, bytes], where: str) -> None:
     refused = fails(ground, lambda given, tell: one(edits), CheckFailed)
     assert isinstance(refused, CheckFailed) and refused.hint and re.search(where, refused.message)
 

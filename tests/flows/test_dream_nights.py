@@ -293,9 +293,7 @@ def test_five_nights_lose_nothing_and_blame_nobody_else(ground, monkeypatch, tmp
 
 @pytest.mark.long
 @pytest.mark.parametrize("which", [0, 1], ids=["offline", "rewriter"])
-def test_thirty_nights_with_twenty_new_memories_each_lose_nothing(
-    ground: Ground, which: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_thirty_nights_of_twenty_memories_lose_nothing(ground, which: int, monkeypatch, tmp_path) -> None:
     nights = Nights(ground, engines()[which], monkeypatch, tmp_path)
     nights.live(30, 20)
     assert nights.proposals >= 90

@@ -261,9 +261,7 @@ def test_a_failure_noted_by_a_clock_that_was_set_back_holds_up_nothing(ground: G
     assert failure_of(ground) is None
 
 
-def test_the_worker_dreams_of_each_scope_whatever_becomes_of_another_and_notes_why(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_worker_dreams_of_each_scope_whatever_befalls_another_and_says_why(ground, monkeypatch) -> None:
     ground.put(TWICE, "local")
     dreamt(ground, NOW - 2 * DAY)
     converse(ground)
@@ -323,9 +321,7 @@ def test_sessions_in_other_repositories_count_for_what_is_known_of_the_person_al
     assert held["local"] and held["local"].reason == "2 of 5 sessions since the last dream"
 
 
-def test_an_agents_own_session_does_not_count_for_the_dream_it_asks_for(
-    ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agents_own_session_counts_not_for_the_dream_it_asks_for(ground, gitmem, monkeypatch) -> None:
     converse(ground, 5)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-3")
     (status,) = json.loads(gitmem("dream", "status", "--scope", "project", "--json").out)
@@ -445,9 +441,7 @@ def test_kill_that_comes_too_late_says_which_dream_was_made(ground, gitmem, monk
 
 
 @pytest.mark.long
-def test_kill_ends_the_workers_dream_in_the_middle_of_a_request_and_its_job_is_done(
-    ground: Ground, gitmem: Gitmem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kill_ends_a_workers_dream_amid_a_request_and_its_job_is_done(ground, gitmem, monkeypatch) -> None:
     """The whole way: a job, a worker of its own, a server that takes the request and never answers."""
     monkeypatch.delenv("GITMEM_DISABLE")
     converse(ground)

@@ -109,9 +109,7 @@ def test_a_file_of_the_code_that_the_reason_names_is_looked_up() -> None:
         assert [found.rule for found in prove_plan(before, [change], code=code.get)] == rule
 
 
-def test_a_file_of_the_code_that_the_reason_names_is_looked_up_when_it_is_accepted(
-    ground: Ground, git, gitmem
-) -> None:
+def test_a_file_of_the_code_that_the_reason_names_is_looked_up_on_acceptance(ground, git, gitmem) -> None:
     (ground.repo / "docs").mkdir()
     (ground.repo / "docs/build.md").write_text("# Build\n\nThe build takes four minutes.\n")
     git("-C", ground.repo, "add", "docs")

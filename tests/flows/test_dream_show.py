@@ -183,9 +183,7 @@ def test_undoing_an_acceptance_brings_the_dream_or_the_one_change_back(ground: G
     assert NOW in ground.tree()["main/build.md"] and "main/no-mocks.md" not in ground.tree()
 
 
-def test_blame_tells_which_dream_replaced_or_dropped_a_claim_and_an_earlier_time_still_has_it(
-    ground: Ground, gitmem
-) -> None:
+def test_blame_tells_which_dream_replaced_or_dropped_a_claim_and_the_past_has_it(ground, gitmem) -> None:
     before = ground.tip()
     dream = park(ground, [superseded(), dropped("There is no release branch.")])
     accept(ground.workspace, dream.id, None, ANN, ground.now)

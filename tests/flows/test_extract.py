@@ -50,9 +50,7 @@ from gitmem.transcripts.claude_home import slug
 __all__ = ["edges", "home_folder", "once", "place", "tmp_path", "workspace"]
 
 
-def test_what_was_asked_is_stored_and_shown_to_the_agent_and_the_rest_waits(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, git: Git
-) -> None:
+def test_what_was_asked_is_stored_and_shown_and_the_rest_waits(workspace, edges, home, repo, git) -> None:
     [outcome] = extract(workspace, edges, session(home, repo, ASKED, RULE))
     [message] = history(workspace)
     told = parse_trailers(message)
@@ -95,9 +93,7 @@ def test_running_twice_adds_nothing_also_where_every_cursor_is_lost(workspace, e
     assert refs(workspace) == before
 
 
-def test_what_was_taken_back_is_not_learned_again_without_cursors(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, gitmem: Gitmem
-) -> None:
+def test_what_was_taken_back_is_not_learned_without_cursors(workspace, edges, home, repo, gitmem) -> None:
     path = session(home, repo, ASKED)
     extract(workspace, edges, path)
     gitmem("undo")
@@ -258,9 +254,7 @@ def test_what_is_asked_for_later_no_longer_waits(workspace, edges, home, repo) -
     assert open_suggestions(workspace) == () and "main/the-name.md" in tree(workspace)
 
 
-def test_a_changed_number_takes_the_place_of_the_old_one_with_its_record(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_a_changed_number_takes_the_place_of_the_old_with_a_record(workspace, edges, home, repo) -> None:
     extract(workspace, edges, session(home, repo, "Remember that the grpc port is 7000."))
     extract(workspace, edges, session(home, repo, "Remember that the grpc port is 7001.", number=2))
     files = tree(workspace)
@@ -327,9 +321,7 @@ def test_every_work_tree_that_shows_the_scope_gets_it(workspace, edges, home, re
     assert all((folder / "the-name.md").is_file() for folder in folders)
 
 
-def test_by_hand_from_any_file_and_a_dry_run_answers_whatever_was_looked_at_before(
-    workspace: Workspace, gitmem: Gitmem
-) -> None:
+def test_by_hand_from_any_file_and_a_dry_run_answers_whatever_came_before(workspace, gitmem) -> None:
     words = ("extract", "--session", FIXTURES / "plain.jsonl")
     ran = gitmem(*words)
     assert "local/main/deploy-release-branch-only.md" in ran.out

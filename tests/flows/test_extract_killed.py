@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -169,9 +168,7 @@ def run(repo: Path, *words: str) -> str:
 
 
 @pytest.mark.long
-def test_workers_that_are_killed_at_any_moment_lose_and_double_nothing(
-    home: Path, repo: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_killed_at_any_moment_lose_and_double_nothing(home, repo, git, monkeypatch) -> None:
     """The real worker, a real SIGKILL, at moments spread over all that it does."""
     monkeypatch.delenv("GITMEM_DISABLE")
     (home / ".claude").mkdir()

@@ -25,7 +25,6 @@ from gitmem.flows.extract.run import extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
 __all__ = ["home_folder", "once", "place", "tmp_path", "workspace"]
@@ -71,9 +70,7 @@ def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int]
     return made.write(folder / f"{id}.jsonl")
 
 
-def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_what_was_asked_for_is_a_line_a_find_is_one_when_accepted(workspace, edges, home, repo) -> None:
     path = said(home, repo, RULE, ASKED)
     (foreseen,) = foresee(context_of(workspace, edges, by_hand=True), OfflineEngine(), [path])
     assert [placed.file for placed in foreseen.plan.stored] == [LOG.removeprefix("main/")]
@@ -98,9 +95,7 @@ def test_what_was_asked_for_is_a_line_and_a_find_waits_and_is_one_when_accepted(
     assert {path for path in tree(workspace) if path.startswith("main/")} == {LOG}
 
 
-def test_a_fact_of_a_memory_or_a_log_is_not_logged_again_and_a_new_reason_is(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_what_a_memory_or_log_says_is_not_logged_but_a_new_reason_is(workspace, edges, home, repo) -> None:
     old = "main/archive/logs/2026/10/2026-10-01.md"
     put(workspace, {"main/ports.md": MEMORY, old: "- 09:00:00Z [project] Tests need no network.\n"})
     known = [change("The API listens on 80.", name="a"), change("Tests need no network.", name="b")]
@@ -115,9 +110,7 @@ def test_a_fact_of_a_memory_or_a_log_is_not_logged_again_and_a_new_reason_is(
     assert len(outcome.plan.known) == 3 and tree(workspace)["main/ports.md"] == MEMORY
 
 
-def test_an_edit_gives_its_new_claims_and_a_deletion_waits_even_if_it_was_asked_for(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path
-) -> None:
+def test_an_edit_gives_its_new_claims_and_any_deletion_waits(workspace, edges, home, repo) -> None:
     put(workspace, {"main/ports.md": MEMORY})
     after = MEMORY.replace("Ask Ann.", "Queues listen on 70.").encode()
     named = {"name": "ports", "description": "Which ports", "type": "project", "file": "ports.md"}
@@ -153,9 +146,7 @@ STEPS = ("write the changeset", "store 1", "store 2", "park", "save the cursor",
 
 
 @pytest.mark.parametrize("at", STEPS)
-def test_killed_at_any_step_each_line_is_there_once_after_the_replay(
-    workspace: Workspace, edges: Edges, home: Path, repo: Path, git, at: str
-) -> None:
+def test_killed_at_any_step_each_line_is_there_once(workspace, edges, home, repo, git, at: str) -> None:
     """What was planned as lines stays so, whatever the mode is by then."""
     path = said(home, repo, "Well.")
     engine = Scripted(change("Ports are even."), change("Ship on Fridays.", name="ship"))

@@ -172,9 +172,7 @@ def test_what_the_team_knows_is_taken_away_after_review_alone(read: Session, sco
         ("Never deploy the web app on Fridays.", "Deploy the web app on Fridays by 10."),
     ],
 )
-def test_what_may_be_about_something_else_joins_no_memory_and_takes_nothing_out(
-    read: Session, known: str, said: str
-) -> None:
+def test_what_may_be_of_something_else_joins_nothing_and_takes_nothing(read, known: str, said: str) -> None:
     text = f"---\nname: x\ndescription: {known}\n---\n\n{known}\n"
     there = KnownMemory({"local": {"main/x.md": text.encode()}})
     [placed] = plan_extraction(

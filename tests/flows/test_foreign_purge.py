@@ -111,9 +111,7 @@ def test_a_forged_purge_takes_nothing_before_somebody_agrees(ann, ben, team, sur
 
 
 @pytest.mark.parametrize("alone", often([True, False], False))
-def test_what_an_accepted_purge_replaced_is_kept_found_and_brought_back(
-    ann: Machine, ben: Machine, team: Path, git, survivor: str, alone: bool
-) -> None:
+def test_what_an_accepted_purge_replaced_comes_back(ann, ben, team, git, survivor, alone: bool) -> None:
     """By an undo everybody has it again, what came since stays, and who taught it is told."""
     old, before = tip(ben), ben.memories("project")
     ben.learn("names", "Names are short.", scope="project", agent="reviewer")
@@ -289,9 +287,7 @@ def test_a_lower_epoch_that_lacks_a_text_takes_it_no_more_unasked(ann: Machine, 
 
 
 @pytest.mark.parametrize("hook", often([False, True], False))
-def test_a_forgery_of_no_epoch_takes_nothing_where_others_decide(
-    ann: Machine, ben: Machine, team: Path, survivor: str, hook: bool
-) -> None:
+def test_a_forgery_of_no_epoch_takes_nothing_in_review(ann, ben, team, survivor, hook: bool) -> None:
     """In review mode the branch counts whatever its number: it has to be asked about all the same."""
     ann.run("purge", "Hosts have names.", "-y")
     ben.run("sync", "-y", code=1)

@@ -230,9 +230,7 @@ def test_more_to_ask_opens_a_closed_request_again(team: Team) -> None:
 
 
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
-def test_part_of_a_request_that_was_picked_leaves_the_rest_open_unless_it_was_closed(
-    team: Team, closed: bool
-) -> None:
+def test_what_was_picked_of_a_request_leaves_the_rest_open_unless_closed(team, closed: bool) -> None:
     """Picked before it was closed, it is all that was taken."""
     ann, reviewer = team.asking("ports", "tea"), team.reviewer
     reviewer.at(PROJECT)

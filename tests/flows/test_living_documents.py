@@ -63,9 +63,7 @@ def test_a_rename_is_proposed_on_top_of_the_commit_and_nothing_of_the_person_s_i
     assert "src/parser.py" in here.git("log", "-1", "--format=%b", DOCS_REF)
 
 
-def test_commits_that_touch_nothing_it_names_ask_nobody_nor_does_any_where_that_is_set(
-    here, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commits_that_touch_nothing_it_names_ask_nobody_nor_any_if_so_set(here, monkeypatch) -> None:
     monkeypatch.setattr(engines, "engine_for", lambda *_: pytest.fail("asked"))
     here.commit("other", **{"lib/odd.py": "changed"})
     assert here.work() == [] and not here.tip
@@ -74,9 +72,7 @@ def test_commits_that_touch_nothing_it_names_ask_nobody_nor_does_any_where_that_
     assert here.work() == [] and not here.tip
 
 
-def test_the_job_of_a_hook_does_it_in_each_work_tree_that_it_tells_of(
-    here, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hooks_job_does_it_in_each_work_tree_that_it_names(here, tmp_path, home, monkeypatch) -> None:
     monkeypatch.delenv("GITMEM_DISABLE")
     (home / ".claude").mkdir()
     here.git("worktree", "add", "-q", "-b", "topic", tmp_path / "topic")
@@ -177,9 +173,7 @@ def test_a_commit_that_looks_like_gitmem_s_and_is_not_is_not_moved(proposed, cha
     assert "left alone" in line and proposed.tip == tip
 
 
-def test_a_branch_that_is_checked_out_elsewhere_is_not_moved_under_its_work_tree(
-    proposed, tmp_path
-) -> None:
+def test_a_branch_checked_out_elsewhere_is_not_moved_under_its_work_tree(proposed, tmp_path) -> None:
     proposed.git("worktree", "add", "-q", tmp_path / "docs", "gitmem/docs")
     tip = proposed.tip
     proposed.commit("other", **{"lib/odd.py": "changed"})
@@ -269,9 +263,7 @@ def test_an_engine_that_fails_is_asked_again_with_the_next_commit(here, monkeypa
     assert here.text() == NEW.strip()
 
 
-def test_a_model_is_told_what_changed_in_the_files_that_it_names_and_of_the_person_s_prompt(
-    here, home: Path
-) -> None:
+def test_a_model_is_told_what_changed_in_the_files_it_names_and_a_persons_prompt(here, home) -> None:
     (home / ".config/gitmem").mkdir(parents=True)
     (home / ".config/gitmem/docs-prompt.md").write_text("Be brief.\n")
     here.commit("work", **{"src/main.py": "def begin():\n", "lib/odd.py": "unnamed"})

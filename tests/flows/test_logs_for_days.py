@@ -151,9 +151,7 @@ def live_for(days: int, seed: int, machine: MakeMachine) -> None:
     assert not any(path.endswith("MEMORY.md") for path in clones[0].machine.memories("project"))
 
 
-def test_two_refs_that_extractions_and_merges_move_for_thirty_days_have_every_line_once_and_in_order(
-    repo: Path,
-) -> None:
+def test_two_refs_moved_for_thirty_days_have_every_line_once_and_in_order(repo) -> None:
     """The same without remotes: lines are stored and refs merged at random, jobs begun again."""
     rng = random.Random(1)
     found = store_project_id(workspace_at(real_edges(repo))).scope("project")
@@ -193,7 +191,5 @@ def merge(into: Scope, other: Scope) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [2, 3])
-def test_two_clones_that_extract_and_merge_for_thirty_days_have_every_line_once_and_in_order(
-    machine: MakeMachine, seed: int
-) -> None:
+def test_two_clones_have_every_line_once_and_in_order_after_thirty_days(machine, seed: int) -> None:
     live_for(30, seed, machine)

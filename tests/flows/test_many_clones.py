@@ -157,9 +157,7 @@ def check_that_all_arrived(made: list[Clone], expected: set[str]) -> int:
 @pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, 5], ids=["one sync each", "five syncs each"])
 @pytest.mark.parametrize("transport", ["file", "http"])
-def test_eight_clones_push_fifty_memories_each_at_once(
-    clones, transport: str, rounds: int, record_property
-) -> None:
+def test_eight_clones_push_fifty_each_at_once(clones, transport: str, rounds: int, record_property) -> None:
     """The reach of issue 4: 400 of 400 with no manual step."""
     made = clones(8, transport)
     begun = time.monotonic()

@@ -39,9 +39,7 @@ def test_memory_goes_to_a_repository_of_its_own_and_no_code_does(team: Team, apa
     assert ann.git("config", "--get-regexp", r"^(remote\.origin|branch)\.") == before
 
 
-def test_plain_git_pushes_no_code_there_a_second_is_no_accident_and_the_undo_takes_it_back(
-    team: Team, apart: Path
-) -> None:
+def test_git_pushes_no_code_there_a_second_is_no_accident_and_undo_takes_it_back(team, apart) -> None:
     (ann,) = team.people(ann="")
     ann.run("share", "--remote", apart, "--mode", "direct", "-y")
     for words in (("main",), ("--all",), ("--mirror",), ("HEAD:refs/heads/gitmem-code",)):

@@ -620,9 +620,7 @@ class Story:
 @pytest.mark.parametrize(
     ("seed", "steps"), [(0, 12), *(pytest.param(seed, 25, marks=pytest.mark.long) for seed in range(4))]
 )
-def test_of_any_history_only_what_stands_leaves_and_is_blamed_as_before(
-    team: Team, ann: Machine, seed: int, steps: int
-) -> None:
+def test_only_what_stands_leaves_and_is_blamed_as_before(team, ann, seed: int, steps: int) -> None:
     story = Story(ann, seed)
     for number in range(steps):
         story.step(number)

@@ -345,9 +345,7 @@ def test_a_writer_in_between_is_taken_along(ann: Machine, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("words", [(), ("--no-push",)], ids=["refused", "not pushed"])
-def test_a_remote_that_did_not_get_it_is_told_and_moved_by_the_next_sync(
-    ann: Machine, team: Path, git, words: tuple[str, ...]
-) -> None:
+def test_a_remote_without_it_is_told_and_moved_by_a_sync(ann, team, git, words: tuple[str, ...]) -> None:
     git("--git-dir", team, "config", "receive.denyNonFastForwards", "true")
     ran = ann.run("purge", SECRET, "-y", *words)
     assert ("refused gitmem/project" in ran.err) is not bool(words)
@@ -445,9 +443,7 @@ def test_a_purge_that_was_killed_is_finished_by_running_it_again(ann, killed, st
     ann.git("fsck", "--strict", "--no-dangling")
 
 
-def test_without_sharing_nothing_is_pushed_and_sha256_is_no_other(
-    tmp_path: Path, git, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unshared_nothing_is_pushed_and_sha256_is_no_other(tmp_path, git, monkeypatch, capsys) -> None:
     made = Machine(tmp_path / "sha", monkeypatch, capsys)
     for words in (["--bare", tmp_path / "team.git"], [made.code]):
         git("init", "-q", "--object-format=sha256", *words)

@@ -170,9 +170,7 @@ class TestInReview:
         assert epoch_of(ben.workspace.code, tip(ben)) == epoch_of(ann.workspace.code, tip(ann))
 
     @pytest.mark.parametrize("own", [False, True])
-    def test_what_only_its_inbox_held_goes_with_the_purge_of_that(
-        self, ann: Machine, ben: Machine, team: Path, git, own: bool
-    ) -> None:
+    def test_what_only_its_inbox_held_goes_with_a_purge(self, ann, ben, team, git, own: bool) -> None:
         """No memory of the team had it: the inbox alone tells of the purge."""
         other = "amber-falcon-2290-lisbon"
         ben.run("share", "--mode", "review", "-y")

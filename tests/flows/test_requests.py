@@ -255,9 +255,7 @@ def test_a_file_that_has_no_place_in_memory_is_left_in_the_inbox(team: Team, ann
     assert "may not be in a memory tree" in refused.err
 
 
-def test_neither_files_of_the_host_come_with_an_inbox_nor_tombstones_that_take_what_stands(
-    team: Team, ann
-) -> None:
+def test_no_file_of_the_host_comes_with_an_inbox_nor_tombstones_of_what_stands(team, ann) -> None:
     """The others come along: what is left out of an ancestor would be lifted in the writer's clone."""
     mine, theirs = (
         tombstone.bury(key, "a" * 32, "2026-11-20", "forgot").line()
@@ -502,9 +500,7 @@ def test_what_was_left_off_twice_waits_again_when_both_rejections_are_undone(tea
 
 
 @pytest.mark.long
-def test_a_question_that_was_turned_down_before_a_request_waits_again_when_that_is_undone(
-    team: Team, dreamt
-) -> None:
+def test_a_question_turned_down_before_a_request_waits_again_when_that_is_undone(team, dreamt) -> None:
     """One that waits apart, or was answered there, does not come back twice."""
     ann, id = dreamt, dream_id(dreamt)
     branch = f"refs/heads/gitmem/dream/{id}"

@@ -132,9 +132,7 @@ def test_the_host_reads_nothing_of_it(learned: Machine, safe: Path) -> None:
     assert desk.git("for-each-ref", "refs/remotes/backup", private=True)
 
 
-def test_another_machine_starts_from_it_with_the_identity_and_no_other(
-    machine: MakeMachine, desk: Machine, laptop: Machine, safe: Path, place: Path
-) -> None:
+def test_another_machine_starts_from_it_with_the_identity_alone(machine, desk, laptop, safe, place) -> None:
     assert "Ports start at 4000." in shows(laptop, "ports")
     assert "I drink tea." in shows(laptop, "tea", "user")
     wrong = place / "wrong"
@@ -158,9 +156,7 @@ def test_an_ssh_key_will_do(machine: MakeMachine, desk: Machine, safe: Path, pla
     assert "Ports start at 4000." in shows(other, "ports")
 
 
-def test_what_two_machines_learn_meets_and_neither_overwrites_the_other(
-    desk: Machine, laptop: Machine, safe: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_two_machines_learn_meets_and_nothing_is_overwritten(desk, laptop, safe, monkeypatch) -> None:
     """The laptop sends while the desk is about to: the desk takes that in before it sends."""
     desk.learn("coffee", "Coffee is at ten.")
     laptop.learn("lunch", "Lunch is at noon.")
@@ -238,9 +234,7 @@ def test_a_key_that_somebody_changed_is_not_believed(laptop: Machine, safe: Path
     assert "is another than this machine knows" in laptop.run("backup", code=1).err
 
 
-def test_other_recipients_make_a_new_key_and_no_old_file_stays(
-    desk: Machine, laptop: Machine, safe: Path, identity: Path, place: Path, git
-) -> None:
+def test_new_recipients_make_a_new_key_no_old_file_stays(desk, laptop, safe, identity, place, git) -> None:
     new = pyrage.x25519.Identity.generate()
     (place / "new").write_text(f"{new}\n")
     desk.run("backup", "--encrypt-to", new.to_public())
@@ -290,9 +284,7 @@ def test_what_a_machine_forgot_of_it_comes_back_with_the_identity(desk, safe, id
     assert len(names(safe)) == 3
 
 
-def test_an_emptied_host_is_filled_again_and_a_plain_backup_is_none(
-    desk: Machine, safe: Path, place: Path, git, identity: Path
-) -> None:
+def test_an_emptied_host_is_filled_again_a_plain_backup_is_none(desk, safe, place, git, identity) -> None:
     git("--git-dir", str(safe), "update-ref", "-d", BRANCH)
     desk.run("backup")
     assert len(names(safe)) == 2

@@ -362,9 +362,7 @@ def canary() -> Iterator[tuple[int, list[str]]]:
 
 
 class TestHostile:
-    def test_nothing_of_forty_memories_runs_and_nothing_leaves(
-        self, browser: Browser, repo: Path, gitmem, tmp_path: Path
-    ) -> None:
+    def test_nothing_of_forty_memories_runs_or_leaves(self, browser, repo, gitmem, tmp_path) -> None:
         gitmem("init", "-y")
         with canary() as (port, asked):
             texts = hostile(port)

@@ -180,9 +180,7 @@ class TestReading:
         assert (page["total"], len(page["rows"])) == (31, 6)
         assert [row["name"] for row in one["rows"]] == ["m7"]
 
-    def test_the_map_names_what_is_gone_and_disputed_and_would_leave(
-        self, full: Path, everything: Client, git, tmp_path: Path
-    ) -> None:
+    def test_the_map_names_what_is_gone_disputed_or_leaves(self, full, everything, git, tmp_path) -> None:
         (full / "src").mkdir()
         (full / "src/store.py").write_text("x = 1\n")
         git("-C", full, "add", "src")
@@ -272,9 +270,7 @@ class TestWriting:
         said = gitmem("show", "deploy-day").out
         assert item["claims"][0] in said and item["claims"][1] not in said
 
-    def test_numbers_that_are_none_never_stand_for_the_whole_and_what_waits_no_more_is_said(
-        self, everything: Client
-    ) -> None:
+    def test_odd_numbers_never_stand_for_the_whole_and_what_waits_no_more_is_said(self, everything) -> None:
         item = waiting(everything, "dream")
         for numbers in ("1", ["1"], [0], [-1], [True], [None], {"1": 1}):
             everything.send("decide", {"decisions": [choice(item, "reject", numbers=numbers)]}, 400)
@@ -284,9 +280,7 @@ class TestWriting:
         done = everything.send("decide", {"decisions": [choice({"id": "s-nothing", "version": "x"})]})
         assert [one["id"] for one in done["failed"]] == ["s-nothing"]
 
-    def test_a_memory_is_edited_a_stale_edit_refused_and_each_judged_as_any_write(
-        self, client: Client, gitmem
-    ) -> None:
+    def test_a_memory_is_edited_stale_edits_are_refused_and_all_judged(self, client, gitmem) -> None:
         one = client.read("memory", name="project/reviewer/ports")
         assert one["editable"]
         shown = {"name": one["memory"]["address"], "blob": one["memory"]["blob"]}
