@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cli_ground import Ground, memory
+from memory_files import proposed
 from waiting_ground import KEY, let_wait
 
+from gitmem.core.change import Edited
 from gitmem.core.trailers import parse
-from gitmem.ledger.suggestions import AGENT, open_suggestions
+from gitmem.git.repository import Signature
+from gitmem.ledger.suggestions import AGENT, open_suggestions, propose, suggest
 
 DISPUTED = "- On Mondays.\n  3. On Sundays. *(disputed 01234567)*\n- On Fridays. *(disputed 01234567)*"
 
@@ -161,3 +166,16 @@ def test_a_line_feed_in_what_others_wrote_begins_no_row_of_its_own(ground: Groun
         line for line in ground.run("review", "show", ids["dispute"]).out.splitlines() if line[:1].isdigit()
     ]
     assert [line[0] for line in numbered] == ["1", "2"]
+
+
+def test_review_tells_programs_of_an_edit_that_waits(ground: Ground) -> None:
+    before, after = (memory("ports", text).encode() for text in ("Port 80.", "Port 81."))
+    edit = proposed("ports", body="Port 81.", agent="reviewer", op="update", file="ports.md")
+    edit = replace(edit, edited=Edited(before, after))
+    waits = suggest(edit, "local", "2026-11-20T10:00:00Z")
+    (one,) = propose(ground.workspace, [waits], Signature("Ann", "ann@example.com", ground.now))
+    (value,) = ground.run("review", "--json").json
+    told = {"id": one.id, "kind": "suggestion", "from": "offline", "title": "local: About ports"}
+    told |= {"scope": "local", "agent": "reviewer", "op": "update", "name": "ports", "type": "project"}
+    told |= {"description": "About ports", "body": "Port 81.", "reason": "said so", "confidence": 0.5}
+    assert value == told | {"session": "session-1", "takes_out": ["Port 80."]}

@@ -39,17 +39,6 @@ def test_undo_passes_over_what_gitmem_tells_git(gitmem: Gitmem, repo: Path, git,
     assert "Remember ports" in said.out and f"left alone: {told['commit'][:12]} Tell git" in said.err
 
 
-def test_undo_right_after_a_purge_says_what_it_leaves_alone(gitmem: Gitmem, repo: Path) -> None:
-    """A purge is meant to last, and files for hosts are no change of the person's to memory."""
-    gitmem("init", "-y")
-    gitmem("remember", "Ports start at 4000.", "--name", "ports", "--scope", "project")
-    gitmem("remember", "The word is xyzzyplugh.", "--name", "word", "--scope", "project")
-    gitmem("purge", "xyzzyplugh", "--text", "-y")
-    said = gitmem("undo")
-    assert "Remember word" in said.out
-    assert "left alone: " in said.err and "Purge a text from history" in said.err
-
-
 def test_undo_leaves_the_line_that_an_adopted_memory_got_with_the_change(gitmem, repo) -> None:
     """Adopted without an index, it is named by the first one that is made; without it no agent sees it."""
     folder = repo / ".claude/agent-memory/reviewer"
@@ -80,18 +69,3 @@ def test_undo_passes_over_a_line_that_gitmem_gave_a_memory(gitmem: Gitmem, repo:
     gitmem("save")
     assert "lint" in listed.read_text()
     assert "Remember lint" in gitmem("undo").out
-
-
-def test_what_is_undone_or_restored_shows_in_every_work_tree(gitmem, repo, git, tmp_path) -> None:
-    gitmem("init", "-y")
-    git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
-    folders = [top / ".claude/agent-memory/reviewer" for top in (repo, tmp_path / "other")]
-    for folder in folders:
-        folder.mkdir(parents=True)
-    words = ("--name", "ports", "--scope", "project", "--agent", "reviewer")
-    gitmem("remember", "Ports start at 4000.", *words)
-    assert all((folder / "ports.md").is_file() for folder in folders)
-    gitmem("undo")
-    assert not any((folder / "ports.md").exists() for folder in folders)
-    gitmem("restore", "ports")
-    assert all((folder / "ports.md").is_file() for folder in folders)
