@@ -50,13 +50,8 @@ def test_share_says_in_json_what_leaves_and_how(taught: Ground, git, tmp_path: P
     assert taught.run("share", "--mode", "direct", "-n", "--json").json == on | {"dry_run": True}
     assert taught.run("share", "--mode", "direct", "-y", "--json").json == on | {"dry_run": False}
     off: dict[str, object] = {
-        "before": "direct",
-        "mode": "off",
-        "remote": "",
-        "url": None,
-        "leaves": [],
-        "held": [],
-    }
+        "before": "direct", "mode": "off", "remote": "", "url": None, "leaves": [], "held": [],
+    }  # fmt: skip
     assert taught.run("share", "--off", "-n", "--json").json == off | {"dry_run": True}
     assert taught.run("share", "--off", "--json").json == off | {"dry_run": False}
     assert taught.run("share", "--off", "--json").json["before"] == "off"

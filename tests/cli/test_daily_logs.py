@@ -173,14 +173,9 @@ def test_a_log_is_listed_shown_and_blamed_by_its_date(ground: Ground) -> None:
     assert "1 daily log: git mem list --logs" in ground.run("list").err
     (row,) = json.loads(ground.run("list", "--logs", "--json").out)
     assert row == {
-        "day": day(),
-        "scope": "local",
-        "agent": "main",
-        "file": path().partition("/")[2],
-        "facts": 2,
-        "last": f"{day()}T07:01:33Z",
-        "archived": False,
-    }
+        "day": day(), "scope": "local", "agent": "main", "file": path().partition("/")[2],
+        "facts": 2, "last": f"{day()}T07:01:33Z", "archived": False,
+    }  # fmt: skip
     for name in (day(), path(), f"local/{path()}", f"main/{day()}", f"{day()}.md"):
         assert ground.run("show", name).out == ground.tree("local")[path()]
     assert json.loads(ground.run("show", day(), "--json").out)["kind"] == "log"

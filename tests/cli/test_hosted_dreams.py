@@ -39,13 +39,9 @@ PASS = "The linter must pass before every push to the main branch."
 LINT = memory("lint", PASS, PASS, "feedback")
 
 STORE: Files = {
-    "/main/mocks.md": MOCKS,
-    "/main/real-database.md": REAL,
-    "/main/ports.md": PORTS,
-    "/main/deploys.md": DEPLOYS,
-    "/main/logs.md": LOGS,
-    "/reviewer/lint.md": LINT,
-}
+    "/main/mocks.md": MOCKS, "/main/real-database.md": REAL, "/main/ports.md": PORTS,
+    "/main/deploys.md": DEPLOYS, "/main/logs.md": LOGS, "/reviewer/lint.md": LINT,
+}  # fmt: skip
 
 
 @pytest.fixture

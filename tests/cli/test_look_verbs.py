@@ -35,19 +35,11 @@ def test_list_shows_every_scope_with_age_and_description(filled: Ground) -> None
 def test_list_json_has_a_stable_shape(filled: Ground) -> None:
     (one,) = filled.run("list", "--scope", "project", "--json").json
     assert one == {
-        "name": "ports",
-        "type": "project",
-        "scope": "project",
-        "agent": "reviewer",
-        "file": "ports.md",
-        "description": "About ports",
-        "disputed": [],
-        "taught": "2027-01-15T09:00:00Z",
-        "archived": False,
-        "secret": False,
-        "unmerged": None,
+        "name": "ports", "type": "project", "scope": "project", "agent": "reviewer",
+        "file": "ports.md", "description": "About ports", "disputed": [],
+        "taught": "2027-01-15T09:00:00Z", "archived": False, "secret": False, "unmerged": None,
         "promoted": None,
-    }
+    }  # fmt: skip
 
 
 def test_list_leaves_the_archive_out_unless_asked(filled: Ground) -> None:
@@ -140,21 +132,9 @@ def test_log_of_one_memory_shows_its_changes_alone_also_after_it_is_gone(filled:
 def test_log_json_has_a_stable_shape(filled: Ground) -> None:
     entry = filled.run("log", "ports", "--json").json[0]
     assert list(entry) == [
-        "commit",
-        "scope",
-        "time",
-        "author",
-        "op",
-        "writer",
-        "engine",
-        "session",
-        "code_commit",
-        "undoes",
-        "subject",
-        "paths",
-        "claims",
-        "signed",
-    ]
+        "commit", "scope", "time", "author", "op", "writer", "engine", "session", "code_commit",
+        "undoes", "subject", "paths", "claims", "signed",
+    ]  # fmt: skip
     assert entry["paths"] == ["reviewer/ports.md"]
     assert entry["author"] == "Ann <ann@example.com>"
 

@@ -177,5 +177,5 @@ def test_review_tells_programs_of_an_edit_that_waits(ground: Ground) -> None:
     (value,) = ground.run("review", "--json").json
     told = {"id": one.id, "kind": "suggestion", "from": "offline", "title": "local: About ports"}
     told |= {"scope": "local", "agent": "reviewer", "op": "update", "name": "ports", "type": "project"}
-    told |= {"description": "About ports", "body": "Port 81.", "reason": "said so", "confidence": 0.5}
-    assert value == told | {"session": "session-1", "takes_out": ["Port 80."]}
+    told |= {"description": "About ports", "body": "Port 81.", "reason": "said so", "session": "session-1"}
+    assert value == told | {"confidence": 0.5, "takes_out": ["Port 80."]}

@@ -27,19 +27,9 @@ from gitmem.search.tree_catalog import LooseCatalog
 lost_to_search = partial(findable.lost_to_search, search=SearchPair)
 
 THINGS = [
-    "invoice",
-    "ledger",
-    "broker",
-    "courier",
-    "catalogue",
-    "warehouse",
-    "refund",
-    "voucher",
-    "tariff",
-    "parcel",
-    "customs",
-    "label",
-]
+    "invoice", "ledger", "broker", "courier", "catalogue", "warehouse", "refund", "voucher",
+    "tariff", "parcel", "customs", "label",
+]  # fmt: skip
 PLACES = ["staging", "production", "Lisbon", "Oslo", "Nairobi", "Quito"]
 
 

@@ -39,15 +39,9 @@ ROOT = Path(__file__).parents[2]
 BEFORE = b"---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nAPI is 80.\n\nAsk Ann.\n"
 AFTER = BEFORE.replace(b"Ask Ann.", b"Queues are 70.")
 STEPS = (
-    "write the changeset",
-    "store 1",
-    "store 2",
-    "park",
-    "save what was handled",
-    "save the cursor",
-    "lay out",
-    "remove the changeset",
-)
+    "write the changeset", "store 1", "store 2", "park", "save what was handled", "save the cursor",
+    "lay out", "remove the changeset",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -248,36 +248,16 @@ def with_a_tombstone_taken_back(one: Machine, it: Planted = FIRST) -> None:
 
 Way = Callable[[Machine, Planted], None]
 WAYS: tuple[Way, ...] = (
-    moved,
-    moved_to_user,
-    forgotten,
-    forgotten_claim,
-    deleted_by_the_agent,
-    edited_away,
-    described_otherwise,
-    in_the_index_alone,
-    undone,
-    restored_over,
-    renamed,
-    retyped,
-    dropped_by_a_dream,
-    line_of_a_log,
-    archived_then_forgotten,
-    told_by_a_subject,
+    moved, moved_to_user, forgotten, forgotten_claim, deleted_by_the_agent, edited_away,
+    described_otherwise, in_the_index_alone, undone, restored_over, renamed, retyped,
+    dropped_by_a_dream, line_of_a_log, archived_then_forgotten, told_by_a_subject,
     with_a_tombstone_taken_back,
-)
+)  # fmt: skip
 
 MANY = (
-    moved,
-    forgotten,
-    line_of_a_log,
-    forgotten_claim,
-    edited_away,
-    in_the_index_alone,
-    undone,
-    renamed,
-    dropped_by_a_dream,
-)
+    moved, forgotten, line_of_a_log, forgotten_claim, edited_away, in_the_index_alone, undone,
+    renamed, dropped_by_a_dream,
+)  # fmt: skip
 FEW = (forgotten, line_of_a_log)
 
 

@@ -193,17 +193,11 @@ def test_a_memory_of_all_projects_stays_hot_and_out_of_this_ones_sessions(machin
 
 
 UNFIT = {
-    "../x.md": "not inside",
-    ".git/x.md": "git's own",
-    "rules.txt": "no Markdown",
-    "link.md": "symbolic link",
-    "folder.md": "no regular file",
-    "latin.md": "not UTF-8",
-    "ignored.md": "ignored",
-    ".claude/agent-memory/x/y.md": "a memory",
-    "sub/x.md": "repository of its own",
-    "odd.md": "does not fit",
-}
+    "../x.md": "not inside", ".git/x.md": "git's own", "rules.txt": "no Markdown",
+    "link.md": "symbolic link", "folder.md": "no regular file", "latin.md": "not UTF-8",
+    "ignored.md": "ignored", ".claude/agent-memory/x/y.md": "a memory",
+    "sub/x.md": "repository of its own", "odd.md": "does not fit",
+}  # fmt: skip
 
 
 def test_a_file_that_cannot_hold_rules_is_refused(machine: Machine) -> None:
