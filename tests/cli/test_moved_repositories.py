@@ -115,13 +115,6 @@ def test_a_move_alone_is_no_deletion(desk: Machine) -> None:
     assert desk.memories() == before
 
 
-def test_hooks_find_the_repository_where_it_is_now(desk: Machine) -> None:
-    desk.move(desk.home / "elsewhere")
-    hooks = "".join(path.read_text() for path in (desk.code / ".git/hooks").iterdir() if path.is_file())
-    assert str(desk.home / "code") not in hooks
-    assert "nothing changed" in desk.run("init", "-y").out or "hook" not in desk.run("init", "-n").out
-
-
 def test_what_stands_unsaved_in_the_old_auto_memory_folder_is_taken_in(desk: Machine) -> None:
     old = desk.auto
     (old / "late.md").write_text(MEMORY.format("late", "Written just before the move."))
@@ -182,16 +175,6 @@ def test_a_new_clone_of_the_same_url_gets_the_same_memory(desk: Machine, team: P
     desk.run("init", "-y")
     assert (project(desk), desk.memories()) == (id, before)
     assert "4000" in text_of(desk) and "Fridays" in text_of(desk)
-
-
-def test_a_clone_in_another_folder_gets_it_too(desk: Machine, team: Path, git) -> None:
-    before = desk.memories()
-    os.chdir(desk.home)
-    remove(desk.code)
-    desk.code = desk.home / "renamed"
-    git("clone", "-q", team.as_uri(), desk.code)
-    desk.run("init", "-y")
-    assert desk.memories() == before and "4000" in text_of(desk)
 
 
 def test_a_url_that_changed_keeps_the_id_and_a_clone_from_it_is_asked_about(desk, team, git) -> None:
@@ -373,15 +356,6 @@ def test_a_worktree_and_a_submodule_are_what_they_are(desk: Machine, team: Path,
     desk.run("init", "-y")
     assert project(desk) == id, "the same remote, the same history"
     assert "4000" in "".join(desk.memories().values())
-
-
-def test_a_moved_worktree_goes_on(desk: Machine) -> None:
-    before = desk.memories()
-    desk.git("worktree", "add", "-q", desk.home / "other", "-b", "other")
-    desk.run("init", "-y", cwd=desk.home / "other")
-    desk.git("worktree", "move", desk.home / "other", desk.home / "third")
-    desk.run("save", cwd=desk.home / "third")
-    assert desk.memories() == before
 
 
 def test_a_lost_note_costs_a_question_and_no_memory(desk: Machine, team: Path, git) -> None:

@@ -18,7 +18,6 @@ from gitmem.flows.check import CheckRequest, allowed_by_labels
 KEEP = "Deploy from the release branch with `make ship`."
 TWICE = "Deploy from the release branch."
 OTHER = "Never mock the database in 2 of 3 suites."
-HOSTS = "Staging runs on port 8080 and production on port 9090."
 
 Found = list[tuple[str, int, str, str]]
 """Path, line, rule and level."""
@@ -54,7 +53,7 @@ def says(name: str, body: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def requests(tmp_path_factory: pytest.TempPathFactory) -> Requests:
-    files = folder(keep=KEEP, twice=TWICE, other=OTHER, hosts=HOSTS)
+    files = folder(keep=KEEP, twice=TWICE, other=OTHER)
     return Requests(tmp_path_factory.mktemp("fates") / "repo", {".gitmem": "format = 1\n", **files})
 
 
@@ -81,18 +80,7 @@ def test_a_claim_that_no_account_names_is_found_on_its_line(judged) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        both("merged", KEPT[:-12] + "0" * 12),
-        both("merged", ""),
-        both("kept"),
-        both("dropped", reason=""),
-        both("merged", KEPT, source=MOCK),
-        both("superseded", "main/none.md#" + "0" * 12),
-    ],
-    ids=["no such claim", "nowhere", "kept", "no reason", "another claim", "no such file"],
-)
+@pytest.mark.parametrize("message", [both("merged", KEPT[:-12] + "0" * 12), both("dropped", reason="")])
 def test_a_false_account_is_found(judged, message: str) -> None:
     assert ("main/twice.md", 8, "account", "error") in judged(Made(DROPPED, message))
 
@@ -199,18 +187,6 @@ def test_what_a_dream_made_up_is_found_in_a_squash_with_others(judged, style: st
     found = judged(squashed(style, Made({**says("keep", body), **DROPPED}, told), Made(PORTS, message)))
     assert ("main/keep.md", 8, "invented", "error") in found
     assert ("main/twice.md", 3, "account", "error") in found
-
-
-def test_a_claim_that_moves_with_its_file_is_not_dropped(judged) -> None:
-    moved = memory(TWICE, "twice", "About twice")
-    assert judged(Made({**DROPPED, "main/second.md": moved}, "Rename")) == []
-
-
-@pytest.mark.parametrize("kind", ["merged", "superseded"])
-def test_facts_that_change_places_are_no_rewording(judged, kind: FateKind) -> None:
-    new = "Staging runs on port 9090 and production on port 8080."
-    told = account(Fate(kind, ref("hosts", HOSTS), ref("hosts", new), "same"))
-    assert ("main/hosts.md", 8, "invented", "error") in judged(Made(says("hosts", new), told))
 
 
 NEW = "Never mock the database in 2 of 9 suites."

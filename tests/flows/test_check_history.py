@@ -58,16 +58,6 @@ def test_what_the_base_had_is_none_of_the_request(ground: Ground, gitmem) -> Non
     assert not [one for one in found if one[2] == "secret"]
 
 
-def test_a_value_is_looked_for_everywhere_once_it_is_known(ground: Ground, gitmem) -> None:
-    bare = GITHUB.removeprefix("ghp_")
-    files = folder(
-        "main", one=f"The token is {GITHUB}.", two=f"Of the token x{GITHUB}x this is all: {bare[:6]}."
-    )
-    ground.commit(files)
-    found = findings(gitmem("check", "--json", cwd=ground.work, ok=False))
-    assert {path for path, _, rule, _ in found if rule == "secret"} == {"main/one.md", "main/two.md"}
-
-
 def test_a_history_or_changes_that_are_too_long_are_said(ground: Ground, gitmem, monkeypatch) -> None:
     """What is not judged is never passed over in silence."""
     for number in range(4):

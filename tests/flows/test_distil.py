@@ -168,17 +168,6 @@ def test_a_rejected_fact_is_settled_and_the_others_are_taken(ground: Ground, fou
     assert waits(ground)[0] == [] and night(ground, "local") is None
 
 
-def test_a_forgotten_fact_is_settled(ground: Ground) -> None:
-    from gitmem.ledger.forget import spade
-
-    place = ground.scope("local")
-    with_what = spade(ground.workspace, place, ground.now)
-    tip = ground.tip("local")
-    edits = with_what.edits(place.repo, place.repo.commit(tip).tree, {"main": [MOVED.text]}, "forgot")
-    ground.put({path: data.decode() if data else None for path, data in edits.items()}, "local")
-    assert MOVED.text not in waits(ground)[0] and LINTER.text in waits(ground)[0]
-
-
 def test_a_claim_that_a_person_rewords_on_the_branch_keeps_its_line(ground: Ground, found: Dream) -> None:
     made = found.changes[1].files[LEARNT][1]
     assert made is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from distil_ground import line, tell, waits
-from dream_ground import ANN, Ground, ground_once, memory, night
+from dream_ground import ANN, Ground, ground_once, memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from once import Once
@@ -235,9 +235,3 @@ def test_no_fact_is_lost_without_a_word(told: list[tuple[str, str]]) -> None:
     named = {fate.source for change in done.changes for fate in change.fates}
     notes = "\n".join(done.notes)
     assert [ref for ref in given_lines if ref not in named and ref not in notes] == []
-
-
-def test_nothing_of_it_is_proposed_while_it_waits(ground: Ground) -> None:
-    tell(ground, [SAID])
-    first = night(ground, "local")
-    assert first is not None and plan(ground).changes == ()

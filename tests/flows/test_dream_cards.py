@@ -243,19 +243,6 @@ def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(groun
     assert (still.id, len(still.open)) == (dream.id, len(dream.open))
 
 
-def test_no_dream_offers_again_what_was_turned_down(ground: Ground, gitmem) -> None:
-    """Nor its like: the other way round, or the same by another change."""
-    ground.put(TWICE)
-    first = gitmem("dream", "--force", "--scope", "project")
-    assert "merged" in first.out and "saves " in first.out
-    (dream,) = open_dreams(ground.workspace)
-    sources = {fate.source for change in dream.changes for fate in change.fates}
-    reject(ground.workspace, dream.id, None, "They are two things.", ANN, LATER)
-    (again,) = gitmem("dream", "-n", "--force", "--scope", "project", "--json").json
-    named = {line.split()[1] for change in again["changes"] for line in change["claims"]}
-    assert sources and not named & sources
-
-
 def test_what_landed_is_counted_by_month_and_what_was_undone_is_not(ground: Ground, gitmem) -> None:
     dream_of(ground, 4)
     landed = accept(ground.workspace, DREAM_ID, (1, 2), ANN, LATER)

@@ -22,7 +22,7 @@ from gitmem.dream.schedule import (
     lock_folder,
     prior_of,
 )
-from gitmem.flows.dream import dream, dream_status, maybe_dream
+from gitmem.flows.dream import dream, maybe_dream
 from gitmem.git.locks import Locked, process_identity
 from gitmem.transcripts.claude_home import slug
 
@@ -188,15 +188,6 @@ def test_after_an_hour_a_lock_is_taken_over_and_its_first_holder_does_no_harm(gr
         with consolidation_lock(scope, NOW + STALE_SECONDS) as second:
             assert second.prior == 7 and second.is_ours()
     assert last_dream(scope) == NOW + STALE_SECONDS
-
-
-def test_status_tells_which_gate_holds_and_writes_no_branch(ground: Ground) -> None:
-    found = {status.scope: status for status in dream_status(ground.workspace, ground.edges)}
-    assert found["project"].gate is not None and found["project"].gate.name == "sessions"
-    dream(ground.workspace, ground.edges, scope="project", force=True)
-    found = {status.scope: status for status in dream_status(ground.workspace, ground.edges)}
-    assert found["project"].last == NOW and len(found["project"].waiting) == 1
-    assert found["project"].gate is not None and found["project"].gate.until == NOW + DAY
 
 
 def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(ground, monkeypatch) -> None:

@@ -203,22 +203,6 @@ def test_blame_tells_which_dream_replaced_or_dropped_a_claim_and_the_past_has_it
     assert "There is no release branch." in gitmem("blame", "--text", "from the release branch").out
 
 
-def test_index_lines_that_people_wrote_stay_as_long_as_they_are(ground: Ground) -> None:
-    said = "The release is built on the machine in the corner, with the only licence of the compiler. " * 2
-    line = f"- [build](build.md) — {said.strip()}\n"
-    loose = "- [deploys](deploys.md) —" + " It says here what no memory says." * 5 + "\n"
-    ground.put(
-        {
-            "main/MEMORY.md": line + loose,
-            "main/build.md": memory(f"{BUILD}\n\n{said.strip()}", "How long the build takes", "build"),
-        }
-    )
-    dream = park(ground, [merged()])
-    accept(ground.workspace, dream.id, None, ANN, ground.now)
-    index = ground.tree()["main/MEMORY.md"].splitlines()
-    assert loose.strip() in index and line.strip() in index
-
-
 def test_an_unproved_dream_of_a_teammate_is_refused(ground: Ground) -> None:
     """Whoever pushed the branch: what its commits say is not believed."""
     invented = Made({"main/build.md": superseded().edits["main/build.md"]}, [], "Reword it")
