@@ -187,7 +187,7 @@ def recall(
         opened.append((candidate, memory))
     chosen = list(opened)
     amended = _put_amending_first(opened, found, blobs, later, shown) if later else {}
-    left += [LeftOut(one[0], "shown", amended[one[0].path]) for one in chosen if one not in opened]
+    left += [LeftOut(one[0], "shown", amended[_at(one[0])].path) for one in chosen if one not in opened]
     left += [LeftOut(candidate, "limit") for candidate, _ in opened[limit:]]
     del opened[limit:]
     told = {(candidate.ref, candidate.path, candidate.blob) for candidate, _ in opened}
@@ -195,7 +195,8 @@ def recall(
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
-    earlier = {newer: older for older, newer in amended.items()}
+    amending = {_at(newer): plain_place(path) for (_, path), newer in amended.items()}
+    since = {place: newer.path for place, newer in amended.items()}
     looked = _looked_up(code, opened)
     known = about([candidate for candidate, _ in opened]) if about else [()] * len(opened)
     items = [
@@ -206,15 +207,15 @@ def recall(
             scopes[candidate.ref],
             findings,
             [
-                *(f"it amends {plain_place(path)}" for path in [earlier.get(candidate.path)] if path),
+                *(f"it amends {amending[place]}" for place in [_at(candidate)] if place in amending),
                 *(
-                    f"amended since by {plain_place(path)}"
-                    for path in [amended.get(candidate.path)]
-                    if path
+                    f"amended since by {plain_place(since[place])}"
+                    for place in [_at(candidate)]
+                    if place in since
                 ),
                 *facts,
             ],
-            amended.get(candidate.path, ""),
+            since.get(_at(candidate), ""),
         )
         for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)
     ]
@@ -284,7 +285,7 @@ def later_ones(
         source = next(source for source in sources if one.ref in source.scopes)
         asked = f"{one.name}\n{one.description}\n{text}"[:ASKED_CHARS]
         found = search(source.catalog, asked, source.scopes.keys(), agents, MOST_LATER, source.at, now)
-        others = [each for each in found if (each.ref, each.path) != (one.ref, one.path)]
+        others = [each for each in found if _at(each) != _at(one)]
         usual = background(others)
         return [
             each
@@ -301,16 +302,16 @@ def _put_amending_first(
     blobs: Callable[[Candidate], bytes | Opened],
     later: Later,
     shown: Set[str],
-) -> dict[str, str]:
-    """Puts what amends a memory before it: path of the earlier one to that of the later.
+) -> dict[tuple[str, str], Candidate]:
+    """Puts what amends a memory before it: ref and path of the earlier one to the later.
 
     It has to share words with the question, too: most memories have no such later one, and cost nothing.
     Where what amends one was shown before in this session, neither is shown.
     """
-    amended: dict[str, str] = {}
+    amended: dict[tuple[str, str], Candidate] = {}
     for candidate, memory in opened[:MOST_AMENDED]:
         near = {
-            (one.ref, one.path)
+            _at(one)
             for one in candidates
             if one.time > candidate.time > 0
             and (one.parts["told"] >= TOLD_IN_BODY or one.parts["decisive"])
@@ -318,11 +319,9 @@ def _put_amending_first(
         if not near:
             continue
         for newer in later(candidate, memory.body):
-            if (newer.ref, newer.path) not in near:
+            if _at(newer) not in near:
                 continue
-            known = next(
-                (one for one in opened if one[0].path == newer.path and one[0].ref == newer.ref), None
-            )
+            known = next((one for one in opened if _at(one[0]) == _at(newer)), None)
             pair = known or _read(replace(newer, score=candidate.score, why={}), blobs)
             if pair is None or not amends(f"{pair[1].description}\n{pair[1].body}"):
                 continue
@@ -333,9 +332,14 @@ def _put_amending_first(
                 del opened[at]
             else:
                 opened.insert(at, pair)
-            amended[candidate.path] = newer.path
+            amended[_at(candidate)] = newer
             break
     return amended
+
+
+def _at(candidate: Candidate) -> tuple[str, str]:
+    """Where it stands: scopes may have memories of one path."""
+    return candidate.ref, candidate.path
 
 
 def _read(

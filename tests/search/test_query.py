@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from memory_repository import REF, MemoryRepository, follow
 
-from gitmem.search.query import MOST_RAISED, Candidate, fuse, may_name_time
+from gitmem.search.index import Catalog
+from gitmem.search.query import (
+    MOST_RAISED,
+    Candidate,
+    RecallSource,
+    fuse,
+    gather,
+    may_name_time,
+    search,
+)
 from gitmem.search.query import _on_one_scale as on_one_scale
 
 ONE = Candidate(
@@ -67,3 +77,25 @@ def test_a_question_may_name_a_time(query: str) -> None:
 )
 def test_most_questions_name_none(query: str) -> None:
     assert not may_name_time(query)
+
+
+def test_the_best_ten_share_with_what_they_link_to(catalog: Catalog, fake: MemoryRepository) -> None:
+    files = {f"main/m{n:02}.md": f"heron [[t{n:02}]]" for n in range(11)}
+    follow(catalog, fake, files | {f"main/t{n:02}.md": f"crane {n}" for n in range(11)})
+    found = search(catalog, "heron", [REF])
+    linked = [one for one in found if one.why.keys() == {"links"}]
+    assert [one.name for one in linked] == [f"t{n:02}" for n in range(10)]
+    assert {one.score for one in linked} == {pytest.approx(0.15 * found[0].score, abs=1e-5)}
+    assert [one.file for one in search(catalog, "heron", [REF], limit=1)] == ["m00.md"]
+    assert search(catalog, "heron", [REF], limit=0) == search(catalog, "heron", []) == ()
+
+
+def test_of_several_repositories_so_many_are_told_together(
+    catalog: Catalog, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tip = follow(catalog, fake, {f"main/m{n}.md": f"heron {n}" for n in range(3)})
+    source = RecallSource(fake, catalog, {REF: "user"}, {REF: tip})  # type: ignore[arg-type]
+    assert len(gather("heron", [source, source], limit=4)) == 4
+    # What another process takes out between two looks is passed over.
+    monkeypatch.setattr(Catalog, "described", lambda *_: {})
+    assert search(catalog, "heron", [REF]) == ()

@@ -76,12 +76,38 @@ NAME = QueryTerm(term="alpha beta", ways=("ab", "ba"), tells=True, count=2, pass
             )._replace(before=(said("ba", asks=True),), after=(said("ab"),)),
             17.699005274,
         ),
-        (text(*([said("ab" + "x" * 500), *[said("")] * 4] * 4), said("a")), 5.156398708),
+        (
+            text(
+                said("axxx", asks=True),
+                said("b" + "x" * 20),
+                said("baxxx", asks=True),
+                said("n"),
+                said("xx"),
+                said("ab" + "x" * 20),
+                said("xab"),
+            )._replace(before=(said("b", asks=True), said("a"))),
+            26.474038850,
+        ),
     ],
 )
 def test_a_score_is_what_the_formula_makes_it_to_the_figure(one: ScoredText, figure: float) -> None:
     """Its constants were measured: what changes a figure here is to be measured anew."""
     assert score((A, B, SPEAKER, NAME), one) == pytest.approx(figure, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "one", "figure"),
+    [
+        (Corpus(1, 1, 1, 1, 40), text(said("ax"), said("xxx"), name="ab"), 2.112474950105),
+        (Corpus(1, 0, 1, 1, 0), text(name="ab"), 4.656954106980),
+        (Corpus(1, 0, 1, 1, 0), text(said("ax")), 0.753420848435),
+    ],
+)
+def test_a_score_in_a_catalog_of_one_memory_is_one_too(
+    corpus: Corpus, one: ScoredText, figure: float
+) -> None:
+    once = tuple(replace(term, count=1, passages=min(1, corpus.passages), labels=0) for term in (A, NAME))
+    assert scores(once, [one], corpus)[0] == pytest.approx(figure, rel=1e-9)
 
 
 def test_what_shares_no_word_scores_nothing() -> None:
