@@ -15,8 +15,9 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
 from gitmem.search.catalog import Catalog
 from gitmem.search.query import Candidate, may_name_time, search
+from gitmem.search.score import read_text
 from gitmem.search.text import MOST, links, passages, read_memory
-from gitmem.search.words import KIND_BITS, WEAK, char, number_of, unpacked
+from gitmem.search.words import FIELD, KIND_BITS, PASSAGE, WEAK, char, number_of, unpacked
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)
@@ -150,6 +151,39 @@ def test_a_common_word_finds_nothing_where_there_are_many_texts_and_a_rarer_word
     monkeypatch.setattr(candidates, "COMMON_FROM", few)
     follow(catalog, fake, {f"main/m{n}.md": f"queue {n}{' heron' * (n < 2)}" for n in range(8)})
     assert len(candidates.seek(catalog, candidates.ask(catalog, asked))[0]) == found
+
+
+@pytest.mark.parametrize("each", [1, 3])
+def test_what_leads_is_read_with_four_passages_around_it_and_two_memories(each: int) -> None:
+    """One that cannot be read has none."""
+    thread = [candidates.SearchEntry(n, n + 100, REF, f"main/{n:02}.md", 0, n, 1, "") for n in range(14)]
+    alone = {
+        n + 100: read_text(FIELD.join(("", "", PASSAGE.join(f"{n}.{at}" for at in range(each)))))
+        for n in range(14)
+        if n != 5
+    }
+    found = candidates._beside({1, 7}, {1: thread}, alone)
+    assert list(found) == [0, 1, 2, 3, 6, 7, 8, 9]
+    assert all(found[n].body == alone[n + 100].body for n in found)
+    around = [
+        " ".join([*(one.words for one in found[n].before), "|", *(one.words for one in found[n].after)])
+        for n in (1, 7, 9)
+    ]
+    assert (
+        around
+        == {
+            1: [
+                "0.0 | 2.0 3.0 4.0",
+                "3.0 4.0 6.0 | 8.0 9.0 10.0 11.0",
+                "6.0 7.0 8.0 | 10.0 11.0 12.0 13.0",
+            ],
+            3: [
+                "0.0 0.1 0.2 | 2.0 2.1 2.2 3.0",
+                "4.2 6.0 6.1 6.2 | 8.0 8.1 8.2 9.0",
+                "7.2 8.0 8.1 8.2 | 10.0 10.1 10.2 11.0",
+            ],
+        }[each]
+    )
 
 
 def test_a_phrase_counts_as_often_as_its_rarest_word(catalog: Catalog, fake: MemoryRepository) -> None:
