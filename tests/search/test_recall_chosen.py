@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from gitmem.core.errors import MissingObject
-from gitmem.search.content import Opened
+from gitmem.core.references import Named, NameFate
+from gitmem.search import recall as module
+from gitmem.search.content import CodeNames, Opened
 from gitmem.search.gate import LeftOut, Selection
-from gitmem.search.query import Candidate
+from gitmem.search.query import Candidate, RecallSource
 from gitmem.search.recall import (
     OPENS,
     NotShown,
@@ -22,6 +24,7 @@ from gitmem.search.recall import (
     capped,
     excerpt,
     for_prompt,
+    later_ones,
     plain_place,
     recall,
     told_by,
@@ -111,7 +114,9 @@ def test_what_amends_one_of_the_first_two_comes_before_it(
         if newer.name not in [one.name for one in chosen]:
             assert (newer.score, newer.why) == (older.score, {})
     assert all(text == "It is still so." for text in asked)
-    assert [left.candidate.blob for left in done.left] == (["y"] if order == "bax" and Y in chosen else [])
+    assert [(left.candidate.blob, left.why) for left in done.left] == (
+        [("y", "limit")] if order == "bax" and Y in chosen else []
+    )
 
 
 def test_of_what_was_amended_by_what_was_shown_neither_is_told() -> None:
@@ -132,7 +137,7 @@ def test_each_that_is_not_shown_says_why_in_the_order_of_their_scores() -> None:
         return read(one)
 
     left = (LeftOut(candidate("z", score=0.5), "below", "little"), LeftOut(X, "duplicate"))
-    selection = Selection((Y, GONE, X, A, B), left)
+    selection = Selection((Y, GONE, X, A, replace(GONE, score=0.8), B), left)
     done = recall("q", [], some, NOW, {REF: "user"}, limit=1, selection=selection)
     assert [(item.name, item.scope, item.kind) for item in done.items] == [("x", "user", "memory")]
     assert [(one.candidate.name, one.why, one.detail) for one in done.left] == [
@@ -140,6 +145,7 @@ def test_each_that_is_not_shown_says_why_in_the_order_of_their_scores() -> None:
         ("a", "limit", ""),
         ("gone", "gone", ""),
         ("b", "limit", ""),
+        ("gone", "limit", ""),
         ("z", "below", "little"),
     ]
     assert done.unmerged == done.left[:1] and done.nearest == ()
@@ -168,6 +174,50 @@ def test_what_is_known_of_a_memory_is_told_after_its_age() -> None:
         assert age_note(time, NOW, True)[2] == told.format(
             "only the names in it were checked against the code"
         )
+    assert repr(age_note(NOW, NOW)) == "(0, False, '')"
+    fresh = recall(
+        "q", [], lambda _: opened, NOW, {REF: "user"}, selection=Selection((replace(A, time=NOW),))
+    )
+    assert fresh.items[0].facts == ("disputed",)
+
+
+def test_names_are_looked_up_together_where_any_memory_names_something() -> None:
+    asked: list[Named] = []
+
+    class Looked:
+        def look(self, some: Sequence[Named]) -> Sequence[Sequence[NameFate]]:
+            asked.extend(some)
+            return [[NameFate("x", "missing")] if one.words else [] for one in some]
+
+    names: CodeNames = ((), ("sure",), (("x", ("x",)),))
+    for first, told in ((names, [1, 0]), (((), (), ()), [])):
+        said = {"a": first, "x": ((), (), ())}
+        done = recall(
+            "q", [], lambda one: replace(read(one), names=said[one.name]), NOW, {REF: "user"},  # noqa: B023
+            code=Looked(), selection=Selection((A, X)),
+        )  # fmt: skip
+        assert [len(one.words) for one in asked] == told
+        assert [len(item.checked) for item in done.items] == (told or [0, 0])
+        asked.clear()
+
+
+def test_later_ones_are_sought_by_how_a_text_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Among the best of them; what is a line of a log, older, or hardly like it, amends nothing."""
+    asked: list[tuple[int, int]] = []
+    like = replace(B, score=9.0, parts={**B.parts, "covered": 1.0})
+    others = [replace(like, path=f"main/{n}.md", time=10, score=1.0) for n in range(9)]
+    line = replace(like, path="main/logs/l.md#0123456789ab")
+    found = [replace(A, time=20), like, line, replace(like, score=1.0, path="main/w.md"), *others]
+
+    def search(_: object, query: str, *more: object) -> Sequence[Candidate]:
+        asked.append((len(query), more[2]))  # type: ignore[arg-type]
+        return found
+
+    monkeypatch.setattr(module, "search", search)
+    source = RecallSource(None, None, {REF: "user"})  # type: ignore[arg-type]
+    assert later_ones([source])(A, "word " * 900) == [like]
+    assert later_ones([source])(replace(A, time=0), "word") == []
+    assert asked == [(1500, 20), (len("a\n\nword"), 20)]
 
 
 @pytest.mark.parametrize(
@@ -196,6 +246,10 @@ def test_a_place_is_a_path_and_no_sentence() -> None:
 
 def test_an_answer_has_as_much_of_each_text_as_finds_room() -> None:
     some = tuple(replace(ITEM, file=f"m{n}.md", text="word " * 200) for n in range(3))
+    assert [len(as_context(Recall("q", some[:1]), limit)) for limit in (571, 572)] == [93, 398]
+    for length, cut in ((58, True), (59, False)):  # of its name: what is cut says where the rest is
+        long = replace(ITEM, file="f" * length, text="x" * 2000)
+        assert ("[cut here" in as_context(Recall("q", (long,)), 900)) is cut
     lengths = [len(as_context(Recall("q", some), limit)) for limit in range(900, 4600, 300)]
     assert lengths == [543, 843, 1143, 1212, 1726, 2026, 2295, 2295, 2887, 3187, 3356, 3356, 3356]
 
@@ -214,6 +268,9 @@ BLOCKS = [
         ("zeta theta", 142, "…23"),
         ("delta", 61, "…1"),
         ("alpha zeta", 73, "…2"),
+        ("delta eta", 70, "…3"),
+        ("alphabet", 73, "0"),
+        ("epsilometer", 61, "…1"),
         ("nothing", 73, "0"),
         ("nothing", 72, "…1"),
     ],
@@ -222,6 +279,12 @@ def test_an_excerpt_is_the_paragraphs_that_find_room(query: str, chars: int, tol
     *parts, last = excerpt("\n\n".join(BLOCKS), query, chars).split("\n\n")
     assert "".join("…" if part == "[…]" else str(BLOCKS.index(part)) for part in parts) == told
     assert last == f"[of 4 paragraphs {len(told.strip('…').replace('…', ''))}; {OPENS}]"
+
+
+def test_an_excerpt_keeps_the_order_of_the_text() -> None:
+    """Of nine paragraphs, too, whose numbers a set turns around."""
+    text = "\n\n".join(f"{'heron' if n % 7 == 1 else 'crane'} {n}" for n in range(9))
+    assert excerpt(text, "heron", 30).split("\n\n")[:4] == ["[…]", "heron 1", "[…]", "heron 8"]
 
 
 @pytest.mark.parametrize(
@@ -238,6 +301,7 @@ def test_of_paragraphs_that_find_no_room_the_beginning_is_told(chars: int, told:
         ("", "Ask", False),
         (" .", "Ask", False),
         ("Ask  first!", "Ask\nfirst", True),
+        (".a first", ".a first", True),
         ("Ask first .", "Ask first, then act", True),
         ("Ask first", "Ask firstly", False),
         ("Ask first", "Ask first9", False),
