@@ -130,6 +130,7 @@ def test_a_dream_is_where_it_was_edited_last_here_or_at_a_remote(workspace: Work
     dreams(repo, *((here + id, oid) for id, oid in zip(ids, (one, two, two, two), strict=False)))
     dreams(repo, *((far + id, oid) for id, oid in zip(ids[1:], (one, two, aside, two), strict=False)))
     dreams(repo, ("refs/remotes/other/gitmem/dream/" + ids[4], one), (far + "x-1", one), (far + "d-1", one))
+    dreams(repo, (far + "d-999999g", one))
     assert proposals.dream_branches(scope) == [
         (here + ids[0], one, ""),
         (here + ids[1], two, "origin"),

@@ -12,15 +12,16 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.purge import Purge
 from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
+from gitmem.git.remote import Move, Pushed, Remote
 from gitmem.git.repository import Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
-from gitmem.ledger.erase import left_behind, old_tips
+from gitmem.ledger.erase import existing, left_behind, old_tips
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.proposals import make, suggestions_of, waiting
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
-from gitmem.ledger.workspace import SHARED_REF, Workspace, open_workspace
+from gitmem.ledger.workspace import DOCS_REF, SHARED_REF, Workspace, open_workspace
 
 SECRET = "copper-lynx-8812-quito"
 PURGE = Purge(frozenset({SECRET}))
@@ -94,23 +95,115 @@ def test_a_remote_that_is_missing_or_refuses_is_told(shared: Workspace, git, tmp
     assert shared.code.ref("refs/remotes/origin/gitmem/project") is None, "it holds it still"
 
 
-def test_the_memory_branch_alone_is_told_of_a_purge_where_it_is_pushed(
-    shared: Workspace, git: Callable[..., str], tmp_path: Path
-) -> None:
-    """A dream that waits there is rewritten commit by commit."""
+@pytest.fixture
+def team(shared: Workspace, git: Callable[..., str], tmp_path: Path) -> Path:
+    """Where it is shared: the memory branch and the dream."""
     bare, at = tmp_path / "team.git", shared.code.git_dir
     git("init", "-q", "--bare", bare)
     git("-C", at, "remote", "add", "origin", bare)
     git("-C", at, "push", "-q", "origin", SHARED_REF, DREAM)
+    return bare
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_branch_that_others_move_is_pushed_again_and_one_that_stays_was_refused(
+    shared: Workspace, git: Callable[..., str], team: Path, monkeypatch: pytest.MonkeyPatch, moves: bool
+) -> None:
+    """After each lost race it waits a little longer, and not without end."""
+    monkeypatch.setattr(purge, "TRIES", 3)
+    asked: list[list[str]] = []
+    pauses: list[int] = []
+    push_all = purge.Remote.push_all
+
+    def push(remote: Remote, given: list[Move]) -> dict[str, Pushed]:
+        asked.append([one.branch for one in given])
+        if not moves:
+            others = [one for one in given if one.branch != SHARED_REF]
+            raced = {SHARED_REF: Pushed("race", "moved")} if len(given) > len(others) else {}
+            return push_all(remote, others) | raced
+        tree = git("-C", team, "rev-parse", f"{SHARED_REF}^{{tree}}").strip()
+        made = git("-C", team, "commit-tree", "-p", SHARED_REF, "-m", f"{len(asked)}", tree).strip()
+        git("-C", team, "update-ref", SHARED_REF, made)
+        return {one.branch: Pushed("race", "moved") for one in given}
+
+    monkeypatch.setattr(purge.Remote, "push_all", push)
+    workspace = open_workspace(shared.around, shared.code.git_dir.parent)
+    work = Purging(workspace, Target(PURGE), "0123abcd", ANN, pause=pauses.append)
+    work.rewrite()
+    done = work.done
+    if moves:
+        assert pauses == [1, 2, 3] and [SHARED_REF in some for some in asked] == [True] * 3
+        assert (done.pushed, done.refused) == ((), ())
+        assert done.unreachable == "it kept moving under 3 pushes"
+    else:
+        assert (pauses, asked) == ([1], [[DREAM, SHARED_REF], [DREAM]])
+        assert (done.pushed, done.refused, done.unreachable) == ((DREAM,), ((SHARED_REF, "moved"),), "")
+
+
+def test_what_only_changes_to_documents_hold_says_how_to_drop_them(shared: Workspace) -> None:
+    """Where the code has it, too, that alone is told; a log keeps what a ref had."""
+    repo = shared.code
+    files = {f"{name}.txt": f"{name}: {SECRET}".encode() for name in ("docs", "code", "log")}
+    one, two, three = (
+        repo.add_commit(write_tree(repo, None, dict(some)), (), ANN, ANN, "Code\n")
+        for some in ([*files.items()][:2], [*files.items()][1:2], [*files.items()][2:])
+    )
+    move_ref(repo, DOCS_REF, one, None, "docs")
+    for old, new in ((None, three), (three, two)):
+        move_ref(repo, "refs/heads/code", new, old, "code")
+    loose = repo.add_blob(f"Loose {SECRET}".encode())
+    work = purging(shared)
+    work.rewrite()
+    other = "a ref, index or log that is not gitmem's refers to it"
+    found = {one.where: one.why for one in work.finish().left}
+    assert found == {
+        "docs.txt in the code repository": purge.PROPOSED,
+        "code.txt in the code repository": other,
+        "log.txt in the code repository": other,
+    }
+    assert not existing(repo, [loose])
+
+
+def test_a_purge_says_what_it_would_rewrite_and_then_what_it_did(shared: Workspace, team: Path) -> None:
+    learn(shared, "main/b.md")
+    target = Target(PURGE)
+    plan = purge.plan_purge(shared, target)
+    tracking = "refs/remotes/origin/gitmem/"
+    assert [(ref.ref, ref.private) for ref in plan.refs] == [
+        (DREAM, False), (SHARED_REF, False), (f"{tracking}dream/d-1", False), (f"{tracking}project", False),
+    ]  # fmt: skip
+    assert (plan.commits, plan.held, plan.paths, plan.live, plan.unfinished) == (
+        2, 2, ("main/a.md", "main/b.md"), (), False,
+    )  # fmt: skip
+    work = Purging(
+        open_workspace(shared.around, shared.code.git_dir.parent), target, "0123abcd", ANN, push=False
+    )
+    work.rewrite()
+    assert (work.done.pushed, work.done.unreachable, work.done.commits, work.done.unsigned) == (
+        (),
+        "",
+        2,
+        0,
+    )
+    assert work.done.refs == plan.refs and purge.plan_purge(shared, target).unfinished
+    work.scrub()
+    done = work.finish()
+    assert (done.files, done.erased, done.scanned, done.left) == (0, 8, 16, ())
+
+
+def test_the_memory_branch_alone_is_told_of_a_purge_where_it_is_pushed(
+    shared: Workspace, git: Callable[..., str], team: Path
+) -> None:
+    """A dream that waits there is rewritten commit by commit."""
 
     def commits() -> list[int]:
-        return [int(git("-C", bare, "rev-list", "--count", ref)) for ref in (SHARED_REF, DREAM)]
+        return [int(git("-C", team, "rev-list", "--count", ref)) for ref in (SHARED_REF, DREAM)]
 
-    before, work = commits(), purging(open_workspace(shared.around, at.parent))
+    before, work = commits(), purging(open_workspace(shared.around, shared.code.git_dir.parent))
     work.rewrite()
     assert sorted(work.done.pushed) == sorted((SHARED_REF, DREAM)) and work.done.refused == ()
     assert commits() == [before[0] + 1, before[1]]
-    assert shared.code.ref(SHARED_REF) == git("-C", bare, "rev-parse", SHARED_REF).strip()
+    assert shared.code.ref(SHARED_REF) == git("-C", team, "rev-parse", SHARED_REF).strip()
 
 
 def test_what_the_code_refers_to_is_listed_and_not_all_of_too_much(shared: Workspace) -> None:
