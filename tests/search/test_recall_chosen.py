@@ -230,6 +230,7 @@ def test_later_ones_are_sought_by_how_a_text_begins(monkeypatch: pytest.MonkeyPa
         ("abcdef" * 9, 9, 50, "abcdefabcd\n[cut: the memory has 1 lines, 54 bytes]"),
         ("abc\n" + "d" * 50, 9, 50, "abc\ndddddd\n[cut: the memory has 2 lines, 54 bytes]"),
         ("abcdef\n" + "d" * 47, 9, 50, "abcdef\n[cut: the memory has 2 lines, 54 bytes]"),
+        ("abcde\n" + "d" * 48, 9, 50, "abcde\ndddd\n[cut: the memory has 2 lines, 54 bytes]"),
         ("ä" * 30, 9, 50, "äääää\n[cut: the memory has 1 lines, 60 bytes]"),
         ("x\udcff", 9, 50, "x?"),
     ],
