@@ -159,6 +159,15 @@ def test_a_process_that_got_a_dead_one_s_number_is_not_it(monkeypatch: pytest.Mo
         )
 
 
+def test_a_process_that_may_not_be_looked_at_is_not_called_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(number: int) -> None:
+        raise psutil.AccessDenied(number)
+
+    monkeypatch.setattr(psutil, "Process", denied)
+    assert process_identity(1) == ProcessIdentity(1, -1)
+    assert is_alive(ProcessIdentity(1, 7.0))
+
+
 def test_a_process_that_ended_but_was_not_yet_reaped_is_dead() -> None:
     run = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
     who = process_identity(run.pid)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from memory_repository import REF, MemoryRepository, follow
 
-from gitmem.search.index import Catalog
+from gitmem.search.catalog import Catalog
 from gitmem.search.query import (
     MOST_RAISED,
     Candidate,

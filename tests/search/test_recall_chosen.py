@@ -137,7 +137,7 @@ def test_each_that_is_not_shown_says_why_in_the_order_of_their_scores() -> None:
         return read(one)
 
     left = (LeftOut(candidate("z", score=0.5), "below", "little"), LeftOut(X, "duplicate"))
-    selection = Selection((Y, GONE, X, A, replace(GONE, score=0.8), B), left)
+    selection = Selection((Y, GONE, X, replace(GONE, score=0.8), A, B), left)
     done = recall("q", [], some, NOW, {REF: "user"}, limit=1, selection=selection)
     assert [(item.name, item.scope, item.kind) for item in done.items] == [("x", "user", "memory")]
     assert [(one.candidate.name, one.why, one.detail) for one in done.left] == [
@@ -271,7 +271,7 @@ BLOCKS = [
         ("alpha zeta", 73, "…2"),
         ("delta eta", 70, "…3"),
         ("alphabet", 73, "0"),
-        ("epsilometer", 61, "…1"),
+        ("epsilometer", 73, "…1"),
         ("nothing", 73, "0"),
         ("nothing", 72, "…1"),
     ],
