@@ -195,8 +195,11 @@ def recall(
     left.sort(key=lambda one: -one.candidate.score)
     if not opened:
         return Recall(query, (), left=tuple(left))
-    amending = {_at(newer): plain_place(path) for (_, path), newer in amended.items()}
     since = {place: newer.path for place, newer in amended.items()}
+    said: dict[tuple[str, str], list[str]] = {}
+    for place, newer in amended.items():
+        said.setdefault(_at(newer), []).append(f"it amends {plain_place(place[1])}")
+        said.setdefault(place, []).append(f"amended since by {plain_place(newer.path)}")
     looked = _looked_up(code, opened)
     known = about([candidate for candidate, _ in opened]) if about else [()] * len(opened)
     items = [
@@ -206,15 +209,7 @@ def recall(
             now,
             scopes[candidate.ref],
             findings,
-            [
-                *(f"it amends {amending[place]}" for place in [_at(candidate)] if place in amending),
-                *(
-                    f"amended since by {plain_place(since[place])}"
-                    for place in [_at(candidate)]
-                    if place in since
-                ),
-                *facts,
-            ],
+            [*said.get(_at(candidate), ()), *facts],
             since.get(_at(candidate), ""),
         )
         for (candidate, memory), findings, facts in zip(opened, looked, known, strict=True)

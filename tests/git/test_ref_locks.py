@@ -320,7 +320,7 @@ def test_without_a_kernel_lock_refs_move_all_the_same(store: Repository, git_dir
 
 @pytest.mark.parametrize(
     ("names", "new", "goes"),
-    [(REF, "", True), (REF, "*", True), (REF, "a" * 40, False), ("config", "", False)],
+    [(f"{REF} HEAD", "", True), (REF, "*", True), (REF, "a" * 40, False), ("config", "", False)],
 )
 def test_packed_refs_are_locked_by_who_may_delete_one(
     git_dir: Path, names: str, new: str, goes: bool
