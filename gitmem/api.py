@@ -216,9 +216,9 @@ class Memories:
         )
 
     def _remembered(self, wanted: Wanted) -> Remembered:
-        from gitmem.flows.agent_writes import remembered
+        from gitmem.flows.agent_writes import remember_as_agent
 
-        placed, done = remembered(self._workspace, self._edges(), wanted, self._told())
+        placed, done = remember_as_agent(self._workspace, self._edges(), wanted, self._told())
         change, commit = placed.change, done.written.commit if done.written else ""
         files = [path for path, data in (done.written.edits if done.written else {}).items() if data]
         file = next((path for path in files if kind(path) == "memory"), "").partition("/")[2]

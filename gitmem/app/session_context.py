@@ -19,7 +19,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.flows.context import Edges, by_command, initialised_at
 from gitmem.flows.pause import paused
 from gitmem.flows.place import find_initialised
-from gitmem.flows.prompt_recall import MODELS, TELLING, configured, prompted
+from gitmem.flows.prompt_recall import MODELS, TELLING, configured, recall_for_prompt
 from gitmem.ledger import session_files
 from gitmem.ledger.files import COMMITS, log
 from gitmem.ledger.workspace import Workspace
@@ -71,7 +71,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
                 if len(prompt) <= 2 * ASKED_CHARS
                 else f"{prompt[:ASKED_CHARS]}\n{prompt[-ASKED_CHARS:]}"
             )
-            answer = prompted(
+            answer = recall_for_prompt(
                 workspace,
                 edges,
                 asked,

@@ -156,7 +156,7 @@ def run_steps(work: RunningJob, steps: Sequence[WorkerStep] | None = None) -> No
                 broken += [error] if step.stays else []
             else:
                 if before is not None:
-                    failures.worked(state, "step", step.name)
+                    failures.clear(state, "step", step.name)
     for failure in (*broken, *waits):
         raise failure
 
@@ -167,7 +167,7 @@ def _note(work: RunningJob, step: WorkerStep, error: Exception) -> None:
     why = fit(error.message if known else f"{type(error).__name__}: {error}")  # type: ignore[attr-defined]
     log(work.common, f"{step.name}: {why}")
     work.watch.tally.skip(step.name, why)
-    failures.failed(work.workspace.state, "step", step.name, work.edges.now, why=why)
+    failures.note_failure(work.workspace.state, "step", step.name, work.edges.now, why=why)
 
 
 def _choose(work: RunningJob) -> None:

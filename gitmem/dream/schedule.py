@@ -282,7 +282,7 @@ def _within_day(time: float, now: float) -> bool:
 
 def _failed(asked: GateInput) -> Gate | None:
     scope = asked.scope
-    rest = None if asked.wanted else failures.held(scope.state, "dream", scope.ref, asked.now)
+    rest = None if asked.wanted else failures.rest_of(scope.state, "dream", scope.ref, asked.now)
     return Gate("failed", f"the last dream did not end: {rest.why}", rest.until) if rest else None
 
 

@@ -188,7 +188,7 @@ class MessagesClient:
         except ApiError:
             raise
         except (anthropic.AnthropicError, httpx2.HTTPError, httpx2.InvalidURL) as problem:
-            raise translated(problem, self._settings) from None
+            raise translate_error(problem, self._settings) from None
         except (ValueError, TypeError, KeyError, AttributeError, AssertionError, RuntimeError) as problem:
             # The SDK hands on what it does not check: a body that is no JSON, a message of another shape.
             raise bad_answer(self._settings, type(problem).__name__) from None
@@ -381,7 +381,7 @@ def _cut_off(settings: ApiSettings) -> ApiError:
     )
 
 
-def translated(problem: Exception, settings: ApiSettings) -> ApiError:
+def translate_error(problem: Exception, settings: ApiSettings) -> ApiError:
     """Turns what the SDK or its transport raised into an error that a person can act on."""
     import anthropic
     import httpx2

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gitmem.core.errors import EngineError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import one_line
-from gitmem.engines.messages import ApiError, ApiSettings, bad_answer, open_sdk, safe_words, translated
+from gitmem.engines.messages import ApiError, ApiSettings, bad_answer, open_sdk, safe_words, translate_error
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
@@ -310,7 +310,7 @@ class StoreClient:
         return ApiError(found.kind, found.message, NOTHING_LOST)
 
     def _translated(self, problem: Exception) -> ApiError:
-        found = translated(problem, self._settings)
+        found = translate_error(problem, self._settings)
         return ApiError(found.kind, found.message, _HINTS.get(found.kind, NOTHING_LOST))
 
 

@@ -68,7 +68,7 @@ def may_write(edges: Edges) -> None:
         raise CheckFailed(f"Nothing is stored: {DISABLE} is set", f"Start the client without {DISABLE}.")
 
 
-def remembered(
+def remember_as_agent(
     workspace: Workspace, edges: Edges, wanted: Wanted, told: Provenance
 ) -> tuple[Placed, WriteOutcome]:
     """Stores one memory, or adds to the one of that name; arguments and errors as for `carry_out`.

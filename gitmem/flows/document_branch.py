@@ -443,7 +443,7 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
         CheckFailed: nothing waits, somebody else's commits are in the way, or more than this would leave.
         RepositoryError: there is no remote for the code, or it refuses.
     """
-    from gitmem.flows.pull_request import PullRequest, opened  # a list of what waits asks nobody
+    from gitmem.flows.pull_request import PullRequest, open_at_host  # a list of what waits asks nobody
 
     waits = waiting_documents(workspace)
     if not waits:
@@ -475,7 +475,7 @@ def open_documents(workspace: Workspace, edges: Edges, id: str, *, dry_run: bool
         if pushed.outcome != "pushed":
             raise RepositoryError(f"{remote.name} refused {NAME}: {pushed.words}", "Nothing was opened.")
         remote.note(workspace.code, DOCS_REF, standing.tip)
-    return opened(workspace, edges, remote, made)
+    return open_at_host(workspace, edges, remote, made)
 
 
 def _remote(workspace: Workspace, branch: str) -> tuple[Remote, str]:

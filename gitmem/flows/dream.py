@@ -210,7 +210,7 @@ def _dream(
                 keep_apart(place, engine.name, plan.apart)
         except Locked as error:
             return DreamOutcome(place.name, Gate("lock", error.message))
-    failures.worked(place.state, "dream", place.ref)
+    failures.clear(place.state, "dream", place.ref)
     return DreamOutcome(place.name, None, plan, id)
 
 
@@ -246,10 +246,10 @@ def _noted(place: Scope, now: float) -> Iterator[None]:
     except Locked:
         raise
     except Stopped:
-        failures.failed(place.state, "dream", place.ref, now, why=ENDED)
+        failures.note_failure(place.state, "dream", place.ref, now, why=ENDED)
         raise
     except Exception as error:
-        failures.failed(place.state, "dream", place.ref, now, why=str(error))
+        failures.note_failure(place.state, "dream", place.ref, now, why=str(error))
         raise
 
 

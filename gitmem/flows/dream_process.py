@@ -105,7 +105,7 @@ def _kill(place: Scope, was: Running, now: float, patience: float) -> Killed:
     # A process that died of the signal, as one that had not yet taken signals over, left its lock.
     if give_back(place, was.process):
         why = "it was ended by `git mem dream kill`"
-        failures.failed(place.state, "dream", place.ref, now, why=why)
+        failures.note_failure(place.state, "dream", place.ref, now, why=why)
     ids = tuple(sorted(_dreams(place) - before))
     return Killed(was, "made" if ids else how, ids)
 

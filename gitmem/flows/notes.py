@@ -232,7 +232,7 @@ class _Taker:
     def _held(self, session: str) -> str:
         if not all(error.of_input for error in self.failures):
             return f"{self.engine.name} failed at others"
-        held = failures.held(self.workspace.state, "notes", session, self.edges.now, self.engine.name)
+        held = failures.rest_of(self.workspace.state, "notes", session, self.edges.now, self.engine.name)
         return f"{held.times} tries with {self.engine.name} failed; it waits" if held else ""
 
     def _look(self, file: SessionFile, *, pressing: bool) -> str:
@@ -271,13 +271,13 @@ class _Taker:
         except EngineError as error:
             self.failures.append(error)
             if error.of_input:
-                failures.failed(self.workspace.state, "notes", file.id, self.edges.now, name)
+                failures.note_failure(self.workspace.state, "notes", file.id, self.edges.now, name)
             return f"{name} failed; it is asked again"
         except RepositoryError:
             # What was paid for cannot be kept: it is not to be paid for at every prompt.
-            failures.failed(self.workspace.state, "notes", file.id, self.edges.now, name)
+            failures.note_failure(self.workspace.state, "notes", file.id, self.edges.now, name)
             raise
-        failures.worked(self.workspace.state, "notes", file.id)
+        failures.clear(self.workspace.state, "notes", file.id)
         self._remember(file, AGAIN_TOKENS, session.messages[-1].uuid)
         return ""
 

@@ -45,7 +45,7 @@ def configured(workspace: Workspace) -> tuple[str, str]:
         return OFFLINE, f"{error.message}; chosen offline"
 
 
-def prompted(
+def recall_for_prompt(
     workspace: Workspace,
     edges: Edges,
     prompt: str,
@@ -74,9 +74,9 @@ def prompted(
             chosen = _before(first, {ref: one for one in sources for ref in one.scopes}, shown, chosen)
         if not chosen.chosen:
             return None
-        from gitmem.flows.recall_answer import RecallQuestion, answered
+        from gitmem.flows.recall_answer import RecallQuestion, make_answer
 
-        return answered(
+        return make_answer(
             workspace, edges, sources, scopes, candidates, chosen,
             RecallQuestion(prompt, shown, tools=tools, asked=False),
         )  # fmt: skip

@@ -146,14 +146,14 @@ def open_request(
         made = _of_inbox(workspace, remote, dry_run)
     else:
         made = _of_dream(workspace, edges, remote, found, ask, dry_run)
-    return made if dry_run else opened(workspace, edges, remote, made)
+    return made if dry_run else open_at_host(workspace, edges, remote, made)
 
 
 def open_for_inbox(workspace: Workspace, edges: Edges, one: Inbox) -> PullRequest:
     """Opens a request for a teammate's inbox as it stands at the remote, or updates the open one."""
     remote = find_remote(workspace)
     made = _for_inbox(workspace, remote, one, ", which a teammate has accepted")
-    return opened(workspace, edges, remote, made)
+    return open_at_host(workspace, edges, remote, made)
 
 
 def _which(workspace: Workspace, id: str) -> str:
@@ -317,7 +317,7 @@ def _request(
     return PullRequest(id, remote.name, short, base, line(title, _TITLE), body)
 
 
-def opened(workspace: Workspace, edges: Edges, remote: Remote, made: PullRequest) -> PullRequest:
+def open_at_host(workspace: Workspace, edges: Edges, remote: Remote, made: PullRequest) -> PullRequest:
     """Opens a request for what was pushed, or finds the page on which a person does."""
     host = _host(workspace, remote)
     if host is None:

@@ -9,7 +9,7 @@ from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.limits import CANDIDATES, PATIENT_SECONDS, PROMPT_SECONDS, RECALLED
 from gitmem.flows.context import Edges
 from gitmem.flows.prompt_recall import MODELS, OFFLINE, TELLING, configured, opened_sources
-from gitmem.flows.recall_answer import RecallQuestion, answered, divided
+from gitmem.flows.recall_answer import RecallQuestion, divided, make_answer
 from gitmem.ledger.workspace import CHOICES, Workspace
 from gitmem.search.gate import Selection, select
 from gitmem.search.query import Candidate, RecallSource, gather
@@ -93,7 +93,7 @@ def ask(workspace: Workspace, edges: Edges, asked: RecallRequest) -> Recall:
         if selection is None:
             selection = select(candidates, shown)
         _look_up_signers(workspace, selection)
-        answer = answered(
+        answer = make_answer(
             workspace, edges, sources, scopes, candidates, selection,
             RecallQuestion(query, shown, asked.limit, agents, patience=asked.patience, amended=not type),
         )  # fmt: skip

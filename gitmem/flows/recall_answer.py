@@ -87,7 +87,7 @@ class RecallQuestion:
     amended: bool = True
 
 
-def answered(
+def make_answer(
     workspace: Workspace,
     edges: Edges,
     sources: Sequence[RecallSource],

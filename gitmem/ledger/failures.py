@@ -85,8 +85,8 @@ class Failure:
 _FAILED = Space("failed", 500)
 
 
-def held(state: Path, kind: Kind, name: str, now: float, by: str = "") -> Failure | None:
-    """Says whether something is to be left alone now, and why.
+def rest_of(state: Path, kind: Kind, name: str, now: float, by: str = "") -> Failure | None:
+    """The failure for which something is to be left alone now; None where it may be tried.
 
     Args:
         state: folder of the state that it belongs to.
@@ -102,7 +102,7 @@ def last_failure(state: Path, kind: Kind, name: str) -> Failure | None:
     return _parse(f"{kind} {name}", _FAILED.get(state, f"{kind} {name}"))
 
 
-def failed(state: Path, kind: Kind, name: str, now: float, by: str = "", why: str = "") -> None:
+def note_failure(state: Path, kind: Kind, name: str, now: float, by: str = "", why: str = "") -> None:
     """Notes a failure. Best effort: without the note it is tried again at the next occasion."""
     key = f"{kind} {name}"
 
@@ -116,8 +116,8 @@ def failed(state: Path, kind: Kind, name: str, now: float, by: str = "", why: st
     _FAILED.update(state, key, further)
 
 
-def worked(state: Path, kind: Kind, name: str) -> None:
-    """Notes that it went well."""
+def clear(state: Path, kind: Kind, name: str) -> None:
+    """Drops the note of a failure: it went well, or may be tried again."""
     _FAILED.delete(state, f"{kind} {name}")
 
 
@@ -130,7 +130,7 @@ def of_kind(state: Path, kind: Kind) -> dict[str, Failure]:
 def forget(state: Path, kind: Kind) -> None:
     """Lets all of a kind be tried again at once: a person asked for it."""
     for name in of_kind(state, kind):
-        worked(state, kind, name)
+        clear(state, kind, name)
 
 
 def resting(state: Path, now: float) -> tuple[Failure, ...]:

@@ -25,7 +25,7 @@ from gitmem.core.trailers import one_line
 from gitmem.flows import blame as blaming
 from gitmem.flows import code_commits, last_recalls
 from gitmem.flows import show as showing
-from gitmem.flows.agent_writes import ASKED, WriteOutcome, carry_out, may_write, remembered
+from gitmem.flows.agent_writes import ASKED, WriteOutcome, carry_out, may_write, remember_as_agent
 from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.json_values import entry_value, place_value, sound
@@ -306,7 +306,7 @@ def remember(
         CheckFailed: it may not be stored, see `carry_out`.
     """
     wanted = Wanted(text, type, one_line(name), description, why, how, agent, scope)
-    placed, done = remembered(call.workspace, call.edges, wanted, call.told)
+    placed, done = remember_as_agent(call.workspace, call.edges, wanted, call.told)
     change, old = placed.change, placed.change.op == "update"
     file = _file_of(done.written) or change.file
     place = {

@@ -88,13 +88,13 @@ def test_what_git_has_lost_is_not_told_from_the_index(filled: Ground, git, packe
 
 def test_of_a_long_prompt_the_beginning_and_the_end_are_searched_with(filled: Ground) -> None:
     asked: list[str] = []
-    real = context.prompted
+    real = context.recall_for_prompt
 
-    def prompted(workspace: Workspace, edges: Edges, query: str, **more: Any) -> Recall | None:
+    def recall_for_prompt(workspace: Workspace, edges: Edges, query: str, **more: Any) -> Recall | None:
         asked.append(query)
         return real(workspace, edges, query, **more)
 
-    filled.patch.setattr(context, "prompted", prompted)
+    filled.patch.setattr(context, "recall_for_prompt", recall_for_prompt)
     log = "line of a log " * 50_000
     assert prompt(filled, f"Here is a log: {log} Which port is taken?")
     assert len(asked[0]) <= 2 * context.ASKED_CHARS + 1

@@ -171,7 +171,7 @@ def test_a_job_that_waits_for_a_step_is_not_given_up_for_it(
 
 def test_a_person_can_have_what_rests_tried_at_once(work: RunningJob, gitmem) -> None:
     for _ in range(3):
-        failures.failed(work.workspace.state, "step", "sessions", NOW, why="no luck")
+        failures.note_failure(work.workspace.state, "step", "sessions", NOW, why="no luck")
     status = gitmem("status")
     assert "step sessions failed 3 times: no luck; it rests until" in status.out
     [told] = gitmem("status", "--json").json["resting"]

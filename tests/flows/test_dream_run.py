@@ -256,7 +256,7 @@ def test_what_failed_rests_longer_each_time_unless_somebody_asks(ground: Ground)
 def test_a_failure_noted_by_a_clock_that_was_set_back_holds_up_nothing(ground: Ground) -> None:
     converse(ground)
     place = ground.scope()
-    failures.failed(place.state, "dream", place.ref, NOW + 90 * DAY, why="no luck")
+    failures.note_failure(place.state, "dream", place.ref, NOW + 90 * DAY, why="no luck")
     assert dream(ground.workspace, ground.edges, scope="project", wanted=False, engine=Double()).id
     assert failure_of(ground) is None
 

@@ -17,7 +17,7 @@ from gitmem.app.context import real_edges
 from gitmem.core.account import claims_at, reference
 from gitmem.core.errors import CheckFailed, GitmemError, MissingObject
 from gitmem.core.trailers import Fate, Provenance, Writer
-from gitmem.flows.prompt_recall import prompted
+from gitmem.flows.prompt_recall import recall_for_prompt
 from gitmem.git.commit_signatures import check_signatures as check
 from gitmem.git.repository import Signature
 from gitmem.ledger import signatures
@@ -106,7 +106,7 @@ def slip_in(
 
 def prompt(one: Machine) -> list[str]:
     """What a prompt's hook tells of it, which checks nothing itself."""
-    found = prompted(one.workspace, real_edges(one.code), "Where do the ports start, please?")
+    found = recall_for_prompt(one.workspace, real_edges(one.code), "Where do the ports start, please?")
     said = [fact for item in (found.items if found else ()) for fact in item.facts]
     return [fact for fact in said if "days old" not in fact]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.ledger.failures import _FAILED, Kind, failed, held, last_failure, resting, worked
+from gitmem.ledger.failures import _FAILED, Kind, clear, last_failure, note_failure, rest_of, resting
 
 NOW = 1_795_000_000.0
 HOUR = 3_600.0
@@ -27,27 +27,29 @@ def test_each_failure_rests_twice_as_long_as_the_one_before(
 ) -> None:
     now = NOW
     for rest in rests:
-        failed(tmp_path, kind, "it", now, "an engine")
+        note_failure(tmp_path, kind, "it", now, "an engine")
         one = last_failure(tmp_path, kind, "it")
         assert one is not None and one.until - now == rest
-        assert (held(tmp_path, kind, "it", now, "an engine") is None) == (rest == 0)
+        assert (rest_of(tmp_path, kind, "it", now, "an engine") is None) == (rest == 0)
         now = one.until
-        assert held(tmp_path, kind, "it", now, "an engine") is None
-    worked(tmp_path, kind, "it")
+        assert rest_of(tmp_path, kind, "it", now, "an engine") is None
+    clear(tmp_path, kind, "it")
     assert last_failure(tmp_path, kind, "it") is None
 
 
 def test_another_engine_is_not_held_and_begins_to_count_anew(tmp_path: Path) -> None:
     for _ in range(3):
-        failed(tmp_path, "session", "s", NOW, "one")
-    assert held(tmp_path, "session", "s", NOW, "one") and not held(tmp_path, "session", "s", NOW, "other")
-    failed(tmp_path, "session", "s", NOW, "other")
-    assert held(tmp_path, "session", "s", NOW, "other") is None
+        note_failure(tmp_path, "session", "s", NOW, "one")
+    assert rest_of(tmp_path, "session", "s", NOW, "one") and not rest_of(
+        tmp_path, "session", "s", NOW, "other"
+    )
+    note_failure(tmp_path, "session", "s", NOW, "other")
+    assert rest_of(tmp_path, "session", "s", NOW, "other") is None
 
 
 def test_what_a_clock_noted_that_was_set_back_since_holds_nothing(tmp_path: Path) -> None:
-    failed(tmp_path, "dream", "refs/x", NOW + 1, why="no luck")
-    assert held(tmp_path, "dream", "refs/x", NOW) is None
+    note_failure(tmp_path, "dream", "refs/x", NOW + 1, why="no luck")
+    assert rest_of(tmp_path, "dream", "refs/x", NOW) is None
     assert [one.why for one in resting(tmp_path, NOW + 2)] == ["no luck"]
 
 

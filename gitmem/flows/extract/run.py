@@ -326,7 +326,7 @@ def extract_sessions(
                 continue
             name = cursor_name(session.path)
             if not context.by_hand and (
-                one_held := failures.held(workspace.state, "session", name, now, asked)
+                one_held := failures.rest_of(workspace.state, "session", name, now, asked)
             ):
                 on.tally.skip(label(session), _left_alone(asked, one_held))
                 kept += _store_asked(context, one, who, on)
@@ -343,10 +343,10 @@ def extract_sessions(
                 errors.append(error)
                 on.tally.skip(label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
-                    failures.failed(workspace.state, "session", name, now, asked)
+                    failures.note_failure(workspace.state, "session", name, now, asked)
                 kept += _store_asked(context, one, who, on)
                 continue
-            failures.worked(workspace.state, "session", name)
+            failures.clear(workspace.state, "session", name)
             done.append(_land(context, one, session, plan, who, on))
     if errors:
         if kept:
