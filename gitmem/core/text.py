@@ -201,10 +201,10 @@ def _cells(char: str) -> int:
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun, in the singular for one: `1 memory`, `2 memories`."""
-    if number == 1:
-        return f"1 {noun}"
-    regular = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
-    return f"{number} {plural or regular}"
+    several = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        several = f"{noun[:-1]}ies"
+    return f"{number} {noun if number == 1 else plural or several}"
 
 
 def lasting(seconds: float) -> str:

@@ -562,7 +562,7 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         save_all(workspace, edges, fresh=True)
         notes.append(f"{remote.name} protects {short_name(SHARED_REF)} ({done.refused})")
         notes.append("your own inbox asks for it: git mem sync")
-        return Decided(f"took in {what} here", (), tuple(notes))
+        return Decided(f"took in {what} here", done.commits, tuple(notes))
     if done.refused:
         notes += _ask_host(workspace, edges, one, done.refused)
         line = f"accepted {what}; {remote.name} lets its own reviewers decide"

@@ -200,6 +200,7 @@ def test_a_stretch_of_time_is_told_in_its_largest_unit(seconds: float, told: str
         (3, "index", "indices", "3 indices"),
         (1, "index", "indices", "1 index"),
         (2, "query", "", "2 queries"),
+        (2, "inbox", "", "2 inboxes"),
     ],
 )
 def test_a_number_stands_with_its_noun(number: int, noun: str, plural: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -216,6 +217,10 @@ def test_a_part_that_a_protected_branch_refuses_is_asked_for_by_who_chose_it(tea
     item = asks(ben, ann)
     hook = refuse(team.host, "*/gitmem/project")
     number = next(claim["n"] for claim in item["claims"] if claim["path"] == PATH.format("ports"))
+    undo = re.findall("undo: git mem (.*)", ann.run("review", "accept", item["id"], number).err)
+    for words in undo:
+        ann.run(*words.split())
+    assert PATH.format("ports") not in ann.memories("project")
     assert "your own inbox asks for it" in ann.run("review", "accept", item["id"], number).err
     assert "leaves for the first time" not in ann.run("sync").err, "it is there, in his"
     assert authors(ann, "ports") == {"Ports start at 4000.": "Ben"}
