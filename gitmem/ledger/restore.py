@@ -326,7 +326,8 @@ def made_together(scopes: Iterable[Scope], done: Undoing) -> tuple[tuple[Scope, 
     Returns:
         Scope and commit of each, newest first in each scope; whether something of it is left is not said.
     """
-    batch = batch_of(parse_trailers(done.target.message).job)
+    # Of what moved to a private scope the commit that left does not say so.
+    batch = batch_of(parse_trailers(as_it_was(done.scope.repo, done.target).message).job)
     found = []
     for scope in scopes if batch else ():
         tip = scope.repo.ref(scope.ref)

@@ -155,6 +155,19 @@ def test_a_part_is_told_by_what_was_taken_alone_and_an_undo_takes_back_that_alon
     assert "main/mine.md" in ann.memories()
 
 
+def test_a_move_is_undone_whole_after_it_was_sent(pair) -> None:
+    """The commit that leaves does not say where the memory went; the one that it was made of does."""
+    ann, ben = pair
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    decide(ben, ann)
+    ben.run("sync", "-y")
+    ben.run("move", "hosts", "--to", "local")
+    ben.run("sync", "-y")
+    assert "Move" not in ben.git("log", "--format=%s", SHARED_REF)
+    assert "with 1 change of the same command" in ben.run("undo").out
+    assert PATH.format("hosts") in ben.memories("project") and not ben.memories().get(PATH.format("hosts"))
+
+
 @pytest.mark.long
 def test_a_part_that_was_changed_since_does_not_come_back_with_the_rest(team: Team, pair) -> None:
     ann, ben = pair
