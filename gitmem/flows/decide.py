@@ -572,10 +572,8 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         return Decided(f"{short} was merged already")
     if not done.sent:
         kept = workspace.code.ref(ACCEPTED) or ""
-        notes.append(
-            f"{remote.name} is out of reach: git mem sync sends it (undo: git mem undo {kept[:12]})"
-        )
-        return Decided(f"accepted {what}", (), tuple(notes))
+        notes.append(f"{remote.name} is out of reach: git mem sync sends it")
+        return Decided(f"accepted {what}", (), tuple(notes), (f"git mem undo {kept[:12]}",))
     return Decided(f"took in {what}, on {short_name(SHARED_REF)} now", done.commits, tuple(notes))
 
 

@@ -26,7 +26,7 @@ from gitmem.git.trees import changed_files, list_files, read_paths, write_tree
 from gitmem.ledger.arrival import check_arrival, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.epochs import epoch_of, refuse_other
-from gitmem.ledger.inbox import ACCEPTED, AWAITED, Inbox, decided, note_of
+from gitmem.ledger.inbox import ACCEPTED, AWAITED, MESSAGE, Inbox, decided, end_accepted, note_of
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Ref, Tip, Write, land, signer
 from gitmem.ledger.merge import merge_commits, set_aside
@@ -39,8 +39,6 @@ from gitmem.values import dataclass
 
 TRIES = 16
 """Lost races after which what was accepted waits for the next sync."""
-
-MESSAGE = "gitmem review: accept"
 
 _ASIDE_HINT = "Have whoever wrote it mend that, or leave it: git mem review reject ID -m WHY"
 
@@ -148,17 +146,17 @@ def publish(workspace: Workspace, remote: Remote, allow: frozenset[str], now: fl
             return None
         if theirs is not None and epoch_of(repo, theirs) != epoch_of(repo, accepted):
             # Its writer brings it over the purge, and it is decided on again.
-            _withdraw(repo, accepted)
+            end_accepted(repo, accepted)
             return None
         tip = merge_commits(repo, accepted, theirs).commit if theirs else accepted
         pushed = Pushed("pushed") if tip == theirs else remote.push(tip, SHARED_REF)
         if pushed.outcome == "pushed":
             remote.note(repo, SHARED_REF, tip)
-            _withdraw(repo, accepted)
+            end_accepted(repo, accepted)
             return pushed
         if pushed.outcome == "refused":
             if not pushed.protected or IN_THE_WAY in pushed.words:
-                _withdraw(repo, accepted)
+                end_accepted(repo, accepted)
                 raise RepositoryError(
                     f"{remote.name} refused {short_name(SHARED_REF)}: {pushed.words}",
                     "Nothing was merged: it waits in git mem review as before.",
@@ -364,12 +362,4 @@ def _leave_to_host(
     if waits is None or not adds_nothing(repo, accepted, waits):
         peer = Peer(remote.name, remote.tracking(SHARED_REF), now)
         take_in(repo, SHARED_REF, accepted, MESSAGE, allow, peer)
-    try_move_ref(repo, ACCEPTED, None, accepted, MESSAGE)
-
-
-def _withdraw(repo: Repository, accepted: str) -> None:
-    """Ends what was accepted, with its notes: it is on the memory branch, or will not be."""
-    for ref, tip in repo.refs(AWAITED).items():
-        if repo.is_ancestor(tip, accepted):
-            try_move_ref(repo, ref, None, tip, MESSAGE)
     try_move_ref(repo, ACCEPTED, None, accepted, MESSAGE)

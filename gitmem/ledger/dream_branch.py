@@ -34,7 +34,7 @@ from gitmem.ledger.dreams import (
     without,
 )
 from gitmem.ledger.forget import remember_rejected
-from gitmem.ledger.inbox import ACCEPTED, decision_on
+from gitmem.ledger.inbox import ACCEPTED, decision_on, end_accepted
 from gitmem.ledger.land import Ref, Tip, Write, Written, land, read_tip
 from gitmem.ledger.merge import check_paths
 from gitmem.ledger.proposals import dreams_in
@@ -187,6 +187,8 @@ class Beside:
             RefMoved: it is somewhere else by now.
         """
         move_ref(self.repo, self.ref, self.before, self.target.oid, "gitmem undo")
+        if self.ref == ACCEPTED:
+            end_accepted(self.repo, self.target.oid)
 
 
 def beside(workspace: Workspace, commit: str) -> Beside | None:
@@ -208,7 +210,7 @@ def beside(workspace: Workspace, commit: str) -> Beside | None:
                 return Beside(repo, ref, target, target.parents[0], dream.id)
     repo, tip = workspace.code, workspace.code.ref(ACCEPTED)
     if tip and tip.startswith(commit) and len(commit) >= SHORTEST:
-        return Beside(repo, ACCEPTED, repo.commit(tip), None, "accepted, not sent yet")
+        return Beside(repo, ACCEPTED, repo.commit(tip), None, "what was accepted and not sent waits again")
     return None
 
 

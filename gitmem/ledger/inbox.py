@@ -46,6 +46,9 @@ ACCEPTED = "refs/gitmem/accepted"
 AWAITED = "refs/gitmem/awaited/"
 """Under it, by name, the inboxes that were accepted here and are not on the memory branch yet."""
 
+MESSAGE = "gitmem review: accept"
+"""What the logs of these refs say."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -179,6 +182,14 @@ def decided(repo: Repository, remote: Remote) -> str:
 def note_of(branch: str) -> str:
     """The ref that says that an inbox was accepted here, and as of which commit."""
     return AWAITED + branch.removeprefix(INBOX)
+
+
+def end_accepted(repo: Repository, accepted: str) -> None:
+    """Ends what was accepted, with its notes: it is on the memory branch, or will not be."""
+    for ref, tip in repo.refs(AWAITED).items():
+        if repo.is_ancestor(tip, accepted):
+            try_move_ref(repo, ref, None, tip, MESSAGE)
+    try_move_ref(repo, ACCEPTED, None, accepted, MESSAGE)
 
 
 def decision_on(workspace: Workspace, id: str) -> tuple[str, str, str] | None:

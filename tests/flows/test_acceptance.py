@@ -185,6 +185,20 @@ def test_a_part_that_was_changed_since_does_not_come_back_with_the_rest(team: Te
     assert authors(ben, "hosts") == {"Staging runs on two hosts.": "Ben"}
 
 
+def test_what_is_accepted_out_of_reach_waits_again_when_that_is_undone(team: Team, pair) -> None:
+    """Nothing older is undone in its place, and nobody else is said to be waited for."""
+    ann, ben = pair
+    teach(ben, "hosts", "Staging runs on two hosts.")
+    decide(ben, ann)
+    teach(ben, "ports", "Ports start at 4000.")
+    item = asks(ben, ann)
+    team.host.rename(team.host.with_name("away.git"))
+    ann.run("review", "accept", item["id"])
+    assert "waits again" in ann.run("undo").out
+    assert waiting(ann) == [item] and ann.run("status", "--json").json["outgoing"] == []
+    assert PATH.format("hosts") in ann.memories("project")
+
+
 @pytest.mark.long
 def test_what_is_accepted_out_of_reach_is_sent_by_the_next_sync(team: Team, pair) -> None:
     ann, ben = pair
