@@ -129,6 +129,8 @@ def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
     assert f"\n{row}" in paper("docs/guide/clients.md"), (
         f"docs/guide/clients.md lacks a row that begins {row}"
     )
+    for page in ("docs/faq.md", *(("docs/guide/first-day.md",) if client.sessions else ())):
+        assert client.title in paper(page), f"{page} lacks it"
     tests = paper("tests/app/test_client_input.py") + paper("tests/app/test_client_hooks.py")
     assert re.search(rf"\b{name}\b", tests, re.IGNORECASE), (
         "tests/app/test_client_input.py and _hooks.py lack it"
