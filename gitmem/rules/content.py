@@ -229,7 +229,7 @@ def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Itera
         stood = {link: text for link, _, text in _entries(before.texts.get(path))} if before else {}
         for link, at, said in _entries(after.texts[path]):
             if stood.get(link, said) != said and f"{folder}/{link}" not in context.changed:
-                what = f"says something else of {quoted(link)}, which says what it said"
+                what = f"its line of {quoted(link)} was rewritten, and that memory was not"
                 yield Finding(path, at, "index", what, "notice")
         known = _disputed(before, folder) if before else {}
         for mark, lines in _disputed(after, folder).items():
