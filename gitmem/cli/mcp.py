@@ -9,7 +9,7 @@ import typer
 
 from gitmem.core.errors import RepositoryError
 
-EXTRA = "pip install 'gitmem-vcs[mcp]'"
+EXTRA = "pip install 'gitmem-vcs[mcp]' (from a clone: '.[mcp]')"
 
 
 def register(app: typer.Typer) -> None:

@@ -47,7 +47,7 @@ _SECRET = ("AGE-SECRET-KEY-", "-----BEGIN")
 _REPOSITORY, _NOTE = "backup.git", "backup-key.json"
 _NOTE_BYTES = 16 << 20
 
-INSTALL = "Encrypted backups need pyrage: pip install 'gitmem-vcs[backup]'"
+INSTALL = "Encrypted backups need pyrage: pip install 'gitmem-vcs[backup]' (from a clone: '.[backup]')"
 
 
 def _age() -> Any:

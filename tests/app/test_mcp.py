@@ -487,4 +487,5 @@ def test_an_address_of_no_memory_is_refused(filled: Ground) -> None:
 def test_without_the_extra_it_says_how_to_get_it(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     said = ground.run("mcp", code=3).err
-    assert "needs the package mcp" in said and "pip install 'gitmem-vcs[mcp]'" in said
+    assert "needs the package mcp" in said
+    assert "hint: pip install 'gitmem-vcs[mcp]' (from a clone: '.[mcp]')" in said
