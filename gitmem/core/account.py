@@ -214,8 +214,7 @@ def reject_keys(fates: Iterable[Fate], before: Container[str]) -> tuple[str, ...
 
 def where_it_goes(fates: Iterable[Fate], before: Files) -> Container[str]:
     """The claims, by reference, of the memories that a change's targets are in, as they stand before it."""
-    paths = {path_of(fate.target) for fate in fates if fate.target}
-    return references(only(before, paths))
+    return references(only(before, {path_of(fate.target) for fate in fates}))
 
 
 def _followed(
@@ -367,7 +366,7 @@ class _Held:
             return one.old is not None and here[one.old.key] <= one.old.ordinal
         if one.source and _home(one.source) == _home(one.path):
             # To page a memory out, or to bring it back, is all that this asks for.
-            return one.new.key in _keys(self._tree, one.path)
+            return one.new.key in {claim.key for claim in _claims(self._tree, one.path).values()}
         # What is said elsewhere by now is no longer said here as it was.
         left = one.old is not None and here[one.old.key] > one.old.ordinal
         elsewhere = not left and one.new.key in self._fresh.get(agent_folder(one.path), ())
@@ -422,10 +421,6 @@ def _home(path: str) -> str:
     return hot_path(path) or path
 
 
-def _keys(files: Files, path: str) -> frozenset[str]:
-    return frozenset(claim.key for claim in _claims(files, path).values())
-
-
 _OF_THE_DAY = re.compile(
     r"\b(?:(?:just |only )?for today|today only|right now|at the moment|until (?:tonight|tomorrow))\b"
     r"|\b(?:is|are|isn['’]t|aren['’]t)\b[^.;]*\b(?:today|tonight|this (?:morning|afternoon|evening))\b",
@@ -453,7 +448,7 @@ def lines_at(path: str, data: bytes) -> Mapping[str, LogLine]:
 def line_mark(reference: str) -> tuple[str, str, str]:
     """A line wherever its log stands, among the hot days or in the archive: agent, day, and 12 digits."""
     path = path_of(reference)
-    return agent_folder(path), path.rpartition("/")[2], reference.rpartition("#")[2]
+    return agent_folder(path), path.rpartition("/")[2], _mark(reference)
 
 
 def lines_named(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[str, LogLine]:
@@ -468,11 +463,10 @@ def lines_named(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> d
         if is_log(path):
             asked.setdefault(path, set()).add(fate.source)
     found: dict[str, LogLine] = {}
-    for path, refs in sorted(asked.items()):
+    for path, refs in asked.items():
         data = read(path)
         if data is not None:
-            here = lines_at(path, data)
-            found |= {ref: here[ref] for ref in sorted(refs & here.keys())}
+            found |= {ref: line for ref, line in lines_at(path, data).items() if ref in refs}
     return found
 
 

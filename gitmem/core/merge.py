@@ -67,7 +67,7 @@ def merge_front(
         field, lost = _merge_field(key, *fields)
         if field is None:
             merged = merged.without(key)
-        elif merged.field(key) is None or merged.field(key) != field:
+        elif merged.field(key) != field:
             merged = merged.with_field(field)
         if lost:
             was = _shown(fields[0].value) if fields[0] else ""

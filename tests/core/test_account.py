@@ -13,6 +13,7 @@ from gitmem.core.account import (
     account,
     claims_at,
     path_of,
+    proposals,
     reference,
     references,
     reject_keys,
@@ -115,7 +116,7 @@ def test_a_target_must_be_there_and_a_drop_needs_a_reason() -> None:
         Fate("kept", source, source),
     ):
         assert [lost.source for lost in account(before, after, [fate]).unaccounted] == [source]
-    dropped = Fate("dropped", source, "", "the service is gone")
+    dropped = Fate("dropped", source, "", "it is gone; it is gone")
     assert account(before, after, [dropped]).fates == (dropped,)
     superseded = Fate("superseded", source, ref(after, "Stays."), "newer")
     assert account(before, after, [superseded]).fates == (superseded,)
@@ -234,6 +235,14 @@ WORDS = st.lists(st.sampled_from([*PLAIN, *ODD]))
 def test_nothing_is_lacking_from_a_text_that_holds_it(one: str, other: str) -> None:
     assert lacking(one, one) == ()
     assert lacking(one, f"{one}\n\n{other}") == ()
+
+
+def test_in_which_order_files_are_given_tells_nothing() -> None:
+    before, after = files(**{name: f"{name} fact." for name in "abcde"}), files(f="e fact.")
+    turned = dict(reversed(before.items()))
+    assert [*references(turned)] == [*references(before)]
+    assert account(turned, after, []) == account(before, after, [])
+    assert list(dict.fromkeys(one.path for one in proposals(turned, {}))) == sorted(before)
 
 
 BODIES = st.lists(st.sampled_from(["One.", "Two.", "- three", "Never four.", "Same.", "Same."]), max_size=5)

@@ -179,6 +179,7 @@ def test_a_false_merge_is_told_from_a_target_that_is_not_there() -> None:
     for fate, false_merge in (
         (Fate("merged", source, target), True),
         (Fate("merged", source, "main/x.md#000000000000"), False),
+        (Fate("dropped", source, target), False),
     ):
         lost = [one for one in account(before, after, [fate]).unaccounted if one.source == source]
         assert [one.false_merge for one in lost] == [false_merge]
@@ -201,11 +202,21 @@ def test_reasons_of_a_long_way_are_told_once_each_and_not_all() -> None:
     assert end.reason.split("; ")[:2] == ["r0", "r1"] and len(end.reason.split("; ")) == 8
 
 
+def test_a_long_way_is_followed_where_its_steps_are_known_and_else_so_far() -> None:
+    """An account is hostile, and may be one long chain."""
+    steps = [Fate("merged", f"main/a.md#{n}", f"main/a.md#{n - 1}") for n in range(1, 1500)]
+    lines = [Fate("merged", f"{LOG}#{n}", f"main/a.md#{n}") for n in range(1500)]
+    ends = {"main/a.md#0"}
+    assert {far[0].target for far in line_fates([*lines, *steps], ends).values()} == ends
+    assert line_fates([lines[1000], *steps], ends)[lines[1000].source][0].target == "main/a.md#0"
+    assert line_fates([lines[1001], *steps], ends)[lines[1001].source][0].target == "main/a.md#1"
+
+
 def test_a_moved_claim_that_more_goes_into_is_named_with_it() -> None:
     """Which of two was to go does not count where the target stood before, there or elsewhere."""
-    into = Fate("merged", "main/a.md#1", "main/c.md#2")
-    moved = Fate("kept", "main/b.md#2", "main/c.md#2")
-    assert reject_keys([into, moved], ()) == ("dream merged 1 2",)
+    into = Fate("merged", "main/a#b.md#1", "main/c.md#2")
+    moved, too = Fate("kept", "main/b.md#2", "main/c.md#2"), Fate("merged", "main/a.md#3", "main/c.md#2")
+    assert reject_keys([into, moved, too], ()) == ("dream merged 1 2", "dream merged 2 3")
     assert reject_keys([into], ()) == ("dream merged 1",)
     assert reject_keys([into], {"main/c.md#2"}) == ("dream merged 1 2",)
     assert reject_keys([into, Fate("merged", "main/b.md#0", "main/c.md#2")], ()) == ("dream merged 0 1",)
