@@ -105,6 +105,11 @@ def beginning(text: str, end: int) -> str:
     return text[:end].rstrip()
 
 
+def line_at(text: str, at: int) -> int:
+    """The line, from 1, on which a character stands; the first for what was not found (-1)."""
+    return text.count("\n", 0, max(0, at)) + 1
+
+
 def fence_for_model(text: str, *, source: str) -> str:
     """Returns someone's memory as a model may be shown it: as data, told apart from instructions.
 

@@ -24,7 +24,7 @@ from gitmem.core.facts import LINK, about, added, akin, lacking, misplaced, unda
 from gitmem.core.merge import Files, agent_folder
 from gitmem.core.names import homes
 from gitmem.core.references import only_renamed
-from gitmem.core.text import decode, one_line
+from gitmem.core.text import decode, line_at, one_line
 from gitmem.core.trailers import Fate
 from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source
@@ -168,7 +168,7 @@ def line_of(files: Files, path: str, claim: Claim | None) -> int:
         return 1
     first = claim.text.split("\n", 1)[0]
     text = decode(data)
-    return text.count("\n", 0, max(0, text.find(first))) + 1
+    return line_at(text, text.find(first))
 
 
 def by_agent(before: Files, after: Files) -> Iterator[tuple[Files, Files]]:

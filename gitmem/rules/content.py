@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from pathlib import PurePosixPath
 
 from gitmem.core import frontmatter, index, tombstone
@@ -13,12 +13,11 @@ from gitmem.core.daily_log import SOME_DAY, line_keys, read_line, split, taken_o
 from gitmem.core.dates import relative_dates
 from gitmem.core.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import TYPES
-from gitmem.core.names import INDEX, TOMBSTONES, hot_file, is_archived, is_memory_file, slugify
-from gitmem.core.text import counted
+from gitmem.core.names import INDEX, TOMBSTONES, hot_file, is_memory_file, slugify
+from gitmem.core.text import counted, line_at
 from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quoted
 
-_WEDNESDAY = datetime(2026, 11, 18)
-"""A Wednesday: only to see which phrases mean one day."""
+_SOME_DAY = datetime.combine(SOME_DAY, time())
 _LINK = re.compile(r"\[\[(\w[^\[\]\n|#]*)(?:[|#][^\[\]\n]*)?\]\]")
 _CODE = re.compile(
     r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*)"
@@ -116,18 +115,24 @@ def _key_line(text: RuleFile, key: str) -> int:
 def _dates(text: RuleFile) -> Iterator[Finding]:
     memory = text.memory
     start, here = _body_line(text), _key_line(text, "description")
-    described = [(here, phrase) for phrase in relative_dates(memory.description, _WEDNESDAY)]
+    described = [(here, phrase) for phrase in relative_dates(memory.description, _SOME_DAY)]
     said = [
         (start + memory.body.count("\n", 0, phrase.start), phrase)
-        for phrase in relative_dates(memory.body, _WEDNESDAY)
+        for phrase in relative_dates(memory.body, _SOME_DAY)
     ]
     for line, phrase in [*described, *said]:
         words = quoted(phrase.text)
-        if phrase.date is not None:
+        if _means_one_day(phrase.text):
             what = f"“{words}” will mean another day tomorrow: write the date behind it, (YYYY-MM-DD)"
             yield Finding(text.path, line, "date", what)
         else:
             yield Finding(text.path, line, "date", f"“{words}” may be a relative date", "notice")
+
+
+def _means_one_day(phrase: str) -> bool:
+    """Whether a phrase means one day whenever it is said, but for the day of the week that it names."""
+    week = (_SOME_DAY + timedelta(days) for days in range(7))
+    return sum(found.date is not None for day in week for found in relative_dates(phrase, day)) > 5
 
 
 def _disputes(text: RuleFile) -> Iterator[Finding]:
@@ -171,20 +176,21 @@ def judge_logs(before: Side | None, after: Side, _context: RuleContext) -> Itera
         old = list(_logs(before, folder))
         if not old:
             continue
-        now: dict[str, str] = {}
+        now: dict[str, list[str]] = {}
         for text in _logs(after, folder):
-            now[_day(text)] = now.get(_day(text), "") + "\n" + text.text
+            now.setdefault(_day(text), []).append(text.text)
         at = f"{folder}/{TOMBSTONES}"
         stones = after.texts.get(at)
         for text in old:
-            for line in taken_out(text.text, now.get(_day(text), ""), stones.text if stones else ""):
+            there = "\n".join(now.get(_day(text), []))
+            for line in taken_out(text.text, there, stones.text if stones else ""):
                 number = 1 + split(text.text).index(line)
                 what = f"a log is only added to, and this takes out or changes: {quoted(line)}"
                 yield Finding(text.path, number, "log", what)
 
 
 def _logs(side: Side, folder: str) -> Iterator[RuleFile]:
-    for name in sorted(side.folders.get(folder, {})):
+    for name in side.folders.get(folder, {}):
         text = side.texts.get(f"{folder}/{name}")
         if text is not None and text.kind == "log":
             yield text
@@ -235,7 +241,7 @@ def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Itera
         for mark, lines in _disputed(after, folder).items():
             if mark not in known:
                 text = after.texts[path].text
-                line = 1 + text.count("\n", 0, text.find(f"(disputed {mark})"))
+                line = line_at(text, text.find(f"(disputed {mark})"))
                 what = f"is disputed: keep one side and take its mark off: {quoted(lines[0])}"
                 yield Finding(path, line, "dispute", what)
 
@@ -249,7 +255,7 @@ def judge_names(before: Side | None, after: Side, context: RuleContext) -> Itera
                 continue
             shown = max(paths & context.changed or paths)
             others = ", ".join(quoted(path) for path in sorted(paths) if path != shown)
-            line = _name_line(after.texts[shown])
+            line = _key_line(after.texts[shown], "name")
             yield Finding(shown, line, "duplicate", f"has the name {quoted(name)}, as {others} does")
 
 
@@ -270,8 +276,7 @@ def _dangling(side: Side, folder: str) -> dict[Place, int]:
         for text in side.memories(other)
         for name in (text.memory.name, PurePosixPath(text.path).stem)
     }
-    files = {name for name in side.folders[folder] if not is_archived(name)}
-    files |= {hot_file(name) for name in side.folders[folder] if is_archived(name)}
+    files = set(map(hot_file, side.folders[folder]))
     found: dict[Place, int] = {}
     for name in side.folders[folder]:
         text = side.texts.get(f"{folder}/{name}")
@@ -295,7 +300,7 @@ def _links(text: RuleFile) -> Iterator[tuple[str, int]]:
     for match in _LINK.finditer(shown):
         link = match[1].strip().removesuffix(".md")
         if not set(link) & set(".,;:=\"'()$") and any(char.isalpha() for char in link):
-            yield match[1], shown.count("\n", 0, match.start()) + 1
+            yield match[1], line_at(shown, match.start())
 
 
 def _entries(text: RuleFile | None) -> Iterator[tuple[str, int, str]]:
@@ -310,10 +315,9 @@ def _entries(text: RuleFile | None) -> Iterator[tuple[str, int, str]]:
 def _disputed(side: Side, folder: str) -> dict[str, tuple[str, ...]]:
     """The lines of a folder's index that are in dispute, by their mark."""
     text = side.texts.get(f"{folder}/{INDEX}")
-    if text is None or b"(disputed " not in text.data or len(text.data) > MEMORY_BYTES:
+    if text is None or len(text.data) > MEMORY_BYTES:
         return {}
-    hot = {one.name: one.data for one in side.memories(folder) if is_memory_file(one.name)}
-    return index.disputed(text.text, hot)
+    return index.disputed(text.text, {one.name: one.data for one in side.memories(folder)})
 
 
 def _unlisted(side: Side, folder: str) -> frozenset[str]:
@@ -322,15 +326,6 @@ def _unlisted(side: Side, folder: str) -> frozenset[str]:
     listed = index.named(text.text) if text else frozenset()
     hot = (text for text in side.memories(folder) if is_memory_file(text.name))
     return frozenset(text.path for text in hot if text.name not in listed)
-
-
-def _name_line(text: RuleFile) -> int:
-    line = 2
-    for field in text.memory.front.fields if text.memory.front else ():
-        if field.key == "name":
-            return line
-        line += field.raw.count("\n")
-    return 1
 
 
 def judge_tombstones(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
@@ -357,7 +352,7 @@ def _still_told(after: Side, folder: str, buried: Callable[[str], bool]) -> Iter
     for text in after.memories(folder):
         for claim in claims_at(text.path, text.data):
             if buried(claim.key):
-                line = 1 + text.text.count("\n", 0, max(0, text.text.find(claim.text)))
+                line = line_at(text.text, text.text.find(claim.text))
                 what = f"is marked as forgotten, so the next merge takes it: {quoted(claim.text)}"
                 yield Finding(text.path, line, "tombstone", what)
     for log in _logs(after, folder):

@@ -12,7 +12,7 @@ from dataclasses import replace
 from gitmem.core.account import claims_at, is_memory
 from gitmem.core.claim import DISPUTED
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.text import find_invisible
+from gitmem.core.text import find_invisible, line_at
 from gitmem.core.trailers import ASKING, parse, tellings
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.paths import EXECUTABLE, check_path, odd_mode
@@ -116,7 +116,7 @@ def judge_merges(_before: Side | None, _after: Side, context: RuleContext) -> It
                 value = claim.text.partition(": ")[2].partition(f" {DISPUTED}")[0]
                 lost = bool(claim.dispute and value) and any(value in one.text for one in sides)
                 if claim.key not in known and not lost:
-                    line = 1 + text.text.count("\n", 0, max(0, text.text.find(claim.text)))
+                    line = line_at(text.text, text.text.find(claim.text))
                     what = f"a merge says what none of its parents says: {quoted(claim.text)}"
                     yield _between(revision, text.path, line, "merge", what, level)
 

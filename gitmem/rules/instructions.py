@@ -15,7 +15,7 @@ from functools import cached_property
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import in_latin
-from gitmem.core.text import find_invisible
+from gitmem.core.text import find_invisible, line_at
 from gitmem.rules.rule import Finding, Level, RuleFile, quoted
 from gitmem.values import dataclass
 
@@ -204,13 +204,13 @@ def find_instructions(text: str) -> Iterator[Instruction]:
     told: set[tuple[int, str]] = set()
     for phrase in PHRASES:
         for match in phrase.pattern.finditer(spoken):
-            line = spoken.count("\n", 0, match.start()) + 1
+            line = line_at(spoken, match.start())
             if (line, phrase.what) not in told:
                 told.add((line, phrase.what))
                 yield Instruction(line, phrase.what, match[0], phrase.level)
     shown = _NAMED.sub(lambda match: " " * len(match[0]), whole)
     for match in MARKUP.finditer(shown):
-        line = shown.count("\n", 0, match.start()) + 1
+        line = line_at(shown, match.start())
         yield Instruction(line, "poses as the client's own markup", match[0])
 
 

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import agent_folder_name, is_agent_folder
-from gitmem.core.text import find_invisible, one_line
+from gitmem.core.text import find_invisible, line_at, one_line
 from gitmem.values import dataclass
 
 Severity = Literal["block", "warning"]
@@ -242,7 +242,7 @@ def with_known(text: str, found: Sequence[Secret], known: Mapping[str, Secret]) 
     added = [
         replace(
             whose[key],
-            line=text.count("\n", 0, min(spans)[0]) + 1,
+            line=line_at(text, min(spans)[0]),
             spans=tuple(sorted(spans)),
             redacted=_redacted_line(text, min(spans)[0], every),
         )
@@ -344,7 +344,7 @@ def _findings(text: str, detect: Detect) -> tuple[Secret, ...]:
         Secret(
             one.rule,
             one.severity,
-            text.count("\n", 0, one.spans[0][0]) + 1,
+            line_at(text, one.spans[0][0]),
             one.spans,
             _redacted_line(text, one.spans[0][0], every),
             hashlib.sha256(f"{one.rule}\0{one.secret}".encode()).hexdigest()[:12],

@@ -17,6 +17,7 @@ from gitmem.core.text import (
     find_invisible,
     find_random,
     lasting,
+    line_at,
     one_line,
     printable,
 )
@@ -30,6 +31,10 @@ NASTY = st.text(
     ),
     max_size=60,
 )
+
+
+def test_a_line_is_counted_from_one_and_by_what_ends_before_it() -> None:
+    assert [line_at("\na\n", at) for at in (-1, 0, 1, 2, 3)] == [1, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize(
