@@ -26,7 +26,7 @@ from gitmem.core.names import homes
 from gitmem.core.references import only_renamed
 from gitmem.core.text import decode, line_at, one_line
 from gitmem.core.trailers import Fate
-from gitmem.rules.rule import Finding
+from gitmem.rules.rule import QUOTED, Finding
 from gitmem.rules.source import Source
 from gitmem.values import dataclass
 
@@ -145,10 +145,6 @@ def sources_of(files: Files, agent: str) -> tuple[Source, ...]:
     claims = (Source(ref, claim.key) for ref, claim in references(mine).items())
     lines = (lines_at(path, mine[path]) for path in sorted(filter(is_log, mine)))
     return (*claims, *(Source(ref, line.text) for found in lines for ref, line in found.items()))
-
-
-QUOTED = 80
-"""Terminal cells of a claim that a message quotes."""
 
 
 def agent_of(path: str) -> str:

@@ -113,10 +113,10 @@ def _lost(
             near |= set(islice(alike, NEIGHBOURS))
         if old is None and then:
             failures |= set(_unfindable(search, then, path))
-        if old is None or not said or not homes[path]:
+        if not said or not homes[path]:
             continue
         failures |= set(_judged(search, said, path, homes[path], "the description that it had"))
-        if new and then and then != said:
+        if then and then != said:
             failures |= set(_judged(search, said, path, {path}, "its new description", then))
     for path in near:
         memory = parse(path, search.before[path])
@@ -130,7 +130,7 @@ def _lost(
 
 def _homes(search: Search, touched: Iterable[str], fates: Iterable[Fate]) -> dict[str, frozenset[str]]:
     """Where what touched memories said is now: there still, or in those that took their claims."""
-    said = {fate.source: fate.target for fate in fates if fate.target}
+    said = {fate.source: fate.target for fate in fates}
     into: dict[str, set[str]] = {}
     for source in said:
         into.setdefault(path_of(source), set()).add(_end(source, said, search.after))
@@ -188,7 +188,7 @@ def _shown(search: Search, one: RecallWitness, homes: Set[str]) -> Iterator[Find
         most = max(RECALLED, was.index(one.path) + 1)
         now = search.first(one.query, after=True)[:most]
         if not homes & set(now):
-            yield _failure(one.query, one.path, homes, "a recall that showed it", now[:RECALLED])
+            yield _failure(one.query, one.path, homes, "a recall that showed it", now)
 
 
 def _failure(query: str, path: str, homes: Set[str], what: str, instead: Sequence[str]) -> Finding:

@@ -191,5 +191,4 @@ def _marks(files: Mapping[str, File]) -> Iterator[Mark]:
 
 
 def _memories(side: Side) -> dict[str, bytes]:
-    texts = (text for folder in side.folders for text in side.memories(folder))
-    return {text.path: text.data for text in texts if is_memory(text.path)}
+    return {text.path: text.data for folder in side.folders for text in side.memories(folder)}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import INDEX, agent_name, is_memory_file
-from gitmem.rules.rule import Finding, RuleContext, Side, new_ones, quoted
+from gitmem.rules.rule import EMPTY, Finding, RuleContext, Side, new_ones, quoted
 
 ROOT_FOLDER = "snapshots"
 """Also searched, so that a repository can show its snapshots at its top."""
@@ -36,10 +36,10 @@ def digest(files: Mapping[str, bytes]) -> str:
 
 def judge_snapshots(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Judges the snapshots that changed."""
+    past = before or EMPTY
     for folder in after.folders if after.snapshots else ():
-        known = before.folders.get(folder) if before else None
-        if known != after.folders[folder]:
-            former = _judge_state(before, folder) if before and known is not None else ()
+        if past.folders.get(folder) != after.folders[folder]:
+            former = _judge_state(past, folder) if folder in past.folders else ()
             yield from new_ones(_judge_state(after, folder), former)
 
 

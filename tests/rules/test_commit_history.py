@@ -75,7 +75,7 @@ def test_a_message_or_name_that_speaks_to_the_model_is_found() -> None:
     [
         ("main/a.md", file("A"), (), []),
         ("main/../a.md", file("A"), (), [("path", "error")]),
-        ("main/../a.md", file("A"), ({"main/../a.md": file("B")},), []),
+        ("main/../a.md", file("A"), ({}, {"main/../a.md": file("B")}), []),
         ("main/a.md", file("A", 0o120000), (), [("path", "error")]),
         ("main/a.md", file("A", 0o100755), (), [("path", "notice")]),
         ("main/a.md", file("A", 0o100755), ({"main/a.md": file("B", 0o100755)},), []),
@@ -160,8 +160,14 @@ def test_what_a_parent_says_is_no_word_of_the_merge(one: Revision) -> None:
 def test_a_lost_value_counts_only_with_its_mark() -> None:
     other = {"main/a.md": file(MEMORY.replace("About a", "About b").format("One."))}
     assert len(merges(revision(memory("One.\n\ndescription: About b"), memory("One."), other))) == 1
-    marked = memory("One.\n\ndescription: About c *(disputed 01234567)*")
-    assert len(merges(revision(marked, memory("One."), other))) == 1
+    for said in ("description: About c: One.", "Two."):
+        marked = memory(f"One.\n\n{said} *(disputed 01234567)*")
+        assert len(merges(revision(marked, memory("One."), other))) == 1
+
+
+def test_a_memory_is_read_up_to_its_size() -> None:
+    text = MEMORY.format("").ljust(MEMORY_BYTES, "x")
+    assert len(merges(revision({"main/a.md": file(text)}, {}, {}))) == 2
 
 
 @pytest.mark.parametrize(
@@ -170,7 +176,7 @@ def test_a_lost_value_counts_only_with_its_mark() -> None:
 def test_only_an_accepted_question_of_a_dream_is_answered(
     writer: Writer, reviewed: str, told: bool
 ) -> None:
-    subject = f"{ASKING}ports is out of date"
+    subject = f"{ASKING}ports is out of date. Or is it"
     asked = format_message(subject, Provenance(op="dream", writer="dream"))
     answer = format_message(
         f"Accept it. {subject}", Provenance(op="dream", writer=writer, reviewed=reviewed)
@@ -180,7 +186,7 @@ def test_only_an_accepted_question_of_a_dream_is_answered(
     assert [(one.rule, one.commit) for one in found] == ([("account", OID)] if told else [])
 
 
-@pytest.mark.parametrize("more", ["  {}", "* {}", "{}\n* another"])
+@pytest.mark.parametrize("more", ["  {}", "* {}", "{}\n* another", "{}\n* Add\n\nGitmem-Op: add\n"])
 def test_a_question_is_one_wherever_a_squash_has_it(more: str) -> None:
     asked = format_message(f"{ASKING}ports is out of date", Provenance(op="dream", writer="dream"))
     (found,) = history.judge_questions(

@@ -121,6 +121,7 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
         ("project", "It was added in version 3"),
         ("project", "It was added in 1234567th place"),
         ("project", "It was unmerged with #12"),
+        ("project", "It was merged in PR review"),
         ("project", "Its addedness by #12 is known"),
         ("project", "The digit log shows that"),
         ("project", "The git history showstopper is a page"),

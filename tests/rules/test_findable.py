@@ -10,7 +10,7 @@ from gitmem.core.account import references
 from gitmem.core.limits import CANDIDATES
 from gitmem.core.merge import Files
 from gitmem.core.trailers import Fate
-from gitmem.rules.findable import NEIGHBOURS, RecallWitness, lost_to_search
+from gitmem.rules.findable import RecallWitness, lost_to_search
 
 Answers = Mapping[tuple[str, bool], Sequence[str]]
 """A question, and whether the tree after is asked, to the paths that are found."""
@@ -60,6 +60,8 @@ OLD = 'main/a.md: the description that it had, "Old", no longer finds it'
         ("", {("Old", True): [B]}, [f"{OLD}; {B} comes first"]),
         ("", {("Old", False): [A, B], ("Old", True): [B, C]}, [f"{OLD}; {C} comes first"]),
         ("", {("Old", False): [B], ("Old", True): [B]}, []),
+        ("", {("Old", False): [B] * 5 + [A]}, []),
+        ("", {("Old", True): [B] * 5 + [A]}, [f"{OLD}; {B} comes first"]),
         ("New", {("Old", True): [A]}, ['main/a.md: its new description, "New", no longer finds it']),
         ("New", {("Old", True): [A], ("New", True): [A]}, []),
     ],
@@ -76,7 +78,8 @@ RECALL = (RecallWitness("q", A), RecallWitness("q", B))
 
 def test_a_new_memory_is_found_by_its_own_description() -> None:
     assert told({}, {A: memory("New")}, {}) == [NEW]
-    assert told({}, {A: memory("New")}, {("New", True): [B]}) == [f"{NEW}; {B} comes first"]
+    for found in ([B], [B] * 5 + [A]):
+        assert told({}, {A: memory("New")}, {("New", True): found}) == [f"{NEW}; {B} comes first"]
     assert told({}, {A: memory("New")}, {("New", True): [B, A]}) == told({}, {A: memory("")}, {}) == []
 
 
@@ -93,13 +96,25 @@ def test_what_a_recall_showed_is_shown_as_far_down_as_it_was(before: int, after:
 
 def test_the_neighbours_of_what_differs_are_looked_after_by_their_own_description() -> None:
     """The first five that stood before and stand after."""
-    near = [f"main/n{number}.md" for number in range(NEIGHBOURS + 1)]
+    near = [f"main/n{number}.md" for number in range(6)]
     standing = {path: memory(f"Of {path}") for path in near}
     before, after = {**standing, A: memory("Old", "One.")}, {**standing, A: memory("Old", "Two.")}
     answers = {(f"Of {path}", False): [path] for path in near}
     answers |= {("Old", False): [A, *near], ("Old", True): [A]}
-    lost = [f'{path}: its own description, "Of {path}", no longer finds it' for path in near[:NEIGHBOURS]]
+    lost = [f'{path}: its own description, "Of {path}", no longer finds it' for path in near[:5]]
     assert told(before, after, answers) == lost
+
+
+def test_what_only_an_index_says_by_now_is_sought_nowhere() -> None:
+    before, after = {A: memory("Old", "One.")}, {"main/MEMORY.md": b"One.\n"}
+    assert told(before, after, {("Old", False): [A]}) == []
+
+
+def test_words_and_paths_are_told_as_far_as_they_go_on_a_line() -> None:
+    path, words = f"main/{'p' * 200}.md", "w" * 200
+    (said,) = told({}, {path: memory(words)}, {(words, True): [path[:-3] + "q.md"]})
+    assert f'"{words[:159]}…", no longer finds it; ' in said
+    assert said.endswith(f"; {path[:119]}… comes first")
 
 
 def test_fates_in_a_ring_lead_nowhere() -> None:

@@ -8,7 +8,6 @@ from gitmem.core.limits import MEMORY_BYTES
 from gitmem.rules.rule import (
     EMPTY,
     PLAIN,
-    QUOTED,
     File,
     Finding,
     Revision,
@@ -159,8 +158,8 @@ def test_a_rule_over_one_file_judges_what_is_new_in_those_that_changed() -> None
 
 def test_a_quotation_is_one_line_of_so_many_cells() -> None:
     shown = quoted("a\n\u202eb " + "c " * 100)
-    assert shown.startswith("a \\u202eb c c") and shown.endswith("c…") and len(shown) <= QUOTED
-    assert quoted("c " * 40) == ("c " * 40).strip()
+    assert shown.startswith("a \\u202eb c c") and shown.endswith("c…") and len(shown) <= 80
+    assert quoted("ab " * 27) == ("ab " * 27).strip() and quoted("ab " * 26 + "abc")[-1] == "…"
 
 
 def test_files_that_are_in_no_tree_are_sorted_into_folders() -> None:

@@ -53,11 +53,12 @@ def test_a_digest_is_over_sorted_names_and_hashes() -> None:
         {"updatedAt": "2026-11-18", "digest": ""},
         {"updatedAt": " 2026-11-18T11:06:40 ", "digest": 7},
         {"updatedAt": "2026-11-19T11:06:40+00:00"},
+        {"updatedAt": TIME.ljust(64)},
         {"updatedAt": "2026-11-19T13:06:40+02:00"},
     ],
 )
 def test_a_sound_snapshot_is_no_finding(state: dict[str, object]) -> None:
-    assert found(side(state)) == []
+    assert found(side(state)) == found(side(state, folder="docs/snapshots/main")) == []
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_a_sound_snapshot_is_no_finding(state: dict[str, object]) -> None:
         ({**SOUND, "format": True}, "is in format True,"),
         ({"format": 1}, "has no updatedAt that is a time"),
         ({"updatedAt": "soon"}, "has no updatedAt that is a time"),
-        ({"updatedAt": TIME + " " * 64}, "has no updatedAt that is a time"),
+        ({"updatedAt": TIME.ljust(65)}, "has no updatedAt that is a time"),
         ({"updatedAt": 5}, "has no updatedAt that is a time"),
         ({"updatedAt": "2026-11-19T11:06:41+00:00"}, "in the future"),
         ({"updatedAt": "2026-11-19T11:06:41"}, "in the future"),
@@ -88,7 +89,7 @@ def test_an_unsound_one_says_why_it_is_not_taken_in(state: object, said: str) ->
 def test_a_state_of_just_the_largest_size_is_read() -> None:
     raw = json.dumps(SOUND).encode()
     assert found(side(raw + b" " * (STATE_BYTES - len(raw)))) == []
-    assert FUTURE_SECONDS == 24 * 3600
+    assert (FUTURE_SECONDS, STATE_BYTES) == (24 * 3600, 65_536)
 
 
 def test_a_digest_of_other_files_is_shown_and_only_memories_count() -> None:
@@ -98,6 +99,8 @@ def test_a_digest_of_other_files_is_shown_and_only_memories_count() -> None:
     unread = side(SOUND)
     folder = {**unread.folders["snapshots/main"], "c.md": file(None, 5)}
     assert found(Side({"snapshots/main": folder}, {}, snapshots=True, time=MADE)) == []
+    folder["snapshot.json"] = file(None, 5)
+    assert len(found(Side({"snapshots/main": folder}, {}, snapshots=True, time=MADE))) == 1
 
 
 def test_a_folder_of_no_agent_and_one_of_too_many_files_are_told() -> None:
