@@ -348,7 +348,7 @@ def _self_contained(text: str) -> str:
     if fence:
         bare = with_dispute(text, "")
         # The line that opens a fence does not close it, though it may look the same.
-        last = bare.partition("\n")[2].rsplit("\n", 1)[-1].strip()
+        last = bare.partition("\n")[2].rpartition("\n")[2].strip()
         if not (last.startswith(fence[0]) and not last.strip(fence[0][0])):
             text = with_dispute(f"{bare}\n{fence[0]}", dispute_of(text))
     return text

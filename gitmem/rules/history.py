@@ -10,7 +10,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from gitmem.core.account import claims_at, is_memory
-from gitmem.core.claim import DISPUTED
+from gitmem.core.claim import with_dispute
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.text import find_invisible, line_at
 from gitmem.core.trailers import ASKING, parse, tellings
@@ -113,7 +113,7 @@ def judge_merges(_before: Side | None, _after: Side, context: RuleContext) -> It
                 continue
             for claim in claims_at(text.path, text.data):
                 # A value of the frontmatter that lost becomes a claim `<key>: <value>`.
-                value = claim.text.partition(": ")[2].partition(f" {DISPUTED}")[0]
+                value = with_dispute(claim.text, "").partition(": ")[2]
                 lost = bool(claim.dispute and value) and any(value in one.text for one in sides)
                 if claim.key not in known and not lost:
                     line = line_at(text.text, text.text.find(claim.text))

@@ -166,11 +166,11 @@ def judge_format(_before: Side | None, after: Side, _context: RuleContext) -> It
     if not after.files or after.snapshots:
         return
     file = after.host.get(FORMAT_FILE)
-    number = _said(file.data or b"").get("format", "") if file else ""
+    number = _said(file.data or b"").get("format", "")[:9] if file else ""
     if not number.isdecimal():
         yield Finding(FORMAT_FILE, 1, "format", "does not say in which format this memory is")
-    elif int(number[:9]) > FORMAT:
-        yield Finding(FORMAT_FILE, 1, "format", f"says format {number[:9]}, which this gitmem cannot judge")
+    elif int(number) > FORMAT:
+        yield Finding(FORMAT_FILE, 1, "format", f"says format {number}, which this gitmem cannot judge")
 
 
 def judge_epoch(base: bytes, tip: bytes) -> Iterator[Finding]:
@@ -237,7 +237,7 @@ def _inside(side: Side, path: str) -> tuple[str, str]:
 
 
 def _acted_on(side: Side, path: str) -> bool:
-    return path in side.host or path.rpartition("/")[2].lower() in _ACTED_ON or "/" not in path
+    return path in side.host or path.rpartition("/")[2].lower() in _ACTED_ON
 
 
 def _said(data: bytes) -> dict[str, str]:

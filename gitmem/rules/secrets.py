@@ -291,7 +291,7 @@ def _without(text: str, found: Iterable[Secret]) -> str:
     parts: list[str] = []
     at = 0
     for start, end in sorted(span for secret in found for span in secret.spans):
-        parts += [text[at:start]] if start >= at else []
+        parts.append(text[at:start])
         at = max(at, end)
     return _EMPTY_QUOTES.sub("", "".join([*parts, text[at:]])).strip() if at else text
 

@@ -32,7 +32,7 @@ def test_a_claim_is_found_where_its_memory_was_paged_to() -> None:
 
 
 def test_a_claim_is_told_with_its_line() -> None:
-    data = b"\n\nPorts start at 4000.\n\nAsk Ann.\n"
+    data = b"\n\nPorts start at 4000.\n\nAsk Ann.\n\nDo Ask Ann.\n"
     claims = {one.text: one for one in claims_at("main/a.md", data)}
     assert line_of({"main/a.md": data}, "main/a.md", claims["Ports start at 4000."]) == 3
     assert line_of({"main/a.md": data}, "main/a.md", claims["Ask Ann."]) == 5

@@ -66,6 +66,12 @@ def test_what_a_line_became_says_nothing_else() -> None:
     assert ref(after, "Why") not in [one.claim for one in inventions(step, DreamGround())], "said beside it"
 
 
+def test_a_memory_made_of_a_line_about_a_person_is_about_one() -> None:
+    after = memory("Ship on port 80, Ann said so.\n\nI like tea.")
+    fates = (Fate("merged", SHIP, ref(after, "Ship")), Fate("merged", TEA, ref(after, "tea")))
+    assert [one.rule for one in refiled(ReplayedCommit({}, after, fates, lines=LINES))] == ["place"]
+
+
 @pytest.mark.parametrize("kind", ["kept", "dropped"])
 def test_a_line_stays_in_its_log_and_has_no_other_fate(kind) -> None:
     assert heard({}, Fate(kind, SHIP, "", "why")) == [(LOG, 1, "account", SHIP)]
@@ -131,6 +137,11 @@ def named(name: str) -> dict[str, bytes]:
         (
             {},
             {"main/other.md": named("Ship it-2")["main/a.md"]},
+            [("invented", "its name has the number 2")],
+        ),
+        (
+            {},
+            {"main/ship-it-2-9.md": named("Ship it-2-9")["main/a.md"]},
             [("invented", "its name has the number 2")],
         ),
         ({}, {"main/x.txt": b"x"}, []),
@@ -223,6 +234,9 @@ def test_what_goes_into_a_claim_that_says_it_otherwise_is_given_up(old: str, new
         before, after = memory(old), memory(new, name=name)
         fates = [Fate("merged", ref(before, part), ref(after, new)) for part in old.split("\n\n")]
         assert len(given_up(before, after, fates)) == given
+    before, after = memory("Use port 4000 in staging."), memory("Use the port in staging.")
+    newer = Fate("superseded", ref(before, "4000"), ref(after, "Use"), "newer")
+    assert len(given_up(before, after, [newer])) == 1, "and what lacks a fact of it"
 
 
 def invented(

@@ -141,6 +141,7 @@ def test_each_that_is_listed_counts() -> None:
     fewer = "Ben reviews it."
     asked = Request().commit({**without("ports"), **says("review", fewer)}, over("review", fewer, ""))
     found = asked.found()
+    assert len(Request().commit(says("review", fewer)).found()["replaced"]) == 1, "without a word, too"
     (said,) = found["replaced"]
     assert said.endswith(f", with Ben reviews it. ({asked.commits[0].oid[:12]})"), "and gives no reason"
     assert found["loss"] == ["this request takes out 3 of 14 claims"]

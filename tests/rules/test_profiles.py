@@ -70,6 +70,9 @@ def test_three_claims_or_a_tenth_of_all_may_go_unasked(stood: int, gone: int, le
     assert loss.level == level
     assert loss.message.startswith(f"this request takes out {gone} of {stood + 1} claims")
     assert sum(one.rule == "dropped" for one in found) == gone
+    marks = "\n".join(sorted(f"main {claim}" for claim in claims[:gone]))
+    word = f"loss-{gone}-{hashlib.sha256(marks.encode()).hexdigest()[:12]}"
+    assert loss.fingerprints == ((word,) if level == "error" else ())
     allowed = RuleContext(frozenset(loss.fingerprints))
     (again,) = (
         one for one in judge_losses(before, after, compare(before, after, allowed)) if one.rule == "loss"

@@ -68,12 +68,14 @@ def test_what_was_reworded_in_a_squash_went_into_the_new_words() -> None:
 
 
 def test_a_loss_is_told_once_wherever_it_shows() -> None:
-    old, new, end = (memory(f"{text}Stays.") for text in ("Use port 4000.\n\n", "Use a port.\n\n", ""))
+    old, new, end = (
+        memory(f"{text}Stays.", name="a#b") for text in ("Use port 4000.\n\n", "Use a port.\n\n", "")
+    )
     source, target = (
         next(ref for ref, one in references(files).items() if "Use" in one.text) for files in (old, new)
     )
     step = ReplayedCommit(old, new, (Fate("merged", source, target),))
-    assert told(old, step, end=end) == [("main/a.md", "merged")]
+    assert told(old, step, end=end) == [("main/a#b.md", "merged")]
 
 
 def test_one_word_lets_all_pass_that_sessions_are_said_to_have_taught() -> None:
@@ -135,6 +137,8 @@ def test_what_a_person_did_elsewhere_puts_nothing_right() -> None:
     back = ReplayedCommit(new, old, (), person=True)
     changed = ReplayedCommit(old, new, ())
     assert ("main/a.md", "place") in told(old, changed, hand) and told(old, changed, back) == []
+    lost = ReplayedCommit(memory("One.\n\nTwo."), ANNS, ())
+    assert ("main/a.md", "account") in told(memory("One.\n\nTwo.") | OTHER, lost, hand)
     foreign = ReplayedCommit({}, {}, (), foreign=("main/y.txt",))
     assert told(ANNS, foreign, hand) == [("main/y.txt", "place")], "nobody sees what became of it"
 

@@ -96,7 +96,9 @@ def test_a_value_is_known_from_all_of_a_file_that_changes_and_from_no_other() ->
 def test_a_key_with_blank_lines_is_refused_whole() -> None:
     """Also its last line, which is too short to be looked for."""
     head, *body, end = Maker(3).pem("RSA ", 3).replace("==", "\n4k==").split("\n")
-    files = {"main/a.md": memory("a", "How CI signs", "\n\n".join(["Before.", head, *body, end, "After."]))}
+    bare = "\n\n".join([head, *body, end, "After."])
+    assert screen({}, {"main/a.md": bare.encode()}, frozenset()).files["main/a.md"].strip() == b"After."
+    files = {"main/a.md": memory("a", "How CI signs", f"Before.\n\n{bare}")}
     assert screen({}, files, frozenset()).files == {
         "main/a.md": memory("a", "How CI signs", "Before.\n\nAfter.")
     }

@@ -74,6 +74,7 @@ def test_what_is_new_is_told_once_each_by_its_kind(new: str, missing: tuple[str,
     ("conversation", "taught"),
     [
         (["The staging port is 4001 now.", "Fine.", "Thanks."], True),
+        (["The staging port is 4001."], True),
         (["The staging port?", "Hm.", "It is 4001."], True),
         (["The staging port?", "Hm.", "No.", "It is 4001."], False),
         (["It is 4001.", "The staging port!"], False),
