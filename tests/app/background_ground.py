@@ -43,17 +43,20 @@ class Ground:
     workspace: Workspace
     patch: pytest.MonkeyPatch
 
-    def write(self, *said: str, id: str = ID) -> Path:
+    def write(self, *said: str, id: str = ID, cwd: Path | None = None) -> Path:
         """Records a session in which a person said this, each answered by the agent."""
-        made = Transcript(id, str(self.repo))
+        made = Transcript(id, str(cwd or self.repo))
         for text in said:
             made.user(text)
             made.agent("Done.")
         # The builder numbers messages alike in each session.
         made.lines = [re.sub(r'(uuid": "|Uuid": ")0000', rf"\g<1>{id[4:8]}", line) for line in made.lines]
-        folder = self.home / ".claude/projects" / slug(self.repo)
+        return self.record(made)
+
+    def record(self, made: Transcript) -> Path:
+        folder = self.home / ".claude/projects" / slug(Path(made.cwd))
         folder.mkdir(parents=True, exist_ok=True)
-        return made.write(folder / f"{id}.jsonl")
+        return made.write(folder / f"{made.session}.jsonl")
 
     def do(self, event: str = "stop", environ: Mapping[str, str] | None = None, **more: object) -> None:
         """Does the worker's job for an event."""

@@ -6,11 +6,13 @@ import os
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import background_ground
 import pytest
+from background_ground import ASKED, ID
 from database import SESSION, Database
 from transcripts import Transcript
 from workspaces import begun
@@ -22,25 +24,19 @@ from gitmem.app.spool import Job, put
 from gitmem.core.trailers import Provenance, parse
 from gitmem.ledger import code_rewrites
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
 
-ASKED = "Remember that we deploy from the release branch only."
 RULE = "We never mock the database in tests, because mocks hid a broken migration."
-ID = "00000001-0000-4000-8000-000000000000"
 
 Git = Callable[..., str]
 Flows = dict[str, list[object]]
 
 
 @dataclass(frozen=True)
-class Ground:
+class Ground(background_ground.Ground):
     """A repository with memory in it; `flows` lists what neighbouring flows were called with."""
 
-    repo: Path
-    home: Path
-    workspace: Workspace
-    flows: Flows
+    flows: Flows = field(default_factory=dict)
 
     @property
     def subjects(self) -> list[str]:
@@ -54,28 +50,12 @@ class Ground:
         scope = self.workspace.scope("local")
         return parse(scope.repo.commit(scope.repo.ref(scope.ref) or "").message)
 
-    def write(self, *said: str, cwd: Path | None = None) -> Path:
-        """Records a session in which a person said this, each answered by the agent."""
-        made = Transcript(ID, str(cwd or self.repo))
-        for text in said:
-            made.user(text)
-            made.agent("Done.")
-        return self.record(made)
-
-    def record(self, made: Transcript) -> Path:
-        folder = self.home / ".claude/projects" / slug(Path(made.cwd))
-        folder.mkdir(parents=True, exist_ok=True)
-        return made.write(folder / f"{made.session}.jsonl")
-
-    def do(self, event: str = "commit", **more: Any) -> None:
-        do(self.repo, event, **more)
-
 
 @pytest.fixture
 def ground(repo: Path, home: Path, flows: Flows, monkeypatch: pytest.MonkeyPatch) -> Ground:
     monkeypatch.setenv("GITMEM_NOW", "1795000000")
     (home / ".claude").mkdir()
-    return Ground(repo, home, begun(real_edges(repo)), flows)
+    return Ground(repo, home, begun(real_edges(repo)), monkeypatch, flows)
 
 
 @pytest.fixture
@@ -104,7 +84,7 @@ def test_a_job_extracts_once_what_was_said(ground: Ground) -> None:
         ground.do(event)
     assert ground.subjects == [] and len(ground.flows["app.client_setup"]) == 2
     ground.flows["flows.dream"].clear()
-    ground.do()
+    ground.do("commit")
     assert ground.subjects == ["We deploy from the release branch only"]
     assert len(open_suggestions(ground.workspace)) == 1
     assert len(ground.flows["flows.dream"]) == 1 and len(ground.flows["app.client_setup"]) == 2
@@ -124,13 +104,13 @@ def test_a_job_from_the_spool_reaches_the_agents_folder(ground: Ground) -> None:
 def test_a_session_in_a_clients_database_is_learned_from_once(ground: Ground) -> None:
     base = Database(ground.home / ".local/share/opencode", str(ground.repo))
     base.prompt(ASKED)
-    ground.do()
+    ground.do("commit")
     assert ground.subjects[0] == "We deploy from the release branch only"
     count = len(ground.subjects)
-    ground.do()
+    ground.do("commit")
     assert len(ground.subjects) == count
     base.prompt("Remember that releases are tagged by Ann.")
-    ground.do()
+    ground.do("commit")
     assert len(ground.subjects) == count + 1
     assert ground.told.session == SESSION
 
@@ -140,10 +120,10 @@ def test_sessions_of_every_work_tree_count_and_of_no_other_repository(
 ) -> None:
     git("-C", ground.repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
     ground.write(ASKED, cwd=tmp_path / "elsewhere")
-    ground.do()
+    ground.do("commit")
     assert ground.subjects == []
     ground.write(ASKED, cwd=tmp_path / "other")
-    ground.do()
+    ground.do("commit")
     assert len(ground.subjects) == 1
 
 
@@ -166,10 +146,10 @@ def test_switches_of_the_environment_are_respected(ground: Ground, monkeypatch: 
     ground.write(ASKED)
     for variable in ("GITMEM_DISABLE", "CLAUDE_CODE_DISABLE_AUTO_MEMORY"):
         monkeypatch.setenv(variable, "1")
-        ground.do()
+        ground.do("commit")
         assert ground.subjects == []
         monkeypatch.delenv(variable)
-    ground.do()
+    ground.do("commit")
     assert len(ground.subjects) == 1
 
 
@@ -179,7 +159,7 @@ def test_nothing_is_extracted_where_it_is_switched_off_but_edits_are_saved(groun
     folder.mkdir(parents=True)
     (folder / "mine.md").write_text("---\nname: mine\ndescription: Mine\n---\n\nMy own.\n")
     ground.write(ASKED)
-    ground.do()
+    ground.do("commit")
     assert ground.subjects == ["Add mine"]
 
 

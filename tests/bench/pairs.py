@@ -1,11 +1,9 @@
 """Finds labelled pairs of statements again: which say the same, which amend, and which only look so.
 
-usage: python tests/bench/pairs.py DATA [--half tuned|held|all]
-
 DATA holds `sde`, `devmembench`, `memory` and `history/click.bundle`; this repository's changelog and
 snapshots are read by git, as blobs, whose names stay when commits are written anew. `pairs.jsonl` has no
 text but says where each stands, with a hash that it is checked by; a pair whose source is absent is left
-out. Printed is one JSON a line. The kinds:
+out. The kinds:
 
 - same: one claim twice, reworded or with more detail, nothing contradictory.
 - amends: the later statement changes what the earlier one says of the same thing, or overtakes its state.
@@ -19,12 +17,10 @@ whose line says in short what a memory says.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import hashlib
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -127,17 +123,3 @@ def pairs(data: Path, repository: Path = HERE.parent.parent, half: str = "all") 
                 except (OSError, subprocess.CalledProcessError):
                     continue
                 yield pair
-
-
-def main() -> None:
-    """Prints the pairs of a half."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--half", choices=("tuned", "held", "all"), default="all")
-    asked = parser.parse_args()
-    for pair in pairs(asked.data.resolve(), half=asked.half):
-        sys.stdout.write(json.dumps(pair, ensure_ascii=False) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,8 +2,7 @@
 
 usage: python tests/bench/secret_scan.py [--seeds N] [--rules FILE] [--misses] [--json]
 
-It measures what can be imported: gitmem's guard, betterleaks as it comes, and (in an environment of their
-own, they are no dependencies) detect-secrets, CredSweeper and Kingfisher. FILE has rule tests of others:
+Beside gitmem's guard stands betterleaks as it comes. FILE has rule tests of others:
 JSON, gzipped, in base64: `{"tp": {rule: [text]}, "fp": {rule: [text]}}`; its rules are told apart in two
 halves by a hash of their names, of which one was tuned on.
 """
@@ -14,10 +13,8 @@ import base64
 import gzip
 import hashlib
 import json
-import logging
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -48,56 +45,10 @@ def _betterleaks() -> Scan:
     return lambda text: (bool(scan_string(text)),) * 2
 
 
-def _detect_secrets() -> Scan:
-    from detect_secrets import SecretsCollection
-    from detect_secrets.settings import default_settings
-
-    place = Path(tempfile.mkdtemp()) / "memory.md"
-
-    def scan(text: str) -> tuple[bool, bool]:
-        place.write_text(text)
-        with default_settings():
-            secrets = SecretsCollection()
-            secrets.scan_file(str(place))
-        return (bool(secrets.data),) * 2
-
-    scan("x")
-    return scan
-
-
-def _credsweeper() -> Scan:
-    from credsweeper.app import CredSweeper
-    from credsweeper.file_handler.string_content_provider import StringContentProvider
-
-    logging.disable(logging.WARNING)
-    app = CredSweeper()
-
-    def scan(text: str) -> tuple[bool, bool]:
-        found = app.file_scan(StringContentProvider(text.splitlines()))
-        if found:
-            app.credential_manager.set_credentials(found)
-            app.post_processing(lambda *_: None)
-            found = app.credential_manager.get_credentials()
-        return bool(found), bool(found)
-
-    scan("x")
-    return scan
-
-
-def _kingfisher() -> Scan:
-    from kingfisher_sdk import Rules, Scanner
-
-    scanner = Scanner(Rules(confidence="low", cache=False))
-    return lambda text: (any(finding.visible for finding in scanner.scan(text)),) * 2
-
-
 OURS = "gitmem"
 DETECTORS: dict[str, Callable[[], Scan]] = {
     OURS: _gitmem,
     "betterleaks as it comes": _betterleaks,
-    "detect-secrets": _detect_secrets,
-    "credsweeper": _credsweeper,
-    "kingfisher-secret-scanner": _kingfisher,
 }
 
 

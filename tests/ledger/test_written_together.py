@@ -11,7 +11,6 @@ import pytest
 from gitmem.core.errors import MissingObject
 from gitmem.git.command import GitCommand, GitResult
 from gitmem.git.open import open_repository
-from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, Repository, Signature, TreeEntry
 
 ANN = Signature("Ann", "ann@example.com", 1763632800, 60)
@@ -85,19 +84,3 @@ def test_one_inside_another_ends_with_the_outer_one(repo: Repository) -> None:
         assert repo.blob(first) == b"inner\n"
     assert repo.commit(commit).message == "Learn\n"
     assert repo.blob(first) == b"inner\n"
-
-
-def test_refs_are_found_loose_and_packed_without_asking_git(repo: Repository, tmp_path: Path) -> None:
-    commit = grow(repo, [b"x\n"])
-    for name in ("refs/gitmem/a", "refs/gitmem/a-b", "refs/heads/gitmem/a"):
-        move_ref(repo, name, commit, None, "x")
-    git = GitCommand(dict(os.environ))
-    git.run(["tag", "-a", "-m", "x", "v1", commit], cwd=tmp_path)
-    git.run(["pack-refs", "--all", "--prune"], cwd=tmp_path)
-    move_ref(repo, "refs/gitmem/b", commit, None, "x")
-    Counting.asked.clear()
-    for name in ("refs/gitmem/a", "refs/gitmem/a-b", "refs/heads/gitmem/a", "refs/gitmem/b"):
-        assert repo.ref(name) == commit
-    for name in ("refs/gitmem/c", "refs/gitmem/a/b", "refs/gitmem/a-", "refs/heads/gitmem"):
-        assert repo.ref(name) is None
-    assert not Counting.asked
