@@ -1,11 +1,10 @@
-"""How much of gitmem a verb, and the job of a session's end, passes through; and what a verb costs.
+"""How much of gitmem a verb, and the job of a session's end, passes through.
 
-usage: python tests/bench/files_passed.py [--memories N] [--rounds N] [--against TREE] [--names] [--json]
+usage: python tests/bench/files_passed.py [--memories N] [--names] [--json]
 
 Files of gitmem of which a function is called in the verb's own process, beside what it should pass through
 at most; `--names` says which, by room. The job is the worker's, over the end of a recorded session, by the
-offline engine. CPU of the verb with its git processes is the median of some turns, beside the gitmem of
-another checkout, on a ground of its own, with `--against`.
+offline engine.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import tracing
-from figures import Figure, bench, medians
+from figures import Figure, bench
 from ground import ROOT, Home, service
 
 from gitmem.core import index
@@ -88,38 +87,16 @@ def job(home: Home) -> list[str]:
     return list(json.loads(report.read_text())["ran"])
 
 
-def measure(memories: int, rounds: int, against: str, names: bool, folder: Path) -> Iterator[Figure]:
-    """Files of each verb and of the job, then what verbs cost."""
-    roots = {"": ROOT} | ({"the other": Path(against).resolve()} if against else {})
-    homes = {
-        name: ground(Home(folder / f"home{name}", root=root), memories) for name, root in roots.items()
-    }
-    turn = iter(range(10**6))
-    times = medians(
-        {
-            f"{verb}{name}": lambda h=home, w=words: h.gitmem(*(one.format(next(turn)) for one in w)).cpu  # type: ignore[misc]
-            for verb, words in VERBS.items()
-            for name, home in homes.items()
-        },
-        rounds,
-    )
-    passed = {verb: traced(homes[""], verb) for verb in VERBS} | {"job": job(Home(folder / "job"))}
+def measure(memories: int, names: bool, folder: Path) -> Iterator[Figure]:
+    """Files of each verb and of the job."""
+    home = ground(Home(folder / "home"), memories)
+    passed = {verb: traced(home, verb) for verb in VERBS} | {"job": job(Home(folder / "job"))}
     for what, files in passed.items():
-        yield Figure(
-            f"files that {what} passes through",
-            "",
-            len(files),
-            MOST.get(what),
-            "at most" if what in MOST else "",
-        )
+        most = MOST.get(what)
+        yield Figure(f"files that {what} passes through", "", len(files), most, "at most" if most else "")
         for room, some in sorted(tracing.by_room(files).items()) if names else ():
             print(f"{len(some):4} {room}: {' '.join(some)}", file=sys.stderr)
-    for verb in VERBS:
-        other = times.get(f"{verb}the other")
-        yield Figure(
-            verb, "ms CPU", times[verb], other or times["list"], "the other tree" if other else "list"
-        )
 
 
 if __name__ == "__main__":
-    bench(__doc__, measure, memories=50, rounds=5, against="", names=False)
+    bench(__doc__, measure, memories=50, names=False)
