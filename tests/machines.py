@@ -13,6 +13,7 @@ import psutil
 import pytest
 from copies import copy_tree
 from git_config import GIT_CONFIG
+from memory_files import learned
 from once import take_away
 from ran import Ran
 
@@ -20,9 +21,7 @@ from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.flows.context import workspace_at
-from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Workspace
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
@@ -141,12 +140,9 @@ class Machine:
     def learn(self, name: str, text: str = "A fact.", scope: str = "local", agent: str = "main") -> str:
         """Commits a memory to a scope, as an extraction would."""
         self.now += 60
+        files = {f"{agent}/{name}.md": MEMORY.format(name, text)}
         where = self.workspace.scope(scope)
-        edits = {f"{agent}/{name}.md": MEMORY.format(name, text).encode()}
-        who = Signature("Ann", "ann@example.com", self.now)
-        done = land(where, lambda _: Write(edits, f"Add {name}", Provenance(op="add")), who)
-        assert done is not None
-        return done.commit
+        return learned(where, files, self.now, f"Add {name}", Provenance(op="add")).commit
 
     def memories(self, scope: str = "local") -> dict[str, str]:
         where = self.workspace.scope(scope)

@@ -1,12 +1,19 @@
-"""Sound memories: as files, which a request brings, and as changes, which an engine proposes."""
+"""Sound memories: as files, which a request brings, as changes, which an engine proposes, and in a ref."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.index import entry
+from gitmem.core.trailers import Provenance
+from gitmem.git.repository import Signature
+from gitmem.ledger.land import Ref, Write, Written, land
+from gitmem.ledger.workspace import Scope
+
+ADDED = Provenance(op="add", writer="agent")
 
 
 def memory(
@@ -30,3 +37,19 @@ def proposed(name: str, **more: Any) -> Change:
     fact, origin = f"The {name} fact.", ChangeOrigin("session-1", "u1", "u2")
     change = Change("add", name, f"About {name}", "project", fact, "said so", 0.5, False, origin)
     return replace(change, **more)
+
+
+def learned(
+    place: Ref | Scope,
+    files: Mapping[str, str | bytes | None],
+    time: float,
+    subject: str = "Learn",
+    told: Provenance = ADDED,
+    who: str = "Ann",
+) -> Written:
+    """Commits files (path from the root of the tree) to a memory ref, past all working copies."""
+    edits = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    author = Signature(who, f"{who.lower()}@example.com", int(time))
+    made = land(place, lambda _: Write(edits, subject, told), author)
+    assert made is not None
+    return made

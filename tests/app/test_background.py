@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from background_ground import ASKED, ID, KEY, MORE, NOW, Engine, Ground, add, ground
+from memory_files import learned
 
 from gitmem.app import worker
 from gitmem.app.spool import Job, put, take
@@ -17,11 +18,9 @@ from gitmem.core.trailers import Provenance, Usage, parse
 from gitmem.engines.agent import AgentEngine
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
-from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger import job_record
 from gitmem.ledger.job_record import RunTally, read_runs, recorded
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 
 __all__ = ["ground"]
@@ -160,10 +159,8 @@ def test_what_was_asked_is_stored_once_while_an_engine_fails_and_the_rest_is_loo
     assert tip and ground.memories() == {"main/deploy-release-branch-only.md"}
     told = [parse(one.message) for one in local.repo.history(tip)]
     assert [one.engine for one in told if one.writer == "extract"] == ["offline"]
-    taken_out = Write(
-        {"main/deploy-release-branch-only.md": None}, "Reword it elsewhere", Provenance("delete")
-    )
-    land(local, lambda _: taken_out, Signature("Ann", "ann@example.com", NOW))
+    gone = {"main/deploy-release-branch-only.md": None}
+    learned(local, gone, NOW, "Reword it elsewhere", Provenance("delete"))
     for _ in range(2):
         with pytest.raises(EngineError):
             ground.do()
@@ -185,8 +182,7 @@ def test_what_was_asked_while_an_engine_failed_and_was_taken_back_is_not_done_ag
         ground.do()
     (path,) = ground.memories()
     local = ground.workspace.scope("local")
-    gone = Write({path: None}, "Delete it", Provenance("delete", "human"))
-    land(local, lambda _: gone, Signature("Ann", "ann@example.com", NOW))
+    learned(local, {path: None}, NOW, "Delete it", Provenance("delete", "human"))
     ground.use(engine())  # type: ignore[arg-type]
     ground.do()
     assert ground.memories() == set() and open_suggestions(ground.workspace) == ()
@@ -207,8 +203,7 @@ def test_a_deletion_asked_for_while_an_engine_failed_and_undone_is_not_made_agai
     with pytest.raises(EngineError):
         ground.do()
     assert ground.memories() == set()
-    back = Write({path: before}, "Undo it", Provenance("restore", "human"))
-    land(local, lambda _: back, Signature("Ann", "ann@example.com", NOW))
+    learned(local, {path: before}, NOW, "Undo it", Provenance("restore", "human"))
     ground.use(OfflineEngine())  # type: ignore[arg-type]
     ground.do()
     assert ground.memories() == {path}

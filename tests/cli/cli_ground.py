@@ -9,15 +9,14 @@ from shutil import rmtree
 
 import pytest
 from copies import copy_tree
+from memory_files import ADDED, learned
 from ran import Ran
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace, store_project_id
 
 START = 1_800_000_000
@@ -88,18 +87,12 @@ class Ground:
         files: Mapping[str, str | None],
         scope: str = "project",
         subject: str = "Learn",
-        told: Provenance | None = None,
+        told: Provenance = ADDED,
         who: str = "Ann",
     ) -> str:
         """Commits files (path from the root of the tree) to a memory ref, as a sync or extraction would."""
         self.tick()
-        where = self.workspace.scope(scope)
-        edits = {path: text.encode() if text is not None else None for path, text in files.items()}
-        author = Signature(who, f"{who.lower()}@example.com", self.now)
-        write = Write(edits, subject, told or Provenance(op="add", writer="agent"))
-        made = land(where, lambda _: write, author)
-        assert made is not None
-        return made.commit
+        return learned(self.workspace.scope(scope), files, self.now, subject, told, who).commit
 
     def tree(self, scope: ScopeName = "project") -> dict[str, str]:
         where = self._scope(scope)

@@ -10,13 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from memory_files import learned
 from messages_api import Answer, MessagesApi
 from talk import Counting, engine, person
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Header
-from gitmem.core.trailers import Provenance
 from gitmem.engines import prompts
 from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
@@ -26,8 +26,8 @@ from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extract.sessions import SessionSource, conversation_of, part_of
 from gitmem.flows.extraction import context_of, left_out
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import Repository, Signature
-from gitmem.ledger.land import Ref, Write, land
+from gitmem.git.repository import Repository
+from gitmem.ledger.land import Ref
 from gitmem.ledger.moments import stood_at
 from gitmem.ledger.workspace import Workspace, store_project_id
 from gitmem.transcripts.claude_code import read_session
@@ -42,9 +42,7 @@ YEAR = "2020"
 def store(repo: Repository, ref: str, path: str, text: str | None) -> None:
     name = path.rpartition("/")[2].removesuffix(".md")
     data = f"---\nname: {name}\ndescription: {text}\ntype: project\n---\n\n{text}\n".encode()
-    edits = {path: None if text is None else data}
-    who = Signature("Ann", "ann@example.com", 1_000, 0)
-    land(Ref(repo, ref), lambda _: Write(edits, "Keep it", Provenance("add", "human")), who)
+    learned(Ref(repo, ref), {path: None if text is None else data}, 1_000)
 
 
 def make_old(repo: Repository, ref: str) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 
 import pytest
+from memory_files import learned
 from messages_api import Answer, MessagesApi
 from scripted_api import Call
 from transcripts import Transcript
@@ -14,11 +15,10 @@ from transcripts import Transcript
 from gitmem.app import steps
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
-from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
 from gitmem.flows.context import workspace_at
-from gitmem.git.repository import Repository, Signature
-from gitmem.ledger.land import Ref, Write, land
+from gitmem.git.repository import Repository
+from gitmem.ledger.land import Ref
 from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
 
@@ -38,8 +38,7 @@ def memory(name: str, said: str) -> bytes:
 
 
 def store(repo: Repository, ref: str, path: str, data: bytes) -> None:
-    who = Signature("Ann", "ann@example.com", NOW, 0)
-    land(Ref(repo, ref), lambda _: Write({path: data}, "Keep it", Provenance("add", "human")), who)
+    learned(Ref(repo, ref), {path: data}, NOW)
 
 
 @pytest.mark.long

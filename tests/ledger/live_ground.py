@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memory_files import learned
 
 from gitmem.core.trailers import Op, Provenance
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, save
@@ -56,11 +56,8 @@ class LiveGround:
 
     def push(self, edits: dict[str, str | None], op: Op = "sync") -> None:
         """Somebody else commits these files of the agent to the ref."""
-        rooted = {
-            f"{self.live.agent}/{name}": None if text is None else text.encode()
-            for name, text in edits.items()
-        }
-        land(self.live.scope, lambda _: Write(rooted, "Change", Provenance(op=op, writer="human")), ANN)
+        rooted = {f"{self.live.agent}/{name}": text for name, text in edits.items()}
+        learned(self.live.scope, rooted, ANN.time, "Change", Provenance(op=op, writer="human"))
 
     def begin(self, name: str = "a", *more: str) -> None:
         """The memory is saved; then somebody else adds claims to it on the ref."""

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_files import learned
 
 from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Signature
 from gitmem.ledger.code_rewrites import Rewrites, keep_rewrites, read_rewrites, rewrites_path
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.moments import Became, became, resolve_at
 from gitmem.ledger.workspace import Workspace
 
@@ -29,12 +28,8 @@ def learn(workspace: Workspace) -> Learn:
     """Commits a memory at so many hours after noon, taught on a commit of the code."""
 
     def do(text: str, hours: float, code: str = "") -> str:
-        where = workspace.scope("project")
-        told = Provenance(op="add", writer="agent", code_commit=code)
-        who = Signature("Ann", "ann@example.com", int(NOON + hours * HOUR))
-        made = land(where, lambda _: Write({"main/a.md": text.encode()}, "x", told), who)
-        assert made is not None
-        return made.commit
+        where, told = workspace.scope("project"), Provenance("add", "agent", code_commit=code)
+        return learned(where, {"main/a.md": text}, NOON + hours * HOUR, told=told).commit
 
     return do
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from memory_files import learned
 from once import Once
 from planted_secrets import GITHUB, Maker
 from purge_ground import objects
@@ -166,8 +167,7 @@ def test_a_secret_in_a_past_state_does_not_come_back(gitmem: Gitmem, git: Git, i
 def _pushed(repo: Path, text: str, name: str = "staging") -> None:
     """Puts a memory into the project ref as git's own fetch and merge would: nobody screened it."""
     scope = workspace_at(real_edges(repo)).scope("project")
-    edits = {f"main/{name}.md": MEMORY.format(name, text).encode()}
-    land(scope, lambda _: Write(edits, f"Add {name}", Provenance(op="add")), WHO)
+    learned(scope, {f"main/{name}.md": MEMORY.format(name, text)}, WHO.time, f"Add {name}", who="Ben")
 
 
 @pytest.fixture

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from memory_files import ADDED, learned
 from memory_repository import DAY, MemoryRepository
 
 from gitmem.core.errors import UsageError
-from gitmem.core.trailers import Provenance
 from gitmem.git.command import GitCommand
 from gitmem.git.history import changed
-from gitmem.git.repository import Signature
-from gitmem.ledger.land import Write, land, root_commit
+from gitmem.ledger.land import root_commit
 from gitmem.ledger.log import ClaimChange, claim_diff, entries
 from gitmem.ledger.lookup import age, find, headers
 from gitmem.ledger.moments import moment_of, resolve_all, resolve_at, revision
@@ -40,13 +40,8 @@ def learn(workspace: Workspace) -> Learn:
     """Commits files to a memory ref at a time given in hours after noon of 2025-11-19."""
 
     def do(files: dict[str, str | None], hours: float = 0, scope: str = "project", **told: str) -> str:
-        where = workspace.scope(scope)
-        edits = {path: text.encode() if text is not None else None for path, text in files.items()}
-        provenance = Provenance(**({"op": "add", "writer": "agent"} | told))  # type: ignore[arg-type]
-        who = Signature("Ann", "ann@example.com", int(NOON + hours * 3600))
-        made = land(where, lambda _: Write(edits, "Learn", provenance), who)
-        assert made is not None
-        return made.commit
+        where, by = workspace.scope(scope), replace(ADDED, **told)  # type: ignore[arg-type]
+        return learned(where, files, NOON + hours * 3600, told=by).commit
 
     return do
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
+from memory_files import ADDED, learned
 
-from gitmem.core.trailers import Provenance
-from gitmem.git.repository import Repository, Signature
+from gitmem.git.repository import Repository
 from gitmem.ledger.holdings import memories, memory_files, taught
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.lookup import Ambiguous, age, find, headers
 from gitmem.ledger.workspace import Workspace
 
@@ -65,13 +65,8 @@ def learn(workspace: Workspace) -> Learn:
 
     def do(files: dict[str, str | None], scope: str = "project", **told: str) -> str:
         clock["now"] += 86_400
-        where = workspace.scope(scope)
-        edits = {path: text.encode() if text is not None else None for path, text in files.items()}
-        provenance = Provenance(**({"op": "add", "writer": "agent"} | told))  # type: ignore[arg-type]
-        who = Signature("Ann", "ann@example.com", clock["now"])
-        made = land(where, lambda _: Write(edits, "Learn", provenance), who)
-        assert made is not None
-        return made.commit
+        where, by = workspace.scope(scope), replace(ADDED, **told)  # type: ignore[arg-type]
+        return learned(where, files, clock["now"], told=by).commit
 
     return do
 

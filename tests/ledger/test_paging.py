@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from live_ground import LiveGround
+from memory_files import ADDED, learned
 
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -23,9 +24,9 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.refs import move_ref
-from gitmem.git.repository import Repository, Signature
+from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files, read_files
-from gitmem.ledger.land import Write, Written, land, read_tip
+from gitmem.ledger.land import Written, read_tip
 from gitmem.ledger.layout import record_path
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page, standing
@@ -51,13 +52,9 @@ def agent_tree(*names: str, agent: str = "reviewer") -> dict[str, str | None]:
 
 
 def learn(
-    scope: Scope, files: Mapping[str, str | None], time: int = START, told: Provenance | None = None
+    scope: Scope, files: Mapping[str, str | None], time: int = START, told: Provenance = ADDED
 ) -> Written:
-    edits = {path: text.encode() if text is not None else None for path, text in files.items()}
-    write = Write(edits, "Learn", told or Provenance(op="add", writer="agent"))
-    made = land(scope, lambda _: write, Signature("Ann", "ann@example.com", time))
-    assert made is not None
-    return made
+    return learned(scope, files, time, told=told)
 
 
 def tree(scope: Scope, at: str = "") -> dict[str, str]:

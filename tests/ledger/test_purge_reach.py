@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from memory_files import learned
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.purge import Purge
@@ -17,7 +18,6 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
 from gitmem.ledger.erase import existing, left_behind, old_tips
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.live_directories import LiveDirectory
 from gitmem.ledger.proposals import make, suggestions_of, waiting
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
@@ -40,8 +40,7 @@ def shared(workspace: Workspace, git: Callable[..., str]) -> Workspace:
 
 
 def learn(workspace: Workspace, path: str) -> None:
-    write = Write({path: f"It is {SECRET}.\n".encode()}, "Learn", Provenance("add"))
-    assert land(workspace.scope("project"), lambda _: write, ANN)
+    learned(workspace.scope("project"), {path: f"It is {SECRET}.\n"}, ANN.time)
 
 
 def purging(workspace: Workspace) -> Purging:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memory_files import proposed
+from memory_files import learned, proposed
 from once import Once
 from ran import Command
 
@@ -20,7 +20,6 @@ from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import initialised_at
 from gitmem.git.repository import Signature
-from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import OFFLINE, propose, suggest
 from gitmem.ledger.workspace import Workspace
 from gitmem.view.server import ViewServer
@@ -51,11 +50,8 @@ def learn(
 ) -> str:
     """Commits files (path from the root of the tree) to a memory ref, some seconds after the start."""
     where = workspace(repo).scope(scope)
-    edits = {path: text.encode() if text is not None else None for path, text in files.items()}
-    author = Signature(who, f"{who.lower()}@example.com", START + after)
-    made = land(where, lambda _: Write(edits, subject, Provenance(op="add", writer=writer)), author)
-    assert made is not None
-    return made.commit
+    told = Provenance(op="add", writer=writer)  # type: ignore[arg-type]
+    return learned(where, files, START + after, subject, told, who).commit
 
 
 def wait_for(repo: Path, *names: str, body: str = "", scope: str = "project") -> None:
