@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from typing import NamedTuple
 
-from gitmem.core.claim import DISPUTED_BYTES
 from gitmem.core.errors import MissingObject
 from gitmem.core.names import ARCHIVE, INDEX, agent_name, file_address, is_agent_folder, kind
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository
@@ -163,6 +162,8 @@ def index_as_loaded(scope: Scope, commit: str, agent: str, text: str) -> str:
 
 def disputed_indexes(repo: Repository, commit: str) -> dict[str, str]:
     """The indexes that may hold a disputed line: path to blob; without what cannot be read."""
+    from gitmem.core.claim import DISPUTED_BYTES  # a list of memories reads no claim
+
     found: dict[str, str] = {}
     for agent, folder in agent_trees(repo, commit):
         if is_agent_folder(agent):
