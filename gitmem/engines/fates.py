@@ -564,5 +564,5 @@ def _fates(
 def _best(claims: Mapping[str, Claim], text: str, least: float) -> str:
     """The claim that has most of a text's words; empty where none has enough."""
     scored = [(share(text, claim.key), -number, ref) for number, (ref, claim) in enumerate(claims.items())]
-    best = max(scored, default=(0.0, 0, ""))
-    return best[2] if best[0] > 0 and best[0] >= least else ""
+    most, _, ref = max(scored, default=(0.0, 0, ""))
+    return ref if most > 0 and most >= least else ""
