@@ -563,6 +563,6 @@ def _fates(
 
 def _best(claims: Mapping[str, Claim], text: str, least: float) -> str:
     """The claim that has most of a text's words; empty where none has enough."""
-    scored = [(share(text, claim.key), -number, ref) for number, (ref, claim) in enumerate(claims.items())]
-    most, _, ref = max(scored, default=(0.0, 0, ""))
-    return ref if most > 0 and most >= least else ""
+    shares = {ref: share(text, claim.key) for ref, claim in claims.items()}
+    best = max(shares, key=shares.__getitem__, default="")  # of equal ones the first
+    return best if best and shares[best] > 0 and shares[best] >= least else ""

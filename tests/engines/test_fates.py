@@ -40,6 +40,7 @@ from gitmem.engines.fates import (
         ('```\n[{"subject": "A"}]\n```\nor\n  ```sh\nls\n```  \n', "A"),
         ('```\n[{"subject": "A"}]\n```\n```\n"x"\n```', "A"),
         ('```\n[{"subject": "A"}]', "A"),
+        ('[x]\n```\n[{"subject": "A"}]\n```end', "A"),
         ('[1] ```\n[{"subject": "A"}]', None),
         ("Nothing to do", None),
         ("[" * 9_000, None),
@@ -145,6 +146,9 @@ NOWHERE, NO_REASON = "is gone, and nothing says where", "is dropped without a re
 NOTHING = "is superseded by nothing that is there: name the claim, or call it dropped"
 UNSAID = "is said to be merged, and nothing that is left says it: name the claim that does"
 PARAPHRASE = "Integration tests always run on real Postgres; a database is never mocked."
+FEW, TWO, FOUR = "Hosts run backups.", "Hosts run blue copies.", "Hosts run nightly backups."
+FIVE = "Hosts run nightly backups daily."
+MUST, MAY = "ports must always stay open before lunch.", "all must stay so always, before it."
 IN = f"is said to be in {B}, where"
 
 
@@ -185,8 +189,18 @@ IN = f"is said to be in {B}, where"
          f"{IN} 2 claims begin with “The database”"),
         (NEVER, [], [BLUE], [told(NEVER, file=B, at="The host")], "",
          f"{IN} 0 claims begin with “The host”"),
+        (FEW, [], ["Hosts glow."], [told(FEW, "merged", file=B)], "",
+         "is said to be merged, but “Hosts glow.” has hardly a word of it"),
+        (FIVE, [], [TWO], [told(FIVE, "merged", file=B)], "merged", TRUE),
+        (FIVE, [], [TWO], [told(FIVE, "superseded", file=B)], "superseded", TRUE),
+        (FOUR, [], [TWO], [told("Hosts run", "superseded", file=B)], "merged", TRUE),
+        (MUST, [], [MAY], [told(MUST, "merged", file=B)], "",
+         f"is said to be merged, but “{MAY}” has hardly a word of it"),
         # Nobody says so, and a claim that is there or new says all of it.
         (NEVER, [], [f"{NEVER} It is slow."], [], "merged", "is said there"),
+        (NEVER, [], [f"{NEVER} It is slow.", f"{NEVER} It is old."], [], "merged", "is said there"),
+        (NEVER, [], [f"{NEVER} It is old.", f"{NEVER} It is slow."], [], "merged", "is said there"),
+        (f"{FIVE} On 4.", [], [f"{FIVE} On 5."], [], "", NOWHERE),
     ],
 )  # fmt: skip
 def test_what_became_of_a_claim_is_seen_or_said(
@@ -202,9 +216,27 @@ def test_what_became_of_a_claim_is_seen_or_said(
         assert bool(fate.target) is (kind != "dropped")
         if fate.target:
             assert path_of(fate.target) == (B if other else A) and fate.target in references(after)
+        if len(other) > 1:
+            assert fate.target == min(ref for ref, one in references(after).items() if one.text in other)
     else:
         assert done.problems == (f"{A}: “{old}” {text}",)
-    assert done.told == ({source} if said and done.told else set())
+    assert done.told == ({source} if said and done.told else set()) and not done.copies
+
+
+@pytest.mark.parametrize(("stands", "held"), [(f"{NEVER} It is slow.", True), (TURNED, False)])
+def test_what_stood_there_before_holds_a_claim_that_it_says_word_for_word(stands: str, held: bool) -> None:
+    before = {A: memory(NEVER, "Left."), B: memory(stands)}
+    done = settle(before, {A: memory("Left."), B: memory(stands)}, [A], [], lambda path: path)
+    assert [path_of(fate.target) for fate in done.fates.values()] == [B] * held
+
+
+def test_a_claim_is_named_in_its_own_file() -> None:
+    before, after = {A: memory(SHIP), B: memory(BLUE)}, {A: memory(), B: memory()}
+    done = settle(before, after, [A, B], [told(BLUE)], lambda path: path)
+    assert done.told == frozenset() and f"{B}: “{BLUE}” {NOWHERE}" in done.problems
+    before = {A: memory("Ask him.", "**Ask** him.")}
+    done = settle(before, {A: memory("x")}, [A], [told("ask him")], lambda path: path)
+    assert len(done.told) == 1 and len(done.problems) == 1
 
 
 def test_a_quotation_of_several_claims_names_none() -> None:

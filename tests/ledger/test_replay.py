@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.core.purge import Purge
+from gitmem.core.tombstone import bury, with_stones
+from gitmem.core.trailers import parse
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.packs import RawObjects
@@ -104,12 +106,20 @@ def test_where_nothing_is_known_to_be_shared_all_is_replayed_and_kept(ground: Gr
 
 def test_what_is_replayed_names_what_was_and_what_a_purge_took_is_told(ground: Ground) -> None:
     """The memory is gone there as a whole, and was taught something here."""
-    gone = Purge(frozenset(), frozenset(TOLD))
-    more = ground.put(ground.own, **{"main/a.md": "More.\n", "main/c.md": "C, too\n"})
-    undo = ground.put(more, message=f"Undo\n\nGitmem-Undoes: {more}\n", **{"main/c.md": "C\n"})
-    done = carry_over(ground.repo, ground.purged(ground.two, gone), undo)
-    assert (done.lost, done.replayed) == (("main/a.md",), 3)
-    assert done.commits[more] in ground.repo.commit(done.commits[undo]).message
+    lost = {f"main/{name}.md": f"{name} went\n" for name in "fedz"}
+    two = ground.put(ground.two, **lost)
+    gone = Purge(frozenset(), frozenset({*TOLD, *lost}))
+    own = ground.put(two, **{"main/c.md": "C\n"})
+    more = ground.put(
+        own, **{"main/a.md": "More.\n", "main/c.md": "C, too\n"}, **dict.fromkeys(lost, "x\n")
+    )
+    names = "".join(f"Gitmem-Undoes: {oid}\n" for oid in (more, ground.two))
+    undo = ground.put(more, message=f"Undo\n\n{names}", **{"main/c.md": "C\n"})
+    done = carry_over(ground.repo, ground.purged(two, gone), undo)
+    assert (done.lost, done.replayed) == (tuple(sorted(("main/a.md", *lost))), 3)
+    message = ground.repo.commit(done.commits[undo]).message
+    assert done.commits[more] in message and done.commits[ground.two] in message
+    assert ground.two not in message
 
 
 def test_what_a_merge_settled_comes_in_one_commit(ground: Ground) -> None:
@@ -119,6 +129,17 @@ def test_what_a_merge_settled_comes_in_one_commit(ground: Ground) -> None:
     assert ground.files(done.commit) == ground.files(merged) | CLEAN and done.replayed == 2
     last = ground.repo.commit(done.commit)
     assert last.message.startswith(SUBJECT) and last.author.time == ground.clock and len(last.parents) == 1
+    assert (parse(last.message).op, parse(last.message).writer) == ("merge", "sync")
+    stones = with_stones("", [bury("E", "5a" * 8, "2026-11-20", "forgot")])
+    done = carry_over(ground.repo, ground.put(ground.there, **{"main/.tombstones": stones}), merged)
+    assert done.buried == (("main/e.md", "E"),)
+
+
+@pytest.mark.parametrize("side", [True, False])
+def test_a_side_branch_purges_nothing(ground: Ground, side: bool) -> None:
+    repo, there = ground.repo, ground.put(ground.there, **{"main/d.md": "D\n"})
+    done = carry_over(repo, ground.own, there, side=True) if side else carry_over(repo, ground.own, there)
+    assert (SECRET in ground.files(done.commit)["main/a.md"], done.onto == ground.own) == (side, side)
 
 
 @pytest.mark.parametrize("follow", [False, True])
@@ -129,7 +150,12 @@ def test_a_branch_that_only_others_may_move_is_followed_whatever_its_epoch(
     ours = ground.put(ground.there, **{"main/c.md": "C\n"})
     apart = ground.put(root_commit(ground.repo), **CLEAN)
     for theirs, onto in ((apart, follow), (ground.two, False)):
-        done = bring_together(ground.repo, ours, theirs, follow=follow)
+        repo = ground.repo
+        done = (
+            bring_together(repo, ours, theirs, follow=True)
+            if follow
+            else bring_together(repo, ours, theirs)
+        )
         assert isinstance(done, Carried) and (done.onto == theirs, done.theirs) == (onto, not onto)
 
 
