@@ -218,9 +218,14 @@ def test_a_purge_that_waits_names_the_memories_that_it_takes(
 ) -> None:
     """In review mode the branch counts whatever its epoch."""
     repo, index = ground.repo, {"main/MEMORY.md": "- [A](a.md)\n"}
-    ours = ground.purged(ground.put(root_commit(repo), **CLEAN, **index, **{"main/b.md": "B\n"}), PURGE)
-    theirs = ground.put(root_commit(repo), **{"main/a.md": "A\n", "main/MEMORY.md": "- [B](b.md)\n"})
-    for ref, *moves in ((SHARED_REF, ours), (TRACKING, ours, theirs)):
+    gone, changed = ([f"main/{name}.md" for name in names] for names in ("bvwx", "acde"))
+    ours = ground.put(root_commit(repo), **CLEAN, **index, **dict.fromkeys((*gone, *changed[1:]), "B\n"))
+    ours = ground.purged(ours, PURGE)
+    here = ground.put(ours, **{"main/own.md": "Not sent\n"})
+    theirs = ground.put(
+        root_commit(repo), **{"main/MEMORY.md": "- [B](b.md)\n"}, **dict.fromkeys(changed, "A\n")
+    )
+    for ref, *moves in ((SHARED_REF, here), (TRACKING, ours, theirs)):
         for oid in moves:
             move_ref(repo, ref, oid, repo.ref(ref), "fetch")
     for key, value in (("gitmem.share", mode), ("remote.origin.url", "/nowhere")):
@@ -229,16 +234,16 @@ def test_a_purge_that_waits_names_the_memories_that_it_takes(
     assert (found is not None) is (mode == "review")
     if found:
         assert found == ForeignPurge(
-            "origin", theirs, ours, Epoch(), "Ann <ann@example.com>", ("main/b.md",), ("main/a.md",), 0, 1
+            "origin", theirs, ours, Epoch(), "Ann <ann@example.com>", tuple(gone), tuple(changed), 0, 1
         )
         assert found.id == purge_id(theirs) == f"e-{theirs[:8]}"
-    here = workspace.code.git_dir.parent
-    git("-C", here, "config", "gitmem.share", "off")
-    assert foreign_purge(open_workspace(workspace.around, here)) is None
-    git("-C", here, "config", "gitmem.share", mode)
-    for ref, oid in ((SHARED_REF, ours), (TRACKING, theirs)):
+    top = workspace.code.git_dir.parent
+    git("-C", top, "config", "gitmem.share", "off")
+    assert foreign_purge(open_workspace(workspace.around, top)) is None
+    git("-C", top, "config", "gitmem.share", mode)
+    for ref, oid in ((SHARED_REF, here), (TRACKING, theirs)):
         move_ref(repo, ref, None, oid, "gone")
-        assert foreign_purge(open_workspace(workspace.around, here)) is None
+        assert foreign_purge(open_workspace(workspace.around, top)) is None
         move_ref(repo, ref, oid, None, "back")
 
 
