@@ -14,9 +14,8 @@ from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
 from gitmem.git.command import GitCommand
 from gitmem.git.open import open_repository
 from gitmem.git.repository import BLOB, TREE, Repository, Signature, TreeEntry
-from gitmem.ledger import caps
-from gitmem.ledger.arrival import take_in
-from gitmem.ledger.caps import TooLarge, check_caps
+from gitmem.ledger import arrival
+from gitmem.ledger.arrival import TooLarge, check_caps, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.merge import set_aside
@@ -61,7 +60,7 @@ def test_what_is_too_much_is_refused_without_being_expanded_or_read(objects: Rep
     for levels, width, bottom, told in (
         (15, 10, small, "1,000,000,000,000,000 files"),
         (2, 20, large, "bytes"),
-        (1, caps.SCOPE_AGENTS + 1, small, "agents"),
+        (1, arrival.SCOPE_AGENTS + 1, small, "agents"),
         (321, 1, small, "more than 320 deep, as 'd0/d0/"),
         (15, 10, empty, "folders, and 1,000,000 are the most"),
     ):
