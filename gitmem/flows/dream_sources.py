@@ -29,11 +29,11 @@ from gitmem.rules.account import Lookup, unknown
 from gitmem.search.catalog import Catalog
 from gitmem.search.code import CodeNow
 from gitmem.search.code_reader import NAMES
-from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
-from gitmem.transcripts.cursor import PASSED_OVER, cursor_name
+from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.model import Message, Session, SessionFile
 from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.reader import PASSED_OVER, cursor_name
 
 MOST_BYTES = 200_000
 """Of a file of the code that a dream names as its source."""

@@ -28,11 +28,11 @@ from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.rule_record import read_state
 from gitmem.ledger.suggestions import Suggestion, digest, open_suggestions
 from gitmem.ledger.workspace import ScopeName, Workspace
-from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
-from gitmem.transcripts.cursor import PASSED_OVER, Cursor, cursor_name
+from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.model import Session, SessionFile
 from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.reader import PASSED_OVER, Cursor, cursor_name
 
 RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 RULE_BYTES = 262_144

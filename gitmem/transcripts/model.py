@@ -114,7 +114,7 @@ class Session:
         path: the file it was read from.
         cwd: working directory as first recorded; empty where unknown.
         messages: what was said, oldest first, compacted parts included and rewound ones left out
-            (see chain.py).
+            (see claude_code.py).
         end: byte offset after the last complete line that was read: where to go on.
         skipped: number of lines that could not be read (cut, not JSON, not a record).
     """

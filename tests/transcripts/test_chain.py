@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.transcripts.chain import Link, Tree
+from gitmem.transcripts.claude_code import Link, Tree
 
 
 def prompt(uuid: str, parent: str = "", logical: str = "") -> Link:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rollouts import Rollout
 from transcripts import Transcript
 
-from gitmem.transcripts import cursor
+from gitmem.transcripts import reader
 from gitmem.transcripts.claude_code import read_session
-from gitmem.transcripts.cursor import Cursor, Handled, load, load_handled, save, save_handled
 from gitmem.transcripts.discover import read
+from gitmem.transcripts.reader import Cursor, Handled, load, load_handled, save, save_handled
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 
@@ -119,7 +119,7 @@ def test_a_message_is_known_in_a_fork_whichever_is_read_first(
 
 
 def test_the_oldest_handled_messages_are_forgotten_first(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(cursor, "HANDLED_LIMIT", 3)
+    monkeypatch.setattr(reader, "HANDLED_LIMIT", 3)
     save_handled(tmp_path, Handled().plus("abcd").plus("d").plus("e"))
     known = load_handled(tmp_path)
     assert [uuid in known for uuid in "abcde"] == [False, False, True, True, True]

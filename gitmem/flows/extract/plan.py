@@ -52,9 +52,9 @@ from gitmem.ledger.workspace import MAIN, ScopeName, Workspace, home
 from gitmem.rules.exclusions import excluded
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refused_claims, weigh
-from gitmem.transcripts.cursor import answered
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import withholding
+from gitmem.transcripts.reader import answered
 
 WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""

@@ -62,10 +62,10 @@ from gitmem.ledger.suggestions import (
     to_bytes,
 )
 from gitmem.ledger.workspace import SCOPES, ScopeName, Workspace
-from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
-from gitmem.transcripts.cursor import Cursor, Handled, answered, cursor_name, is_answered
+from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.model import Session
+from gitmem.transcripts.reader import Cursor, Handled, answered, cursor_name, is_answered
 
 FAILURES_BORNE = 2
 """Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""

@@ -13,12 +13,12 @@ from gitmem.ledger.files import log
 from gitmem.ledger.knowledge import known_before
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
-from gitmem.transcripts import cursor as cursors
 from gitmem.transcripts import discover
+from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.claude_code import is_subagents, read_subagent
-from gitmem.transcripts.cursor import cursor_name
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import ignoring, withholding
+from gitmem.transcripts.reader import cursor_name
 from gitmem.transcripts.writes import given_by, writes_memory
 
 MOST = 32 * 1024 * 1024
