@@ -11,8 +11,8 @@ from transcripts import Transcript
 
 from gitmem.app import hooks as hook_entry
 from gitmem.app.context import real_edges
-from gitmem.app.job_subjects import memory_scope
 from gitmem.app.spool import Job, put, take
+from gitmem.app.steps import memory_scope
 from gitmem.core.change import Change
 from gitmem.flows import notices as saying
 from gitmem.flows import pause as pausing

@@ -11,7 +11,7 @@ from cli_ground import Ground, memory
 from once import Once
 from slices import often
 
-from gitmem.app import doctor_state
+from gitmem.app import doctor
 
 Git = Callable[..., str]
 
@@ -32,7 +32,7 @@ def known(ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch, once: Onc
     ground.now = once("known", make)
     ground.tick(0)
     monkeypatch.delenv("GITMEM_DISABLE")
-    monkeypatch.setattr(doctor_state, "start_worker", lambda *given: None)
+    monkeypatch.setattr(doctor, "start_worker", lambda *given: None)
     return ground
 
 

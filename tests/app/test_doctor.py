@@ -16,7 +16,7 @@ from cli_ground import DAY, Ground, memory
 from once import Once
 from slices import often
 
-from gitmem.app import doctor_state, worker
+from gitmem.app import doctor, worker
 from gitmem.app.doctor import plan
 from gitmem.app.spool import Job, put
 from gitmem.flows.place import find_repository
@@ -47,7 +47,7 @@ def well(ground: Ground, home: Path, monkeypatch: pytest.MonkeyPatch, once: Once
 
     ground.now = once("well", make)
     ground.tick(0)
-    monkeypatch.setattr(doctor_state, "start_worker", lambda *given: None)
+    monkeypatch.setattr(doctor, "start_worker", lambda *given: None)
     return ground
 
 
@@ -444,7 +444,7 @@ class TestNotes:
 
     def test_jobs_without_a_worker_get_one(self, well: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
         started: list[Path] = []
-        monkeypatch.setattr(doctor_state, "start_worker", lambda common, environ: started.append(common))
+        monkeypatch.setattr(doctor, "start_worker", lambda common, environ: started.append(common))
         put(well.workspace.state / "spool", Job("stop", str(well.repo)))
         [row] = [row for row in rows(well) if row["kind"] == "waiting-jobs"]
         assert row["done"] == "started the worker"
@@ -483,7 +483,7 @@ class TestLocks:
 
     def test_a_lock_that_goes_by_itself_is_none(self, well: Ground) -> None:
         path = aged(well.repo / ".git" / f"{REF}.lock", 0)
-        well.patch.setattr("gitmem.app.doctor_state.time.sleep", lambda _: path.unlink())
+        well.patch.setattr("gitmem.app.doctor.time.sleep", lambda _: path.unlink())
         assert found(well) == []
 
     def test_a_lock_that_changes_meanwhile_has_an_owner(self, well: Ground) -> None:

@@ -19,8 +19,8 @@ from workspaces import begun
 
 from gitmem.app import steps, worker
 from gitmem.app.context import real_edges
-from gitmem.app.job_subjects import edges_of
 from gitmem.app.spool import Job, put
+from gitmem.app.steps import edges_of
 from gitmem.core.trailers import Provenance, parse
 from gitmem.ledger import code_rewrites
 from gitmem.ledger.suggestions import open_suggestions
