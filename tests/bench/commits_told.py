@@ -26,11 +26,10 @@ from typing import Any
 
 from figures import Figure, bench
 
-from gitmem.flows.code_commits import choose
+from gitmem.flows.code_commits import choose, undoing
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search.commits import CommitIndex, follow, messages
-from gitmem.search.reverts import undoing
 
 SECONDS = 600.0
 

@@ -12,7 +12,7 @@ from memory_repository import REF, MemoryRepository, follow, memory
 
 from gitmem.core.change import Header
 from gitmem.core.errors import EngineError
-from gitmem.flows.choice import kept_here, select_by
+from gitmem.flows.recall import kept_here, select_by
 from gitmem.search.catalog import Catalog
 from gitmem.search.gate import (
     PROMPT,

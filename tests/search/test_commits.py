@@ -13,11 +13,11 @@ import pytest
 from code_head import head_of
 from once import Once
 
+from gitmem.flows.code_commits import UndoneBy, undoing
 from gitmem.git.command import GitCommand
 from gitmem.ledger.files import COMMITS
 from gitmem.search import commits
 from gitmem.search.commits import CommitIndex, Hit, _Follower, follow, messages
-from gitmem.search.reverts import UndoneBy, undoing
 
 DECISION = """Keep the session cookie for thirty minutes
 
