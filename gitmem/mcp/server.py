@@ -1,16 +1,22 @@
-"""The server: the SDK's own, with the tools, resources and prompts of one client's memory, over stdio."""
+"""The server: the SDK's own, with the tools, resources and prompts of one client's memory, over stdio.
+
+A resource is `gitmem://<scope>/<agent>/<file>`, the index of each agent and its memories; with `?at=`, as
+of then. Listed is what is hot; what was paged out to the archive is read by its address.
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
+import re
 import secrets
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import mcp_types as types
 from anyio import CapacityLimiter, to_thread
@@ -23,13 +29,25 @@ from mcp.shared.exceptions import MCPError
 from pydantic import Field
 
 from gitmem import __version__
-from gitmem.core.errors import GitmemError, UsageError
+from gitmem.core.errors import GitmemError, MissingObject, RepositoryError, UsageError
+from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
+from gitmem.core.text import decode, fence_for_model, one_line
 from gitmem.flows.place import find_initialised
 from gitmem.flows.redaction import line, shown
+from gitmem.git.repository import BLOB, EXECUTABLE
+from gitmem.git.trees import read_file
 from gitmem.ledger.files import log
-from gitmem.mcp import resources
-from gitmem.mcp.call import Call, failed, in_words, opened, session_name
+from gitmem.ledger.holdings import index_as_loaded, memories
+from gitmem.ledger.land import memory_commit
+from gitmem.ledger.moments import resolve_at
+from gitmem.ledger.signatures import unproved
+from gitmem.ledger.taint import told
+from gitmem.ledger.taint_note import read_tainted
+from gitmem.ledger.workspace import SCOPES, Scope
+from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call, failed, in_words, opened, session_name
 from gitmem.mcp.tools import TOOLS, Offered, recall
+from gitmem.rules.paths import check_path
+from gitmem.search.recall import capped, plain_place
 
 INSTRUCTIONS = (
     "gitmem keeps what was learned earlier about this person and this repository: preferences, "
@@ -114,8 +132,8 @@ class MemoryServer(MCPServer[Any]):
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
         """Lists the forms that addresses of memories have."""
         return [
-            types.ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=resources.TYPE)
-            for name, uri, about in resources.TEMPLATES
+            types.ResourceTemplate(uri_template=uri, name=name, description=about, mime_type=TYPE)
+            for name, uri, about in TEMPLATES
         ]
 
     async def read_resource(
@@ -128,20 +146,20 @@ class MemoryServer(MCPServer[Any]):
         """
         try:
             session = context.session if context is not None else None
-            text = await self._run(session, partial(resources.read, uri=str(uri)))
+            text = await self._run(session, partial(read, uri=str(uri)))
         except UsageError as error:
             raise MCPError(_NO_RESOURCE, in_words(error), {"uri": str(uri)}) from None
         except GitmemError as error:
             raise MCPError(types.INTERNAL_ERROR, in_words(error)) from None
-        return [ReadResourceContents(shown(text), resources.TYPE)]
+        return [ReadResourceContents(shown(text), TYPE)]
 
     async def _handle_list_resources(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         # `list_resources`, which this goes around, is asked for all at once: memory may have thousands.
         try:
-            asked = partial(resources.page, cursor=params.cursor if params else None)
-            page = await self._run(ctx.session, asked)
+            asked = partial(page, cursor=params.cursor if params else None)
+            found = await self._run(ctx.session, asked)
         except UsageError as error:
             raise MCPError(types.INVALID_PARAMS, in_words(error)) from None
         except GitmemError as error:
@@ -154,11 +172,11 @@ class MemoryServer(MCPServer[Any]):
                 uri=one.uri,
                 name=shown(one.name),
                 description=shown(one.description) or None,
-                mime_type=resources.TYPE,
+                mime_type=TYPE,
             )
-            for one in page.listed
+            for one in found.listed
         ]
-        return types.ListResourcesResult(resources=listed, next_cursor=page.after)
+        return types.ListResourcesResult(resources=listed, next_cursor=found.after)
 
     async def _recalled(
         self,
@@ -295,3 +313,177 @@ class Wordless(logging.Formatter):
         """One line: the message as it stands in the source, and the kind of exception."""
         kind = record.exc_info[0] if record.exc_info else None
         return f"gitmem mcp: {record.name}: {record.msg}" + (f" ({kind.__name__})" if kind else "")
+
+
+SCHEME = "gitmem"
+TYPE = "text/markdown"
+PAGE = 100
+"""Resources of one page."""
+
+_PAGED = re.compile(r"archive/(?:[0-9a-f]{2}/)?[^/]+\.md")
+
+TEMPLATES = (
+    ("index", f"{SCHEME}://{{scope}}/{{agent}}/{INDEX}{{?at}}", "One line on each memory of an agent."),
+    ("memory", f"{SCHEME}://{{scope}}/{{agent}}/{{+file}}{{?at}}", "One memory, now or as of then."),
+)
+
+
+@dataclass(frozen=True)
+class ListedResource:
+    """One resource of a list."""
+
+    uri: str
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """A part of a list.
+
+    Attributes:
+        after: cursor of the next part; None at the end.
+    """
+
+    listed: tuple[ListedResource, ...]
+    after: str | None
+
+
+def page(call: Call, cursor: str | None) -> ListPage:
+    """Lists indexes and hot memories by address.
+
+    Args:
+        cursor: the address after which to go on, as the page before gave it; what came or went meanwhile
+            shifts nothing.
+    """
+    start = _order(cursor) if cursor is not None else ("", "", "")
+    found: list[ListedResource] = []
+    for key, one in _all(call):
+        if key <= start:
+            continue
+        if len(found) == PAGE:
+            return ListPage(tuple(found), found[-1].uri)
+        found.append(one)
+    return ListPage(tuple(found), None)
+
+
+def read(call: Call, uri: str) -> str:
+    """Gives the text of a resource, fenced as data.
+
+    Raises:
+        UsageError: it is no address of a memory, or there is none.
+    """
+    scope, agent, file, at = _parts(uri)
+    where = call.workspace.scope(scope)
+    path = f"{agent}/{file}"
+    if at:
+        commit: str | None = resolve_at(call.workspace, where, at, call.edges.now)
+    else:
+        commit = memory_commit(where.repo, where.ref)
+    data = read_file(where.repo, where.repo.commit(commit).tree, path) if commit else None
+    if data is None or commit is None:
+        raise UsageError(f"There is no memory at {plain_place(f'{scope}/{path}')}", "List the resources.")
+    hidden = False
+    if scope == "project":
+        try:
+            kept = told(call.workspace, path, data, commit)
+        except MissingObject:
+            kept = b""
+        hidden, data = kept != data, kept
+    text = decode(data)
+    if file == INDEX:
+        text = index_as_loaded(where, commit, agent, text)
+    facts = [f"as of {commit[:12]}"] if at else []
+    facts += ["something of it is not shown: a secret, or not signed as required"] if hidden else []
+    place = plain_place(f"{scope}/{path}")
+    source = f"{place} ({'; '.join(facts)})" if facts else place
+    return fence_for_model(capped(text, SHOWN_LINES, SHOWN_BYTES), source=source)
+
+
+def _all(call: Call) -> Iterator[tuple[tuple[str, str, str], ListedResource]]:
+    for scope in sorted(call.workspace.scopes, key=lambda scope: scope.name):
+        try:
+            commit = memory_commit(scope.repo, scope.ref)
+            if commit is not None:
+                yield from _of_scope(call, scope, commit)
+        except RepositoryError:
+            # One that cannot be read hides no other; a tool that is asked about it says what is wrong.
+            continue
+
+
+def _of_scope(
+    call: Call, scope: Scope, commit: str
+) -> Iterator[tuple[tuple[str, str, str], ListedResource]]:
+    repo, tree = scope.repo, scope.repo.commit(commit).tree
+    hides = _hidden(call, scope)
+    for agent, some in sorted(memories(scope, commit, archived=False, missed={}).items()):
+        if not is_agent_folder(agent):
+            continue
+        rows: dict[str, ListedResource] = {}
+        entry = repo.entry(tree, f"{agent}/{INDEX}")
+        if entry is not None and entry.mode in (BLOB, EXECUTABLE):
+            about = f"Index of {scope.name} memory of {agent}: one line each."
+            rows[""] = ListedResource(_uri(scope.name, agent, INDEX), f"{scope.name}/{agent} index", about)
+        mine = {kept.file: kept.blob for kept in some} if scope.name == "project" else {}
+        left_out = unproved(
+            call.workspace, {f"{agent}/{file}": blob for file, blob in mine.items()}, commit
+        )
+        for kept in some:
+            if kept.head is None or check_path(kept.file) is not None:
+                continue
+            name, about = kept.head.name, kept.head.description
+            if f"{agent}/{kept.file}" in left_out:
+                continue
+            if kept.blob in hides:
+                name, about = "", ""
+            name = name or kept.file.removesuffix(".md")
+            rows[kept.file] = ListedResource(
+                _uri(scope.name, agent, kept.file), one_line(name, 100), one_line(about, 300)
+            )
+        for file in sorted(rows):
+            yield (scope.name, agent, file), rows[file]
+
+
+def _hidden(call: Call, scope: Scope) -> frozenset[str]:
+    """Blobs that came with a secret: not even their name is listed."""
+    if scope.name != "project":
+        return frozenset()
+    tainted, allow = read_tainted(scope.state), call.workspace.allowed
+    return frozenset(blob for blob in tainted.blobs if tainted.hides(blob, allow))
+
+
+def _uri(scope: str, agent: str, file: str) -> str:
+    return f"{SCHEME}://{scope}/{quote(agent, safe='^')}/{quote(file, safe='/')}"
+
+
+def _order(uri: str) -> tuple[str, str, str]:
+    """Where an address stands in the list; an index comes before the memories."""
+    scope, agent, file, _ = _parts(uri)
+    return scope, agent, "" if file == INDEX else file
+
+
+def _parts(uri: str) -> tuple[str, str, str, str]:
+    """Scope, agent's folder, file and `at` of an address that a client gives.
+
+    Raises:
+        UsageError: it is none.
+    """
+    trouble = UsageError(
+        f"{one_line(uri, 120)!a} is no address of a memory", f"Give {SCHEME}://scope/agent/file.md"
+    )
+    try:
+        split = urlsplit(uri)
+        pairs = parse_qsl(split.query, keep_blank_values=True, strict_parsing=True) if split.query else []
+        folder, _, rest = split.path.removeprefix("/").partition("/")
+        agent, file = (unquote(part, errors="strict") for part in (folder, rest))
+    except ValueError:
+        raise trouble from None
+    scope, query = split.netloc, dict(pairs)
+    sound = check_path(f"{agent}/{file}") is None and is_agent_folder(agent)
+    if split.scheme != SCHEME or scope not in SCOPES or not sound or split.fragment or set(query) - {"at"}:
+        raise trouble
+    if file != INDEX and not is_memory_file(hot_file(file)) and not _PAGED.fullmatch(file):
+        raise trouble
+    if "at" in query and not query["at"].strip():
+        raise trouble
+    return scope, agent, file, query.get("at", "")

@@ -20,16 +20,16 @@ from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.trailers import Provenance
 from gitmem.flows import pause as pausing
 from gitmem.flows.agent_writes import carry_out
-from gitmem.flows.choice import by_model
 from gitmem.flows.context import initialised_at
+from gitmem.flows.recall import by_model
 from gitmem.flows.recall_answer import FILE, _read
 from gitmem.git.command import GitCommand, peek
 from gitmem.ledger import session_files
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.taint import note_tainted
-from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import CommandError
+from gitmem.memory_tool.tool import Backend
 from gitmem.search.code import VERSION, HeadNames, Shelf
 
 HEAD = "a" * 40

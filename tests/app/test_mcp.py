@@ -421,7 +421,7 @@ def test_a_secret_that_came_with_shared_memory_shows_nowhere(filled: Ground) -> 
 
 
 def test_memory_is_listed_in_pages_and_read_by_address(filled: Ground) -> None:
-    filled.patch.setattr("gitmem.mcp.resources.PAGE", 2)
+    filled.patch.setattr("gitmem.mcp.server.PAGE", 2)
     then = filled.tip()
     filled.run("remember", "--scope", "project", "--type", "project", "The build runs on arm.")
     filled.learn({"reviewer/ports.md": memory("ports", "Port 9090 is taken.")})

@@ -20,8 +20,8 @@ from gitmem.git.repository import BLOB, LINK, TREE, Signature, TreeEntry
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger.land import Tip, Write, land, read_tip
 from gitmem.memory_tool import commands
-from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import CommandError
+from gitmem.memory_tool.tool import Backend
 
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
 MEMORY = (

@@ -46,8 +46,8 @@ from gitmem.flows.context import initialised_at
 from gitmem.flows.export import FORMATS
 from gitmem.flows.pull_request import request_body
 from gitmem.git.trees import read_file
-from gitmem.memory_tool.backend import Backend
 from gitmem.memory_tool.commands import CommandError
+from gitmem.memory_tool.tool import Backend
 
 ROOT = Path(__file__).parent.parent.parent
 
