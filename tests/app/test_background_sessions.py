@@ -278,9 +278,7 @@ def test_a_definition_in_the_work_tree_wins_and_links_are_not_followed(tmp_path:
     assert memory_scope("reviewer", tmp_path / "w", ".claude", config) == "local"
 
 
-def test_only_a_recording_of_this_repository_where_the_client_keeps_them_is_read(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_only_a_recording_of_this_repository_where_the_client_keeps_them_is_read(ground, tmp_path) -> None:
     good, config = subagent(ground, "Hi."), ground.home / ".claude"
     assert is_transcript(good, config, [ground.repo])
     assert not is_transcript(good, config, [tmp_path / "other"])

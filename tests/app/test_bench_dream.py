@@ -216,9 +216,7 @@ def test_an_engine_that_fails_ends_the_nights_and_what_was_counted_is_told(
     assert len(value["nights"]) == 2
 
 
-def test_before_a_model_is_asked_it_is_said_what_leaves_and_how_much(
-    ground: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_a_model_is_asked_it_is_said_what_leaves_and_how_much(ground, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(bench_verb, "engine_named", lambda *_: Double(lambda _: Consolidation()))
     corpus = folder(tmp_path / "corpus")
     ran = ground.run("bench", "dream", "--corpus", corpus, "--nights", 2, "--engine", "anthropic", "--json")

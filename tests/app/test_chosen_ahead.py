@@ -116,9 +116,7 @@ def test_what_changed_since_it_was_chosen_is_not_shown(ground: Ground, model: Sc
     assert prompt(ground, "carry on with that") == ""
 
 
-def test_nothing_is_left_where_nothing_may_be_sent_or_too_little_or_much_is_asked(
-    ground: Ground, model: Scripted
-) -> None:
+def test_nothing_is_left_where_nothing_may_be_sent_or_too_little_or_much_is_asked(ground, model) -> None:
     private = "about <private>the shop</private> and how it is rolled out"
     few = " ".join(["word"] * (context.FEWEST_WORDS - 1))
     for text in (few, private, f"word {'word ' * 800}"):

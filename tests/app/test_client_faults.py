@@ -97,9 +97,7 @@ def test_what_keeps_hooks_from_running_is_named(gitmem, repo, home, tmp_path: Pa
     assert (one["client"], one["kind"]) == ("claude", "missing"), "as it is now"
 
 
-def test_a_client_older_than_any_that_was_tried_is_named(
-    gitmem, repo: Path, tmp_path: Path, look: Look, monkeypatch
-) -> None:
+def test_a_client_older_than_any_that_was_tried_is_named(gitmem, repo, tmp_path, look, monkeypatch) -> None:
     gitmem("init", "-y", "--client", "gemini")
     package = tmp_path / "node_modules/@google/gemini-cli"
     program = package / "bundle/gemini.js"

@@ -62,9 +62,7 @@ def write(path: Path, text: str | bytes) -> None:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def test_the_file_is_made_with_every_event_and_a_command_of_a_word_an_argument(
-    repo: Path, settings: Path
-) -> None:
+def test_the_file_is_made_with_every_event_and_a_command_of_a_word_an_argument(repo, settings) -> None:
     install(repo)
     hooks = json.loads(settings.read_text())["hooks"]
     assert set(hooks) == set(EVENTS)

@@ -295,9 +295,7 @@ SPOILS: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 @pytest.mark.parametrize("how", list(SPOILS))
-def test_without_its_hook_a_dream_is_ended_and_nothing_is_taken(
-    night: Night, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
+def test_without_its_hook_a_dream_is_ended_and_nothing_is_taken(night, monkeypatch, how: str) -> None:
     """Even where the person's own rules let everything pass."""
     night.allow_all()
     spoil(SPOILS[how], monkeypatch)
@@ -346,9 +344,7 @@ def test_a_model_that_hangs_is_given_up(night: Night, hanging: Hanging) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_client_while_it_waits(
-    night: Night, hanging: Hanging, number: signal.Signals
-) -> None:
+def test_a_signal_ends_the_client_while_it_waits(night: Night, hanging, number: signal.Signals) -> None:
     hanging.first = lambda: os.kill(os.getpid(), number)
     with Stop() as stop, pytest.raises(Stopped), stop.work():
         night.dream(canary, hanging)

@@ -134,9 +134,7 @@ def test_a_repository_without_gitmem_is_left_alone(repo: Path, hook: Hook, conte
 @pytest.mark.parametrize(
     "payload", [b"", b"{", b"[1]", b"\xff\xfe", b"[" * 100_000, b'{"cwd": 3}', b'{"cwd": "a\\u0000b"}']
 )
-def test_a_payload_that_is_none_is_borne(
-    repo: Path, common: Path, hook: Hook, monkeypatch, payload: bytes
-) -> None:
+def test_a_payload_that_is_none_is_borne(repo, common, hook: Hook, monkeypatch, payload: bytes) -> None:
     """The directory that the client started the hook in is what is left to go by."""
     monkeypatch.chdir(repo)
     assert hook("claude", "Stop", payload=payload) == ""

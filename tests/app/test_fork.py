@@ -121,9 +121,7 @@ def test_what_was_refused_is_told_but_for_the_call_that_was_meant_to_be(ground: 
     assert refused.startswith("Bash was refused")
 
 
-def test_the_task_names_what_is_new_and_where_memory_is_and_may_be_answered_by_nothing(
-    ground: Ground,
-) -> None:
+def test_the_task_names_what_is_new_and_where_memory_is_and_may_be_answered_by_nothing(ground) -> None:
     assert ground.play(result="nothing").changes == ()
     assert SAID.text in ground.task and f"{ground.temp}/gitmem-fork-" in ground.task
 

@@ -226,31 +226,16 @@ def test_the_hook_says_it_is_ready_only_where_it_would_refuse(copy: Scratch, tmp
 
 def test_the_fork_gets_the_persons_environment_without_what_is_not_its_business() -> None:
     kept = {
-        "HOME": "/home/ann",
-        "PATH": "/bin",
-        "CLAUDE_CONFIG_DIR": "/c",
-        "ANTHROPIC_API_KEY": "k",
-        "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
-        "HTTPS_PROXY": "http://proxy",
-        "LC_ALL": "C",
-        "CLAUDE_CODE_USE_BEDROCK": "1",
-        "AWS_REGION": "r",
-        "MAX_THINKING_TOKENS": "1",
-    }
+        "HOME": "/home/ann", "PATH": "/bin", "CLAUDE_CONFIG_DIR": "/c", "ANTHROPIC_API_KEY": "k",
+        "ANTHROPIC_BASE_URL": "http://127.0.0.1:1", "HTTPS_PROXY": "http://proxy", "LC_ALL": "C",
+        "CLAUDE_CODE_USE_BEDROCK": "1", "AWS_REGION": "r", "MAX_THINKING_TOKENS": "1",
+    }  # fmt: skip
     dropped = {
-        "GIT_DIR": "/x",
-        "GIT_INDEX_FILE": "/x",
-        "GITMEM_NOW": "1",
-        "CLAUDECODE": "1",
-        "CLAUDE_CODE_ENTRYPOINT": "cli",
-        "CLAUDE_CODE_SESSION_ID": "s",
-        "CLAUDE_PROJECT_DIR": "/x",
-        "PYTHONPATH": "/x",
-        "NODE_OPTIONS": "--require /x",
-        "LD_PRELOAD": "/x",
-        "GITHUB_TOKEN": "t",
+        "GIT_DIR": "/x", "GIT_INDEX_FILE": "/x", "GITMEM_NOW": "1", "CLAUDECODE": "1",
+        "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SESSION_ID": "s", "CLAUDE_PROJECT_DIR": "/x",
+        "PYTHONPATH": "/x", "NODE_OPTIONS": "--require /x", "LD_PRELOAD": "/x", "GITHUB_TOKEN": "t",
         "SECRET": "s",
-    }
+    }  # fmt: skip
     assert claude_process.scrubbed({**kept, **dropped}) == {**kept, "GITMEM_DISABLE": "1"}
 
 

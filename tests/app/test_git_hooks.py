@@ -418,9 +418,7 @@ def test_a_foreign_pre_push_gets_all_its_lines_and_nothing_where_there_are_none(
     assert seen.read_text().splitlines()[len(lines) :] == ["end"]
 
 
-def test_a_hooks_path_of_another_tool_is_left_alone_until_the_person_has_them_chained(
-    ground: Ground, git
-) -> None:
+def test_a_hooks_path_of_another_tool_is_left_alone_until_the_person_has_them_chained(ground, git) -> None:
     git("-C", ground.repo, "config", "core.hooksPath", ".hooks")
     setup = git_hooks.read_setup(ground.runner, ground.repo)
     assert setup.hooks_path == ground.repo / ".hooks"

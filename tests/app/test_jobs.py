@@ -115,9 +115,7 @@ def test_a_session_in_a_clients_database_is_learned_from_once(ground: Ground) ->
     assert ground.told.session == SESSION
 
 
-def test_sessions_of_every_work_tree_count_and_of_no_other_repository(
-    ground: Ground, git: Git, tmp_path: Path
-) -> None:
+def test_sessions_of_every_work_tree_count_and_of_no_other_repository(ground, git: Git, tmp_path) -> None:
     git("-C", ground.repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
     ground.write(ASKED, cwd=tmp_path / "elsewhere")
     ground.do("commit")

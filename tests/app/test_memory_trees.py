@@ -71,9 +71,7 @@ def test_a_clean_work_tree_follows(shared: Ground, tree: Path, git: Git) -> None
     assert git("-C", tree, "rev-parse", "HEAD") == shared.tip()
 
 
-def test_a_commit_that_nobody_looked_at_yet_is_not_called_a_change_of_its_own(
-    shared: Ground, tree: Path, git: Git
-) -> None:
+def test_a_commit_that_nobody_looked_at_yet_is_not_called_a_change_of_its_own(shared, tree, git) -> None:
     """Between the commit and the worker, `status` would advise to throw away what is not there."""
     keep_up(shared.workspace, shared.edges)
     (tree / ONE).write_text(memory("one", "Another fact."))
@@ -129,9 +127,7 @@ def test_one_that_was_dirty_follows_when_it_is_clean_again(shared: Ground, tree:
     assert stale_trees(shared.workspace) == ()
 
 
-def test_an_untracked_file_in_the_way_counts_as_a_change_and_one_beside_does_not(
-    shared: Ground, tree: Path, git: Git
-) -> None:
+def test_an_untracked_file_in_the_way_counts_as_a_change_and_one_beside_does_not(shared, tree, git) -> None:
     """Git itself would overwrite one that it was told to ignore."""
     (tree / "notes.txt").write_text("mine\n")
     assert learn(shared, {TWO: None}) == ()
@@ -238,9 +234,7 @@ def test_an_amended_commit_of_gitmems_is_kept_in_history(shared: Ground, tree: P
     assert shared.workspace.code.is_ancestor(arrived, shared.tip())
 
 
-def test_a_commit_of_one_file_leaves_the_rest_of_the_work_tree_stale(
-    shared: Ground, tree: Path, git: Git
-) -> None:
+def test_a_commit_of_one_file_leaves_the_rest_of_the_work_tree_stale(shared, tree: Path, git: Git) -> None:
     stale_commit(shared, tree, git, "--", ONE)
     keep_up(shared.workspace, shared.edges)
     whole(shared.tree())
@@ -253,9 +247,7 @@ def test_a_commit_of_one_file_leaves_the_rest_of_the_work_tree_stale(
 
 
 @pytest.mark.parametrize("how", ["stash", "stash, looked at", "reset"])
-def test_stashing_and_resetting_do_not_hide_what_an_edit_builds_on(
-    shared: Ground, tree: Path, git: Git, how: str
-) -> None:
+def test_stashing_and_resetting_do_not_hide_what_an_edit_builds_on(shared, tree, git, how: str) -> None:
     """A stash made in a stale work tree holds the old state as the person's change."""
     (tree / ONE).write_text(memory("one", "The one fact.\n\nEdited here."))
     learn(shared, {THREE: memory("three"), TWO: memory("two", "The two fact.\n\nArrived.")})

@@ -120,9 +120,7 @@ def test_while_sharing_memory_goes_to_the_shared_remote_alone(ann: Machine) -> N
     assert SHARED in refs(ann, "other"), "the person named it"
 
 
-def test_what_was_taken_out_before_it_left_or_is_about_a_person_goes_with_no_plain_push(
-    ann: Machine,
-) -> None:
+def test_what_was_taken_out_before_it_left_or_is_about_a_person_goes_with_no_plain_push(ann) -> None:
     """A sync sends the rest, rebuilt without it; a plain push cannot."""
     ann.run("share", "--mode", "direct", "-y")
     ann.run("sync", "-y")

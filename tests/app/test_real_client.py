@@ -164,9 +164,7 @@ def test_a_memory_that_the_agent_wrote_is_saved_as_its_own(world: World, event: 
     assert NOTE.rpartition("---")[2] in target.read_text()
 
 
-def test_an_archived_memory_is_told_and_comes_back_united_when_the_agent_writes_it_anew(
-    world: World,
-) -> None:
+def test_an_archived_memory_is_told_and_comes_back_united_when_the_agent_writes_it_anew(world) -> None:
     """The agent sees no file there, so what it writes was not meant to replace what the archive holds."""
     folder = world.person.home / ".claude/projects" / re.sub("[^A-Za-z0-9]", "-", str(world.person.cwd))
     (folder / "memory").mkdir(parents=True)

@@ -55,9 +55,7 @@ def codex(home: Path, repo: Path, api: ScriptedResponses, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(
-    home: Path, repo: Path, api: ScriptedResponses, gitmem
-) -> None:
+def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(home, repo, api, gitmem) -> None:
     (repo / "AGENTS.md").write_text("Always use tabs.\n")
     call = {"type": "function_call", "call_id": "c1", "name": "exec_command"}
     api.items = [{**call, "arguments": json.dumps({"cmd": "echo hi"})}, text("Noted.")]

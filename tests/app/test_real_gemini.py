@@ -62,9 +62,7 @@ def gemini(home: Path, repo: Path, api: ScriptedGeneration, *words: str, model: 
     assert done.returncode == 0, done.stderr
 
 
-def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(
-    home: Path, repo: Path, api: ScriptedGeneration, gitmem
-) -> None:
+def test_a_session_is_read_as_it_was_held_and_what_was_asked_is_stored(home, repo, api, gitmem) -> None:
     """Also over a resumption and a compaction, which write all of the list anew, with copies."""
     (repo / "GEMINI.md").write_text("Always use tabs.\n")
     shell = call("run_shell_command", command="echo hi", description="says hi")

@@ -112,9 +112,7 @@ def why(run: dict[str, object], what: str = "notes of session") -> str:
     return found[-1] if found else ""
 
 
-def test_a_session_is_noted_when_it_is_long_enough_and_when_it_went_on(
-    ground: Ground, engine: Engine
-) -> None:
+def test_a_session_is_noted_when_it_is_long_enough_and_when_it_went_on(ground, engine: Engine) -> None:
     talk = Talk(ground)
     talk.say("Fix the importer.")
     assert why(do(ground)) == "it is too short" and tip(ground) is None
@@ -208,9 +206,7 @@ def test_what_keeps_a_session_from_being_learned_from_keeps_it_from_notes(
     none_for("paused")
 
 
-def test_what_is_private_or_secret_reaches_neither_the_engine_nor_the_notes(
-    ground: Ground, engine: Engine, git
-) -> None:
+def test_what_is_private_or_secret_reaches_neither_the_engine_nor_the_notes(ground, engine, git) -> None:
     talk = Talk(ground)
     git("-C", ground.repo, "config", "gitmem.ignore", "projekt-x")
     talk.say(f"<private>My salary is 5.</private> {LONG}")
@@ -242,9 +238,7 @@ def test_what_was_said_in_a_pause_is_not_noted_later(ground: Ground, engine: Eng
     assert "In the open." in seen and "In confidence." not in seen
 
 
-def test_an_engine_that_fails_is_asked_again_and_no_other_in_its_place(
-    ground: Ground, engine: Engine
-) -> None:
+def test_an_engine_that_fails_is_asked_again_and_no_other_in_its_place(ground, engine: Engine) -> None:
     Talk(ground).say(LONG)
     engine.fails = True
     with pytest.raises(EngineError):
@@ -265,9 +259,7 @@ def test_trouble_with_notes_is_said_and_stops_nothing_else(ground: Ground, engin
     assert "is no memory" in why(run) and run["error"] is None
 
 
-def test_a_persons_own_template_is_followed_and_a_repositorys_is_not(
-    ground: Ground, engine: Engine
-) -> None:
+def test_a_persons_own_template_is_followed_and_a_repositorys_is_not(ground, engine: Engine) -> None:
     for base in (Path(os.environ["XDG_CONFIG_HOME"]), ground.repo / ".config"):
         (base / "gitmem").mkdir(parents=True)
         (base / "gitmem/session-notes.md").write_text("# Plan\n_mine_\n\n# State\n\n# Worklog\n")
@@ -380,9 +372,7 @@ def test_notes_go_after_their_days_and_out_of_history(ground: Ground, engine: En
     assert keep_house(ground.workspace, ground.edges) == () and tip(ground) is None
 
 
-def test_notes_stay_on_the_machine_and_can_be_deleted_and_purged(
-    ground: Ground, engine: Engine, git
-) -> None:
+def test_notes_stay_on_the_machine_and_can_be_deleted_and_purged(ground, engine: Engine, git) -> None:
     talk = Talk(ground)
     talk.say(f"{LONG} The codename is Bluebird-77.")
     do(ground)

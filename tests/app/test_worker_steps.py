@@ -152,9 +152,7 @@ def spooled(work: RunningJob) -> Callable[[], list[str]]:
     return names
 
 
-def test_a_job_that_waits_for_a_step_is_not_given_up_for_it(
-    work: RunningJob, spooled: Callable[[], list[str]]
-) -> None:
+def test_a_job_that_waits_for_a_step_is_not_given_up_for_it(work: RunningJob, spooled) -> None:
     def fail(*_: object) -> None:
         raise RepositoryError("no luck")
 

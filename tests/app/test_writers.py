@@ -151,9 +151,7 @@ def test_two_sessions_a_background_subagent_and_a_person_are_four_writers(
     assert len(taught(workspace)) == before + 4
 
 
-def test_each_commit_has_the_index_lines_of_its_own_memories(
-    workspace: Workspace, edges: Edges, agent: Agents
-) -> None:
+def test_each_commit_has_the_index_lines_of_its_own_memories(workspace, edges: Edges, agent) -> None:
     one, two = agent(ONE), agent(TWO)
     one.writes("ports.md", PORTS)
     one.edits("MEMORY.md", "# Memory\n", "# Memory\n- [Ports](ports.md) — which ports\n")
@@ -170,9 +168,7 @@ def test_each_commit_has_the_index_lines_of_its_own_memories(
 
 
 @pytest.mark.parametrize("name", ["a1b2", "workflows/wf_1/a1b2"])
-def test_a_subagent_that_goes_on_after_the_turn_is_found(
-    workspace: Workspace, edges: Edges, agent: Agents, name: str
-) -> None:
+def test_a_subagent_that_goes_on_after_the_turn_is_found(workspace, edges: Edges, agent, name: str) -> None:
     """Stop fires before it ends, and more sessions are written to meanwhile."""
     agent(ONE).does("Agent", prompt="Run the tests.")
     aside = agent(ONE, name)
@@ -185,9 +181,7 @@ def test_a_subagent_that_goes_on_after_the_turn_is_found(
 
 
 @pytest.mark.parametrize("to", ["9090", "80"])
-def test_of_two_that_wrote_one_file_the_newest_has_it(
-    workspace: Workspace, edges: Edges, agent: Agents, to: str
-) -> None:
+def test_of_two_that_wrote_one_file_the_newest_has_it(workspace, edges: Edges, agent, to: str) -> None:
     one, two = agent(ONE), agent(TWO)
     one.writes("ports.md", PORTS)
     for _ in range(5):
@@ -197,9 +191,7 @@ def test_of_two_that_wrote_one_file_the_newest_has_it(
     assert [told.session for told, files in taught(workspace) if "ports.md" in files] == [TWO]
 
 
-def test_what_a_person_changes_in_an_agents_file_is_theirs(
-    workspace: Workspace, edges: Edges, agent: Agents, memory: Path
-) -> None:
+def test_what_a_person_changes_in_an_agents_file_is_theirs(workspace, edges, agent, memory: Path) -> None:
     agent(ONE).writes("ports.md", PORTS)
     save_all(workspace, edges)
     (memory / "ports.md").write_text(PORTS + "\nAnd 9090 in tests.\n")
@@ -207,9 +199,7 @@ def test_what_a_person_changes_in_an_agents_file_is_theirs(
     assert [told.writer for told, files in taught(workspace) if "ports.md" in files] == ["agent", "human"]
 
 
-def test_a_call_that_failed_wrote_nothing(
-    workspace: Workspace, edges: Edges, agent: Agents, memory: Path
-) -> None:
+def test_a_call_that_failed_wrote_nothing(workspace, edges: Edges, agent: Agents, memory: Path) -> None:
     one = agent(ONE)
     (memory / "ports.md").write_text(PORTS)
     id = "t9"
@@ -224,9 +214,7 @@ def test_a_call_that_failed_wrote_nothing(
     assert taught(workspace)[-1][0].writer == "human"
 
 
-def test_what_an_agent_took_away_is_its_own(
-    workspace: Workspace, edges: Edges, agent: Agents, memory: Path
-) -> None:
+def test_what_an_agent_took_away_is_its_own(workspace, edges: Edges, agent: Agents, memory: Path) -> None:
     one, two = agent(ONE), agent(TWO)
     one.writes("ports.md", PORTS)
     one.writes("deploy.md", "We deploy on Mondays.\n")
@@ -241,9 +229,7 @@ def test_what_an_agent_took_away_is_its_own(
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
-def test_a_line_that_went_is_of_whoever_took_it_out(
-    workspace: Workspace, edges: Edges, agent: Agents, memory: Path, by_hand: bool
-) -> None:
+def test_a_line_that_went_is_of_whoever_took_it_out(workspace, edges, agent, memory, by_hand: bool) -> None:
     """The session that wrote a file is not the one that deletes a line of it later."""
     one = agent(ONE)
     one.writes("ports.md", f"{PORTS}\nAsk Ben first.\n")
@@ -257,9 +243,7 @@ def test_a_line_that_went_is_of_whoever_took_it_out(
     assert "ports.md" in files and told.writer == ("human" if by_hand else "agent")
 
 
-def test_a_command_of_the_person_signs_no_agents_work(
-    workspace: Workspace, edges: Edges, agent: Agents, gitmem: Callable[..., object]
-) -> None:
+def test_a_command_of_the_person_signs_no_agents_work(workspace, edges: Edges, agent, gitmem) -> None:
     """`remember` saves what stands there first; that is not what the person said."""
     agent(ONE).writes("ports.md", PORTS)
     gitmem("remember", "Releases are tagged by hand.")
@@ -268,9 +252,7 @@ def test_a_command_of_the_person_signs_no_agents_work(
     ]
 
 
-def test_what_was_said_before_a_kill_is_read_at_the_next_start(
-    workspace: Workspace, repo: Path, memory: Path
-) -> None:
+def test_what_was_said_before_a_kill_is_read_at_the_next_start(workspace, repo: Path, memory: Path) -> None:
     """A killed client fires neither Stop nor SessionEnd, and may leave half a line."""
     talk = Transcript(ONE, str(repo))
     talk.user("Remember that we deploy from the release branch only.")

@@ -22,14 +22,9 @@ from gitmem.core import index
 
 RECORDED = ROOT / "tests/fixtures/sessions/plain.jsonl"
 VERBS = {
-    "list": ("list",),
-    "status": ("status",),
-    "review": ("review",),
-    "save": ("save",),
-    "remember": ("remember", "We deploy on Tuesdays, turn {}."),
-    "undo": ("undo",),
-    "sync": ("sync",),
-}
+    "list": ("list",), "status": ("status",), "review": ("review",), "save": ("save",),
+    "remember": ("remember", "We deploy on Tuesdays, turn {}."), "undo": ("undo",), "sync": ("sync",),
+}  # fmt: skip
 MOST = {"remember": 35, "save": 40, "sync": 60, "review": 45, "job": 130}
 """Files that each should pass through at most."""
 

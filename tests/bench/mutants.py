@@ -371,12 +371,9 @@ def main() -> None:
             else:
                 how = run(mutant, copy, tests_of(mutant, ran))
             row = {
-                "id": mutant.id,
-                "how": how,
-                "file": mutant.path,
-                "at": mutant.at,
+                "id": mutant.id, "how": how, "file": mutant.path, "at": mutant.at,
                 "function": mutant.function,
-            }
+            }  # fmt: skip
             row |= {"operator": mutant.operator, "line": mutant.line, "becomes": mutant.becomes}
             results.append(row | {"seconds": round(time.monotonic() - began, 2)})
             earlier[mutant.id] = results[-1]

@@ -13,46 +13,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
 ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.FloorDiv,
-    ast.FloorDiv: ast.Mult,
-    ast.Div: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
-}
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult,
+    ast.Div: ast.Mult, ast.Mod: ast.Mult, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+}  # fmt: skip
 CALLS = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "sorted": "list",
-    "startswith": "endswith",
-    "endswith": "startswith",
-    "partition": "rpartition",
-    "rpartition": "partition",
-    "strip": "lstrip",
-    "rstrip": "strip",
-    "lstrip": "strip",
-    "find": "rfind",
-    "match": "search",
-    "fullmatch": "match",
-    "casefold": "strip",
-    "lower": "strip",
-}
+    "min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "startswith": "endswith",
+    "endswith": "startswith", "partition": "rpartition", "rpartition": "partition", "strip": "lstrip",
+    "rstrip": "strip", "lstrip": "strip", "find": "rfind", "match": "search", "fullmatch": "match",
+    "casefold": "strip", "lower": "strip",
+}  # fmt: skip
 NOTHING = {"str": '""', "bytes": 'b""', "int": "0", "tuple": "()", "frozenset": "frozenset()", "list": "[]"}
 """What a function returns that returns nothing, by the start of its annotation."""
 

@@ -136,9 +136,7 @@ def test_every_request_begins_as_the_one_before_and_tells_nothing_that_was_withh
     assert "ports.md" not in sent[3][-1]
 
 
-def test_what_is_withheld_stays_withheld_long_after_it_was_said(
-    workspace: Workspace, repo: Path, tmp_path: Path
-) -> None:
+def test_what_is_withheld_stays_withheld_long_after_it_was_said(workspace, repo, tmp_path: Path) -> None:
     """Also what was said at no known time, once there was a pause."""
     pausing.pause(workspace.state, moment("10:00:02"), moment("10:00:03"))
     said = Transcript("s1", str(repo))

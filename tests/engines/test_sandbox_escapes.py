@@ -450,9 +450,7 @@ def test_a_session_is_shown_without_its_credentials(ground: Ground) -> None:
     assert "my token is [github-pat]" in result.text
 
 
-def test_a_file_that_is_replaced_by_a_link_after_it_was_listed_is_not_followed(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_file_that_is_replaced_by_a_link_after_it_was_listed_is_not_followed(ground, tmp_path) -> None:
     """The list of names is made once; each opening looks for itself."""
     repo = tmp_path / "own"
     _git(tmp_path, "init", "-q", str(repo))

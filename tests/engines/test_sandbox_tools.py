@@ -120,9 +120,7 @@ def test_any_pattern_is_run_or_refused(pattern: str) -> None:
         ("README.md", {"README.md"}),
     ],
 )
-def test_a_pattern_for_names_is_read_as_a_shell_reads_it(
-    tools: Sandbox, pattern: str, found: set[str]
-) -> None:
+def test_a_pattern_for_names_is_read_as_a_shell_reads_it(tools, pattern: str, found: set[str]) -> None:
     assert set(text(tools, "Glob", pattern=pattern).splitlines()) == (found or {"No matches."})
 
 

@@ -107,9 +107,7 @@ def history(repo: Path) -> History:
     return History(repo)
 
 
-def test_each_claim_has_the_commit_session_messages_writer_and_engine_that_taught_it(
-    history: History,
-) -> None:
+def test_each_claim_has_the_commit_session_messages_writer_and_engine_that_taught_it(history) -> None:
     first = history.learn({PORTS: memory("ports", "Port 8080 is taken.")}, subject="Add ports")
     second = history.learn(
         {PORTS: memory("ports", "Port 8080 is taken.", "Port 9090 is free.")},
@@ -150,11 +148,8 @@ def test_a_claim_comes_through_a_merge_from_the_side_that_had_it(history: Histor
     merge = merge_commits(history.store, ours, theirs).commit
     later = history.learn({"main/other.md": memory("other", "Else.")}, merge)
     assert {text: line.origins[0].commit for text, line in history.blame(later).items()} == {
-        "About ports": base,
-        "Base.": base,
-        "Ours.": ours,
-        "Theirs.": theirs,
-    }
+        "About ports": base, "Base.": base, "Ours.": ours, "Theirs.": theirs,
+    }  # fmt: skip
 
 
 def test_many_memories_blamed_together_have_the_origins_that_each_has_alone(history: History) -> None:
@@ -361,9 +356,7 @@ def two_lessons(history: History) -> tuple[str, str]:
     return base, two
 
 
-def test_a_squash_by_git_keeps_author_date_and_session_of_the_part_that_names_the_memory(
-    history: History,
-) -> None:
+def test_a_squash_by_git_keeps_author_date_and_session_of_the_part_that_names_the_memory(history) -> None:
     two_lessons(history)
     history.git("merge", "-q", "--squash", "side")
     history.git("commit", "-q", "--no-edit", GIT_AUTHOR_NAME="Cy", GIT_AUTHOR_EMAIL="cy@example.com")

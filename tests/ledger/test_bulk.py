@@ -107,9 +107,7 @@ def adopt(live: LiveDirectory) -> Saved:
 
 
 @pytest.mark.parametrize("days", [1, 10])
-def test_a_folder_is_adopted_in_linear_work_however_many_days_it_is_of(
-    live: LiveDirectory, days: int
-) -> None:
+def test_a_folder_is_adopted_in_linear_work_however_many_days_it_is_of(live, days: int) -> None:
     counted = []
     for count in (FEW, MANY):
         fill(live, range(count), days)
@@ -203,9 +201,7 @@ def test_what_others_committed_is_tidied_in_linear_work(store: Repository, tmp_p
     assert is_linear(*counted), counted
 
 
-def test_no_memory_is_parsed_that_stands_as_its_writer_left_it(
-    store: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_memory_is_parsed_that_stands_as_its_writer_left_it(store, tmp_path: Path, monkeypatch) -> None:
     from gitmem.ledger import foreign_commits
 
     parsed: list[str] = []

@@ -88,9 +88,7 @@ def test_rewrites_are_kept_and_read_and_no_link_is_followed(tmp_path: Path) -> N
     assert read_rewrites(tmp_path / "torn") == Rewrites({A: B})
 
 
-def test_a_rebased_commit_counts_from_when_it_was_written(
-    workspace: Workspace, learn: Learn, code: Learn
-) -> None:
+def test_a_rebased_commit_counts_from_when_it_was_written(workspace, learn: Learn, code: Learn) -> None:
     """Else a rebase would put years of later knowledge into an old change."""
     early = learn("one", 0)
     old = code(1)
@@ -101,9 +99,7 @@ def test_a_rebased_commit_counts_from_when_it_was_written(
     assert at(workspace, new) == at(workspace, new[:10]) == at(workspace, old) == early
 
 
-def test_a_commit_that_git_no_longer_has_resolves_through_the_map(
-    workspace: Workspace, learn: Learn, code: Learn
-) -> None:
+def test_a_commit_that_git_no_longer_has_resolves_through_the_map(workspace, learn, code: Learn) -> None:
     early = learn("one", 0)
     learn("two", 2)
     new = code(3, wrote=1)
@@ -111,9 +107,7 @@ def test_a_commit_that_git_no_longer_has_resolves_through_the_map(
     assert at(workspace, A) == at(workspace, "aaaaaaa") == early
 
 
-def test_memory_taught_on_later_code_is_left_out_whatever_its_clock_says(
-    workspace: Workspace, learn: Learn, code: Learn
-) -> None:
+def test_memory_taught_on_later_code_is_left_out_whatever_its_clock_says(workspace, learn, code) -> None:
     first = code(5)
     known = learn("one", 1, first)
     second = code(6)
@@ -123,9 +117,7 @@ def test_memory_taught_on_later_code_is_left_out_whatever_its_clock_says(
     assert at(workspace, second) != known
 
 
-def test_memory_taught_on_unrelated_or_unknown_code_goes_by_time(
-    workspace: Workspace, learn: Learn, code: Learn, repo: Path, git: Git
-) -> None:
+def test_memory_taught_on_unrelated_or_unknown_code_goes_by_time(workspace, learn, code, repo, git) -> None:
     first = code(1)
     git("-C", repo, "checkout", "-q", "-b", "side", "HEAD~1")
     side = code(2)
@@ -137,9 +129,7 @@ def test_memory_taught_on_unrelated_or_unknown_code_goes_by_time(
     assert at(workspace, code(1.7)) == known
 
 
-def test_what_a_code_commit_became_is_told_with_its_subject(
-    workspace: Workspace, code: Learn, repo: Path
-) -> None:
+def test_what_a_code_commit_became_is_told_with_its_subject(workspace, code: Learn, repo: Path) -> None:
     new = code(1)
     keep_rewrites(workspace.state, [(A, new), (B, C)])
     assert became(workspace, [A, new, B, "", A]) == {

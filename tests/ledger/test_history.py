@@ -64,14 +64,7 @@ def test_a_revision_counts_from_the_memory_ref(workspace: Workspace, project: Sc
         assert resolve_at(workspace, project, word) == expected, word
 
 
-def test_head_and_branches_mean_the_code(
-    workspace: Workspace,
-    project: Scope,
-    learn: Learn,
-    repo: Path,
-    git: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_head_and_branches_mean_the_code(workspace, project, learn, repo: Path, git, monkeypatch) -> None:
     """What did we know at v1.2: the newest memory that is no later than that commit."""
     first = learn({"main/a.md": "one"}, hours=0)
     second = learn({"main/a.md": "two"}, hours=2)
@@ -101,14 +94,7 @@ def test_head_is_never_that_of_the_private_repository(workspace: Workspace, lear
             resolve_at(workspace, scope, "HEAD~1")
 
 
-def test_head_is_that_of_the_present_work_tree(
-    workspace: Workspace,
-    learn: Learn,
-    repo: Path,
-    git: Callable[..., str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_head_is_that_of_the_present_work_tree(workspace, learn, repo, git, tmp_path, monkeypatch) -> None:
     known = learn({"main/a.md": "one"}, hours=-24 * 400)
     learn({"main/a.md": "two"}, hours=24 * 800)
     git("-C", repo, "worktree", "add", "-q", tmp_path / "old", "-b", "old")
@@ -120,9 +106,7 @@ def test_head_is_that_of_the_present_work_tree(
     assert resolve_at(old, old.scope("project"), "HEAD") == known != second
 
 
-def test_a_date_takes_the_newest_that_is_no_later(
-    workspace: Workspace, project: Scope, learn: Learn
-) -> None:
+def test_a_date_takes_the_newest_that_is_no_later(workspace, project: Scope, learn: Learn) -> None:
     early, late = learn({"main/a.md": "one"}, hours=0), learn({"main/a.md": "two"}, hours=3)
     for expected, whens in {
         early: (

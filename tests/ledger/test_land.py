@@ -173,9 +173,7 @@ def test_of_the_scopes_others_may_check_the_projects(
     assert seen == ([workspace.scope("project").repo] if asked else [])
 
 
-def test_who_was_overtaken_plans_again_on_the_new_tip_until_it_is_enough(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_was_overtaken_plans_again_on_the_new_tip_until_it_is_enough(workspace, monkeypatch) -> None:
     """After some races it asks others to wait, and that turn ends with it."""
     repo, tips, pauses, turns = workspace.code, [], [], []
     monkeypatch.setattr(module.time, "sleep", pauses.append)
@@ -259,9 +257,7 @@ def test_no_credential_gets_into_a_message_and_what_was_said_before_is_not_looke
         ("limit = 2\n", False),
     ],
 )
-def test_what_a_newer_gitmem_wrote_is_read_and_never_written(
-    workspace: Workspace, text: str, newer: bool
-) -> None:
+def test_what_a_newer_gitmem_wrote_is_read_and_never_written(workspace, text: str, newer: bool) -> None:
     repo = workspace.code
     tree = write_tree(repo, None, {".gitmem": text.encode()})
     made = repo.add_commit(tree, (root_commit(repo),), ANN, ANN, "x\n")

@@ -65,9 +65,7 @@ SIX = tuple(f"m{number}" for number in range(6))
 @pytest.mark.parametrize(
     "gone", [("MEMORY", *SIX), ("MEMORY", "m0"), SIX[:4]], ids=["all", "index", "many"]
 )
-def test_what_vanishes_by_accident_is_held_and_laid_out_again(
-    ground: LiveGround, gone: tuple[str, ...]
-) -> None:
+def test_what_vanishes_by_accident_is_held_and_laid_out_again(ground, gone: tuple[str, ...]) -> None:
     ground.write(*SIX)
     ground.save()
     before = ground.stored
@@ -106,9 +104,7 @@ def test_many_deletions_count_when_they_were_asked_for(ground: LiveGround) -> No
     assert sorted(ground.stored) == ["MEMORY.md", "m5.md"]
 
 
-def test_two_worktrees_edit_one_memory_and_both_claims_stay(
-    ground: LiveGround, git: Callable[..., str], repo: Path, tmp_path: Path, workspace: Workspace
-) -> None:
+def test_two_worktrees_edit_one_memory_and_both_claims_stay(ground, git, repo, tmp_path, workspace) -> None:
     ground.begin("ports")
     git("-C", repo, "worktree", "add", "-q", tmp_path / "other", "-b", "other")
     live = live_directory(workspace, "project", "reviewer", tmp_path / "other")
@@ -205,9 +201,7 @@ def test_a_damaged_record_is_like_none(ground: LiveGround) -> None:
     assert "More." in ground.stored["a.md"]
 
 
-def test_what_the_code_branch_tracks_is_saved_but_never_written(
-    workspace: Workspace, repo: Path, git: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_code_branch_tracks_is_saved_but_never_written(workspace, repo, git, monkeypatch) -> None:
     folder = repo / ".claude/agent-memory/reviewer"
     folder.mkdir(parents=True)
     (folder / "a.md").write_text(memory("a"))
@@ -239,9 +233,7 @@ def test_what_another_work_tree_tracks_is_told_by_its_own_index(
     assert [live.tracked for live in live_directories(opened, there)] == [True]
 
 
-def test_a_folder_that_nothing_happened_to_is_read_once_and_its_record_left_alone(
-    ground: LiveGround,
-) -> None:
+def test_a_folder_that_nothing_happened_to_is_read_once_and_its_record_left_alone(ground) -> None:
     """Most saves are of this kind: no memory is judged or merged, and nothing is written."""
     ground.begin()
     at = record_path(ground.live.scope.state, ground.live.key)
@@ -254,9 +246,7 @@ def test_a_folder_that_nothing_happened_to_is_read_once_and_its_record_left_alon
     assert (at.read_bytes(), at.stat().st_mtime_ns) == before
 
 
-def test_what_only_the_ref_changed_is_laid_out_though_the_folder_is_as_it_was_left(
-    ground: LiveGround,
-) -> None:
+def test_what_only_the_ref_changed_is_laid_out_though_the_folder_is_as_it_was_left(ground) -> None:
     """The record may be of a save that laid nothing out: where the ref is counts, not where it was."""
     ground.begin()
     ground.file("a.md").unlink()

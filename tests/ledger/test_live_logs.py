@@ -46,9 +46,7 @@ def test_an_added_line_is_saved_as_it_is(ground: LiveGround) -> None:
     assert ground.stored[LOG] == ground.file(LOG).read_text() == ONE + "- 09:00 as the agent put it\n"
 
 
-def test_what_was_forgotten_goes_from_a_log_that_was_edited_meanwhile_and_may_not_come_back(
-    ground: LiveGround,
-) -> None:
+def test_what_was_forgotten_goes_from_a_log_that_was_edited_meanwhile_and_may_not_come_back(ground) -> None:
     ground.push({LOG: ONE + TWO})
     ground.save()
     stone = tombstone.bury("One.", "a1" * 16, "2026-11-20", "forgot").line()

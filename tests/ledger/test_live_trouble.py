@@ -203,9 +203,7 @@ def test_a_file_made_while_the_old_one_is_away_loses_nothing(ground: LiveGround,
     assert raced and {"The a fact.", "From afar.", *raced} <= ground.claims()
 
 
-def test_a_late_write_that_a_layout_displaces_is_no_version_that_its_own_writer_read(
-    ground: LiveGround,
-) -> None:
+def test_a_late_write_that_a_layout_displaces_is_no_version_that_its_own_writer_read(ground) -> None:
     """The agent read the file before one layout, and writes between the look and the next one."""
     ground.write("a")
     now = ground.file("a.md").stat().st_mtime

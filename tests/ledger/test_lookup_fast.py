@@ -81,9 +81,7 @@ def counting(workspace: Workspace, learn: Learn) -> Counting:
     return counted
 
 
-def test_a_list_opens_no_archived_memory_and_no_memory_twice(
-    workspace: Workspace, counting: Counting
-) -> None:
+def test_a_list_opens_no_archived_memory_and_no_memory_twice(workspace, counting: Counting) -> None:
     shown = headers(workspace)
     assert [header.name for header in shown] == [f"Hot {n}" for n in range(6)]
     hot = set(memory_files(workspace.code, counting.memory, archived=False)["main"].values())
@@ -118,9 +116,7 @@ def test_a_title_that_is_anothers_file_name_is_ambiguous(workspace: Workspace, l
             find(workspace, "ports")
 
 
-def test_a_look_at_any_revision_is_the_same_without_a_catalog(
-    workspace: Workspace, counting: Counting, learn: Learn
-) -> None:
+def test_a_look_at_any_revision_is_the_same_without_a_catalog(workspace, counting, learn: Learn) -> None:
     learn({"main/hot-1.md": HOT["main/hot-1.md"].replace("Fact", "New fact")})
     learn({"main/hot-2.md": None, "main/archive/a2/hot-2.md": HOT["main/hot-2.md"]}, op="page")
     learn({"main/hot-1.md": HOT["main/hot-1.md"], "main/plain.md": "No frontmatter.\n"})
@@ -165,9 +161,7 @@ def test_a_missing_memory_is_told_apart(workspace: Workspace, learn: Learn) -> N
     assert (gone.blob, gone.head) == (oid, None) and here.head is not None
 
 
-def test_a_folder_of_the_archive_that_did_not_change_is_not_read_again(
-    workspace: Workspace, counting: Counting, learn: Learn
-) -> None:
+def test_a_folder_of_the_archive_that_did_not_change_is_not_read_again(workspace, counting, learn) -> None:
     headers(workspace, archived=True)
     learn({"main/hot-1.md": HOT["main/hot-1.md"].replace("Fact", "New fact")})
     repo, tip = workspace.code, counting.memory

@@ -291,9 +291,7 @@ def test_any_order_of_merges_gives_the_same_claims(
         assert len(seen) == 1
 
 
-def test_an_index_in_another_case_stands_aside_and_what_is_too_large(
-    store: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_in_another_case_stands_aside_and_what_is_too_large(store, monkeypatch) -> None:
     monkeypatch.setattr("gitmem.ledger.merge.OTHER_BYTES", 99)
     files = {
         "main/MEMORY.md": "- [A](a.md)\n",

@@ -190,9 +190,7 @@ def test_a_purge_says_what_it_would_rewrite_and_then_what_it_did(shared: Workspa
     assert (done.files, done.erased, done.scanned, done.left) == (0, 8, 16, ())
 
 
-def test_the_memory_branch_alone_is_told_of_a_purge_where_it_is_pushed(
-    shared: Workspace, git: Callable[..., str], team: Path
-) -> None:
+def test_the_memory_branch_alone_is_told_of_a_purge_where_it_is_pushed(shared, git, team: Path) -> None:
     """A dream that waits there is rewritten commit by commit."""
 
     def commits() -> list[int]:
@@ -228,9 +226,7 @@ def test_what_the_index_of_the_code_holds_is_named_by_its_path(shared: Workspace
     assert [one.where for one in work.finish().left] == ["src/staged.txt in the code repository"]
 
 
-def test_what_a_process_wrote_meanwhile_goes_and_what_stays_is_told_once(
-    shared: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_process_wrote_meanwhile_goes_and_what_stays_is_told_once(shared, monkeypatch) -> None:
     work = purging(shared)
     work.rewrite()
     work.scrub()

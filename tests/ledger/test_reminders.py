@@ -145,9 +145,7 @@ def test_a_commit_in_the_middle_of_a_session_parks_nothing(held: Held) -> None:
 
 
 @pytest.mark.parametrize(("wrote", "waits"), [(PASSING, False), ("The port is 5433.", True)])
-def test_of_what_the_agent_wrote_down_behind_a_commit_the_rest_waits(
-    held: Held, wrote: str, waits: bool
-) -> None:
+def test_of_what_the_agent_wrote_down_behind_a_commit_the_rest_waits(held, wrote: str, waits: bool) -> None:
     """The commit had the turn read to its middle; that something was written proves nothing of the rest."""
     held.say(PASSING, event="commit")
     memory = held.workspace.auto_memory

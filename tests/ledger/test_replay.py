@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from gitmem.ledger.epochs import Epoch
 from gitmem.ledger.land import root_commit
 from gitmem.ledger.replay import SUBJECT, Carried, bring_together, carry_over, purge_accepted
 from gitmem.ledger.rewrite import Rewriter
-from gitmem.ledger.workspace import SHARED_REF, Workspace, open_workspace
+from gitmem.ledger.workspace import SHARED_REF, open_workspace
 
 SECRET = "copper-lynx-8812-quito"
 PURGE = Purge(frozenset({SECRET}))
@@ -143,9 +142,7 @@ def test_a_side_branch_purges_nothing(ground: Ground, side: bool) -> None:
 
 
 @pytest.mark.parametrize("follow", [False, True])
-def test_a_branch_that_only_others_may_move_is_followed_whatever_its_epoch(
-    ground: Ground, follow: bool
-) -> None:
+def test_a_branch_that_only_others_may_move_is_followed_whatever_its_epoch(ground, follow: bool) -> None:
     """Unless it still holds what was purged here."""
     ours = ground.put(ground.there, **{"main/c.md": "C\n"})
     apart = ground.put(root_commit(ground.repo), **CLEAN)
@@ -213,9 +210,7 @@ def test_what_was_purged_of_a_branch_that_waits_is_asked_about_too(ground: Groun
 
 
 @pytest.mark.parametrize("mode", ["direct", "review"])
-def test_a_purge_that_waits_names_the_memories_that_it_takes(
-    ground: Ground, workspace: Workspace, git: Callable[..., str], mode: str
-) -> None:
+def test_a_purge_that_waits_names_the_memories_that_it_takes(ground, workspace, git, mode: str) -> None:
     """In review mode the branch counts whatever its epoch."""
     repo, index = ground.repo, {"main/MEMORY.md": "- [A](a.md)\n"}
     gone, changed = ([f"main/{name}.md" for name in names] for names in ("bvwx", "acde"))
@@ -247,9 +242,7 @@ def test_a_purge_that_waits_names_the_memories_that_it_takes(
         move_ref(repo, ref, oid, None, "back")
 
 
-def test_a_purge_of_a_text_that_waits_says_how_many_it_took(
-    ground: Ground, workspace: Workspace, git: Callable[..., str]
-) -> None:
+def test_a_purge_of_a_text_that_waits_says_how_many_it_took(ground: Ground, workspace, git) -> None:
     repo, log = ground.repo, {"main/logs/2026/11/2026-11-20.md": f"- 10:00:00Z [project a] {SECRET}\n"}
     ours = ground.put(ground.own, **log)
     theirs = ground.purged(ours, PURGE)

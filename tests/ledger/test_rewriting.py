@@ -59,9 +59,7 @@ def test_what_came_before_the_text_stays_the_same_object(store: Repository) -> N
 
 
 @pytest.mark.parametrize("dry", [False, True])
-def test_what_goes_along_into_the_new_epoch_is_counted_by_a_dry_run_too(
-    store: Repository, dry: bool
-) -> None:
+def test_what_goes_along_into_the_new_epoch_is_counted_by_a_dry_run_too(store, dry: bool) -> None:
     one = commit(store, (root_commit(store),), main__a="A fact.")
     work = Rewriter(RawObjects(store, dry=dry), Purge(frozenset({SECRET})), EPOCH)
     work.history([one], forced=[one])

@@ -256,9 +256,7 @@ def test_an_index_that_nobody_merged_keeps_each_line_that_people_wrote(ground: G
 
 
 @pytest.mark.parametrize("merged", [True, False], ids=["merge", "edit"])
-def test_lines_that_were_written_after_what_others_did_stand_as_they_are(
-    ground: Ground, merged: bool
-) -> None:
+def test_lines_that_were_written_after_what_others_did_stand_as_they_are(ground, merged: bool) -> None:
     """Their writer saw what stood there already."""
     base = ground.add(START | {"main/MEMORY.md": ""}, message=OWN)
     one = START | {"main/MEMORY.md": "- [a](a.md) — First\n"}
@@ -268,9 +266,7 @@ def test_lines_that_were_written_after_what_others_did_stand_as_they_are(
     assert not ground.tidy(ground.add(later, (foreign,), OWN))
 
 
-def test_a_line_that_union_brought_back_in_the_second_of_two_merges_goes_with_its_memory(
-    ground: Ground,
-) -> None:
+def test_a_line_that_union_brought_back_in_the_second_of_two_merges_goes_with_its_memory(ground) -> None:
     """What the first merge held is a side of the second: the line is gitmem's own by that."""
     start = START | {"main/b.md": memory("b", "Two."), "main/MEMORY.md": entry("a") + entry("b")}
     base = ground.add(start, message=OWN)

@@ -208,9 +208,7 @@ def test_an_index_that_says_something_is_held_with_its_folder(ground: LiveGround
     ("folder", "sign"),
     [("node_modules", "left-pad/README.md"), ("tool", "package.json"), ("copied", "LICENSE")],
 )
-def test_software_inside_an_agents_folder_is_no_memory_of_its(
-    ground: LiveGround, folder: str, sign: str
-) -> None:
+def test_software_inside_an_agents_folder_is_no_memory_of_its(ground, folder: str, sign: str) -> None:
     """Its READMEs were written by somebody else; the person is told what was left out, and nothing goes."""
     ground.put("MEMORY.md", "# Notes\n")
     ground.put(f"{folder}/{sign}", "{}\n")

@@ -170,13 +170,10 @@ def _opencode_ready(home: Path, repo: Path, url: str) -> None:
 
 def _claude_environ(home: Path, url: str) -> Mapping[str, str]:
     return {
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": "none",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_AUTOUPDATER": "1",
+        "GIT_CONFIG_NOSYSTEM": "1", "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none",
+        "DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    }
+    }  # fmt: skip
 
 
 _BYPASS = "--dangerously-bypass-hook-trust"
