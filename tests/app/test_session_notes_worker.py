@@ -163,16 +163,6 @@ def test_a_lost_state_costs_no_more_than_another_look(ground: Ground, engine: En
     assert len(engine.given) == 1
 
 
-def test_before_a_compaction_little_news_is_noted_at_once(ground: Ground, engine: Engine) -> None:
-    talk = Talk(ground)
-    talk.say(LONG)
-    do(ground)
-    talk.say("We settled on port 8080.")
-    assert do(ground)["noted"] == 0
-    assert do(ground, "pre-compact")["noted"] == 1
-    assert notes(ground)["Current State"] == "We settled on port 8080."
-
-
 def test_sessions_that_no_job_names_are_noted_while_they_are_fresh(ground: Ground, engine: Engine) -> None:
     talk, old = Talk(ground), Talk(ground, OTHER)
     for one, age in ((talk, 0), (old, 3 * DAY)):

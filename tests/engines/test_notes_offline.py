@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chats import Chat
-from chats import call as chat_call
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rollouts import Rollout
 from talk import agent, call, person
 
 from gitmem.core.session_notes import TEMPLATE, fit, parse, render
 from gitmem.engines.engine import NotesInput
 from gitmem.engines.offline.notes import sum_up
-from gitmem.transcripts import discover
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.model import Message
 from gitmem.transcripts.privacy import withheld
@@ -216,45 +212,6 @@ def test_tasks_made_one_by_one_are_followed() -> None:
     ]
     state = bodies(noted([person(1, "go"), agent(2, "Fine.", *made, *moved)]))["Current State"]
     assert "- In hand: Write" in state and "Read" not in state
-
-
-def test_sessions_of_codex_and_gemini_are_noted_alike(tmp_path: Path) -> None:
-    talk = Rollout()
-    talk.user("Add the reader")
-    talk.agent("On it.")
-    talk.call(
-        "c0",
-        "update_plan",
-        plan=[{"step": "Read", "status": "completed"}, {"step": "Test", "status": "in_progress"}],
-    )
-    talk.output("c0", "Plan updated")
-    talk.patch("c1", "*** Begin Patch\n*** Add File: reader.py\n+def read(path):\n*** End Patch\n")
-    talk.add(
-        "response_item", {"type": "custom_tool_call_output", "call_id": "c1", "output": "Exit code: 0\nok"}
-    )
-    talk.call("c2", "shell", command=["bash", "-lc", "make test"])
-    talk.output("c2", '{"output": "error: no rule", "metadata": {"exit_code": 2}}')
-    codex = bodies(
-        noted(discover.read(talk.write(tmp_path / "rollout-2026-11-20T10-00-00-rollout-id.jsonl")).messages)
-    )
-    assert codex["Files and Functions"] == "- `reader.py`: written ×1; with `read`"
-    assert (
-        "- In hand: Test" in codex["Current State"]
-        and "`make test` failed ×1: “error: no rule”" in codex["Errors & Corrections"]
-    )
-    chat = Chat()
-    chat.user("1", "Add the reader")
-    chat.agent(
-        "2", "Reading.",
-        chat_call("a", "read_file", "text", file_path="reader.py"),
-        chat_call("b", "write_todos", "ok", todos=[{"description": "Test it", "status": "pending"}]),
-        chat_call("c", "run_shell_command", "Output: 3 passed", command="make test"),
-    )  # fmt: skip
-    gemini = bodies(
-        noted(discover.read(chat.write(tmp_path / "chats/session-2026-11-20T10-00-chat.jsonl")).messages)
-    )
-    assert gemini["Files and Functions"] == "- `reader.py`: read ×1"
-    assert gemini["Workflow"] == "- `make test` ×1" and "- To do: Test it" in gemini["Current State"]
 
 
 @pytest.mark.parametrize("name", ["plain", "resumed", "memory", "subagent"])

@@ -11,15 +11,13 @@ from pathlib import Path
 import pytest
 from memory_files import learned
 from once import Once
-from planted_secrets import GITHUB, Maker
+from planted_secrets import GITHUB
 from purge_ground import objects
 from ran import Ran
 
 from gitmem.app.context import real_edges
-from gitmem.core.trailers import Fate, Provenance
 from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Signature
-from gitmem.ledger.land import Write, land, safe_message
 from gitmem.ledger.taint_note import read_tainted
 
 Git = Callable[..., str]
@@ -130,26 +128,6 @@ def test_credentials_in_urls_and_prose_are_stored_and_shown(gitmem: Gitmem, init
     assert "stored, but look" not in third.err and "not stored" not in third.err
     value = json.loads(gitmem("remember", "The other password is hunter3.", "--json").out)
     assert [one["rule"] for one in value["warnings"]] == ["password-in-prose"]
-
-
-def test_no_message_of_a_commit_holds_a_secret(gitmem: Gitmem, git, inited: Path, private: Path) -> None:
-    workspace = workspace_at(real_edges(inited))
-    scope = workspace.scope("project")
-    written = land(
-        scope,
-        lambda _: Write(
-            {"main/a.md": b"A.\n"}, f"Add a: {GITHUB}", Provenance(op="add"), f"Because {GITHUB}"
-        ),
-        WHO,
-    )
-    assert written is not None
-    assert GITHUB not in written.subject + _everything(git, inited)
-    long = Maker(3).pem("RSA ", 20)
-    fates = (Fate("dropped", "a.md#0123456789ab", "", f"it held {GITHUB}"),)
-    said = safe_message(long, Provenance(op="dream", claims=fates))
-    assert GITHUB not in said
-    assert long[40:80] not in said
-    assert "Gitmem-Claim: dropped a.md#0123456789ab it held [github-pat]" in said
 
 
 def test_a_secret_in_a_past_state_does_not_come_back(gitmem: Gitmem, git: Git, inited: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
-from planted_secrets import GITHUB
+from planted_secrets import GITHUB, Maker
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.trailers import Fate, Provenance
@@ -235,6 +235,8 @@ def test_no_credential_gets_into_a_message_and_what_was_said_before_is_not_looke
     message = safe_message(f"Use {GITHUB}", said, f"Or {GITHUB}; the password is hunter2")
     assert GITHUB not in message and message.startswith("Use [github-pat]\n\nOr [github-pat]; the")
     assert "hunter2" in message and "as [github-pat]" in message and " so" in message
+    key = Maker(3).pem("RSA ", 20)
+    assert key[40:80] not in safe_message(key, said)
     place = Ref(workspace.code, REF)
     undo = Provenance("undo")
     for again, subject in (

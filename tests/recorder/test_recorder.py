@@ -1,69 +1,21 @@
-"""The scripted server, the normaliser, and (marked `client`) the real client that they are for."""
+"""The normaliser, and (marked `client`) the real client that it is for."""
 
 from __future__ import annotations
 
 import json
 import os
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 from normalise_session import Normaliser
 from real_client import Client, find_client
 from record_sessions import memory, plain, prepare, transcript
-from scripted_api import Call, ScriptedApi, Step
+from scripted_api import ScriptedApi
 
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.claude_home import claude_config_dir, memory_folder, read_settings, sessions_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
-TOOLS = [{"name": "Read"}]
-
-
-def post(api: ScriptedApi, path: str = "/v1/messages", **body: Any) -> str:
-    data = json.dumps({"model": "m", "messages": [{"role": "user", "content": "hi"}], **body}).encode()
-    request = urllib.request.Request(api.url + path, data)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return str(answer.read().decode())
-
-
-def test_steps_are_answered_in_order_and_then_by_a_default() -> None:
-    with ScriptedApi([Step("one"), Step("two")]) as api:
-        texts = [json.loads(post(api, tools=TOOLS))["content"][0]["text"] for _ in range(3)]
-    assert texts == ["one", "two", "Done."]
-    assert len(api.requests) == 3
-    assert api.left == ()
-
-
-def test_requests_without_tools_use_up_no_step() -> None:
-    with ScriptedApi([Step("one")]) as api:
-        assert json.loads(post(api))["content"][0]["text"] == "Done."
-        assert json.loads(post(api, "/v1/messages/count_tokens"))["input_tokens"] > 0
-    assert len(api.left) == 1
-
-
-def test_a_step_can_wait_for_its_conversation() -> None:
-    with ScriptedApi([Step("for the other", when="other"), Step("for this")]) as api:
-        assert "for this" in post(api, tools=TOOLS)
-        other = [{"role": "user", "content": "the other"}]
-        assert "for the other" in post(api, tools=TOOLS, messages=other)
-
-
-def test_a_streamed_call_carries_its_input_as_json() -> None:
-    with ScriptedApi([Step("look", (Call("Read", {"file_path": "/a"}),))]) as api:
-        lines = post(api, tools=TOOLS, stream=True).splitlines()
-    events = [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
-    deltas = [event["delta"] for event in events if event["type"] == "content_block_delta"]
-    assert deltas[0]["text"] == "look"
-    assert json.loads(deltas[1]["partial_json"]) == {"file_path": "/a"}
-    assert events[-2]["delta"]["stop_reason"] == "tool_use"
-
-
-def test_other_addresses_are_not_found() -> None:
-    with ScriptedApi() as api, pytest.raises(urllib.error.HTTPError, match="404"):
-        post(api, "/v1/elsewhere")
 
 
 def test_the_normaliser_renames_places_ids_and_times_the_same_way_throughout(tmp_path: Path) -> None:
