@@ -197,10 +197,11 @@ def test_a_model_that_only_calls_tools_comes_to_an_end(monkeypatch: pytest.Monke
     def decide(body: dict[str, Any]) -> Step:
         return Answer(calls=(write(f"main/new-{len(body['messages'])}.md", FILES[MOCKS]),))
 
+    repairs = tasks.MOST_DREAM_TURNS - tasks.DREAM_TURNS
     monkeypatch.setattr(tasks, "DREAM_TURNS", 3)
     with MessagesApi(decide) as api, pytest.raises(EngineError, match="does not account"):
         engine(api, Counting()).consolidate(GIVEN)
-    assert len(api.requests) == 3 + tasks.DREAM_REPAIRS * tasks.REPAIR_TURNS
+    assert len(api.requests) == 3 + repairs
     with MessagesApi(lambda _: read(MOCKS)) as api:
         made = engine(api, Counting()).consolidate(GIVEN)
         assert len(api.requests) == 3 and offered(made) == ["date"]
