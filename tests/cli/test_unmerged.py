@@ -19,6 +19,12 @@ Git = Callable[..., str]
 CACHE = "The render cache lives in redis under the prefix zulu"
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a look at the code may come too late, and what is not found out counts as held."""
+    monkeypatch.setattr("gitmem.cli.recall.PATIENT_SECONDS", 60.0)
+
+
 @pytest.fixture
 def on_feature(repo: Path, git: Git, gitmem: Command, once: Once[int]) -> Path:
     """A repository on `main`, with a memory that was taught on `feature`."""
