@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import join
+from shlex import join, quote
 from typing import Annotated, Literal
 
 import typer
@@ -50,7 +50,7 @@ def completion(
             file.write_text(text, encoding="utf-8")
         run.out.data(f"{'would write' if dry_run else 'wrote'} {file}")
     if name == "zsh":
-        run.out.say(f"put this above compinit in ~/.zshrc: fpath+=({files[0].parent})")
+        run.out.say(f"put this above compinit in ~/.zshrc: fpath+=({quote(str(files[0].parent))})")
     if not dry_run:
         run.out.say("it works in the next shell")
         run.out.say(f"undo: rm {join(map(str, files))}")
