@@ -263,7 +263,9 @@ def plan_init(
 
 def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDone:
     """Does what was planned; doing it twice changes nothing."""
-    who = workspace.author(edges.now)  # without an identity nothing must be half done
+    who = workspace.author(edges.now)  # without an identity nothing must be half done, nor without a place
+    for folder in (workspace.state / "spool", workspace.private_state):
+        folder.mkdir(parents=True, exist_ok=True)
     if plan.new and plan.shared:
         # A copied or unpacked repository brings its configuration along; sharing is for the person to say.
         config_unset(workspace.git, None, "gitmem.share", git_dir=workspace.layout.common_dir)
@@ -273,8 +275,6 @@ def carry_out_init(workspace: Workspace, edges: Edges, plan: InitPlan) -> InitDo
             save_all(workspace, edges, everywhere=True)
             unite_projects(workspace.private, plan.left, plan.project_id)
         workspace = store_project_id(workspace, plan.project_id)
-    for folder in (workspace.state / "spool", workspace.private_state):
-        folder.mkdir(parents=True, exist_ok=True)
     note_project(workspace, who)
     begin_with_commits(workspace)
     started = _start_from_remote(workspace)

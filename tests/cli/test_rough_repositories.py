@@ -373,7 +373,8 @@ def test_a_home_that_cannot_be_used(where: str, gitmem, git, repo, tmp_path, mon
         monkeypatch.delenv("HOME")
     ran = gitmem("init", "-y", ok=False)
     assert ran.code == 3 and "cannot be " in ran.err and "hint: " in ran.err
-    assert gitmem("list", ok=False).code == 3
+    ran = gitmem("list", ok=False)
+    assert ran.code == 3 and "hint: Run: git mem init" in ran.err, "what was not begun is not damaged"
 
 
 @pytest.mark.parametrize(
