@@ -194,7 +194,7 @@ def merge_memory(
     order = merge_keys(lists, lambda id: frozenset(keys[id].split()), repeats.__getitem__)
     gone = _buried(order, by_id, keys, buried)
     kept = tuple(id for id in order.keys if id not in gone)
-    lost = tuple(side[id].text for id in sorted(gone) for side in by_id[1:] if id in side)
+    lost = tuple(side[id].text for id in order.keys if id in gone for side in by_id[1:] if id in side)
     disputed = contested(order, kept)
     if not any(side.isdisjoint(kept) for side in chosen):
         disputed |= dict.fromkeys(apart, min(apart))

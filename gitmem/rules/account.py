@@ -149,7 +149,7 @@ def sources_of(files: Files, agent: str) -> tuple[Source, ...]:
 
 def agent_of(path: str) -> str:
     """Folder of the agent that a path belongs to."""
-    return path.split("/", 1)[0]
+    return path.partition("/")[0]
 
 
 def quoted(text: str) -> str:
@@ -162,7 +162,7 @@ def line_of(files: Files, path: str, claim: Claim | None) -> int:
     data = files.get(path)
     if data is None or claim is None:
         return 1
-    first = claim.text.split("\n", 1)[0]
+    first = claim.text.partition("\n")[0]
     text = decode(data)
     return line_at(text, text.find(first))
 

@@ -83,7 +83,7 @@ def _frontmatter(text: RuleFile) -> Iterator[Finding]:
     trouble = frontmatter.yaml_problem(front)
     if trouble:
         _, _, line = trouble.partition("not valid YAML in line ")
-        digits = line.split(":", 1)[0]
+        digits = line.partition(":")[0]
         # Where it stands is told by the finding; the same trouble on another line is the same trouble.
         said = trouble.replace(f" in line {digits}", "") if digits.isdecimal() else trouble
         yield Finding(text.path, int(digits) if digits.isdecimal() else 1, "frontmatter", quoted(said))

@@ -77,7 +77,11 @@ def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
         fates = into.get(ref, [])
         if not fates and _is_pointer(claim, path, step, there):
             continue
-        text = undated(claim.key, _days(fates, here, ground.said) | _days_of(heard.get(path, {}).values()))
+        said = [
+            (here[one.source].key, ground.said[one.source]) for one in fates if one.source in ground.said
+        ]
+        said += [(line.text, line.when) for line in heard.get(path, {}).values()]
+        text = undated(claim.key, _dated(said))
         # Mostly a claim says what its own lines say, and a memory may be made of many.
         if ref in own and not added(text, own[ref]) and not unheard(text, own[ref]):
             continue
@@ -315,22 +319,11 @@ def _fed(step: ReplayedCommit, personal: set[str]) -> set[str]:
     return personal | {path_of(fate.target) for fate in step.fates if fate.source in here and fate.target}
 
 
-def _days_of(lines: Iterable[LogLine]) -> dict[str, date]:
-    """The same of lines of logs, each of which tells when it was said."""
+def _dated(said: Iterable[tuple[str, datetime]]) -> dict[str, date]:
+    """Relative phrases of texts, with the days that they meant when each was said."""
     return {
         phrase.text: phrase.date
-        for line in lines
-        for phrase in relative_dates(line.text, line.when)
-        if phrase.date is not None
-    }
-
-
-def _days(fates: list[Fate], here: Mapping[str, Claim], said: Mapping[str, datetime]) -> dict[str, date]:
-    """Relative phrases of the claims that went into one, with the days that they mean."""
-    return {
-        phrase.text: phrase.date
-        for fate in fates
-        if fate.source in said
-        for phrase in relative_dates(here[fate.source].key, said[fate.source])
+        for text, when in said
+        for phrase in relative_dates(text, when)
         if phrase.date is not None
     }

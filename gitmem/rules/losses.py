@@ -33,7 +33,7 @@ def judge_losses(before: Side | None, after: Side, context: RuleContext) -> Iter
     old, new = _memories(before), _memories(after)
     changed = {path for path in {*old, *new} if old.get(path) != new.get(path)}
     declared = [fate for one in context.revisions for fate in parse(one.message).claims]
-    touched = changed | {path_of(fate.target) for fate in declared if fate.target}
+    touched = changed | {path_of(fate.target) for fate in declared}
     was, now = ({path: data for path, data in side.items() if path in touched} for side in (old, new))
     gone: set[Mark] = set()
     claims: list[_Loss] = []

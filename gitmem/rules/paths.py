@@ -91,7 +91,7 @@ def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
         whole = path
         while whole:
             known = seen.setdefault(whole.lower() if whole.isascii() else collision_key(whole), whole)
-            if known != whole and known.lower() != whole.lower():
+            if known.lower() != whole.lower():
                 return known, whole
             whole = whole.rpartition("/")[0]
     return None
@@ -193,7 +193,7 @@ def _judge_place(side: Side, path: str, file: File) -> Iterator[Finding]:
         yield Finding(path, 1, "path", odd_mode(file))
     folder, name = _inside(side, path)
     if not folder:
-        head = path.split("/", 1)[0]
+        head = path.partition("/")[0]
         if "/" in path and not side.snapshots and not head.startswith(".") and not is_agent_folder(head):
             yield Finding(path, 1, "path", f"no agent has the folder {quoted(head)}")
         return

@@ -9,7 +9,7 @@ import pytest
 from gitmem.core import tombstone
 from gitmem.core.frontmatter import Frontmatter, split
 from gitmem.core.memory import parse
-from gitmem.core.merge import merge_front, merge_trees
+from gitmem.core.merge import merge_front, merge_trees, only, renames, without
 
 HEAD = "---\nname: db\ndescription: Which database\ntype: project\n---\n\n"
 
@@ -135,6 +135,20 @@ def test_one_memory_written_twice_under_one_name_unites() -> None:
     assert files == tree("Cats.\n\nDogs.\n")
 
 
+def test_half_of_the_claims_make_a_rename() -> None:
+    new = {
+        "main/b.md": tree("One.\n\nNew.\n\nAnother.\n", HEAD.replace("name: db", "name: b"))["main/db.md"]
+    }
+    assert renames(tree("One.\n\nTwo.\n"), new) == {"main/db.md": "main/b.md"}
+    assert renames(tree("One.\n\nTwo.\n\nThree.\n"), new) == {}
+
+
+def test_who_puts_more_room_between_two_claims_is_followed() -> None:
+    for more in ("\n\n\n", "\n"):
+        room = f"- a{more}- b\n"
+        assert merged("- a\n\n- b\n", room, "- a\n\n- b\n\nC.\n") == room + "\nC.\n"
+
+
 def test_an_edit_follows_a_rename() -> None:
     renamed = {"main/database.md": tree("One.\n\nTwo.\n")["main/db.md"]}
     result = merge_trees(tree("One.\n\nTwo.\n"), renamed, tree("One.\n\nTwo.\n\nThree.\n"))
@@ -225,6 +239,8 @@ def front(*lines: str) -> Frontmatter | None:
         ("tags: [a, b]", "tags: [a]", "tags: [b]", "tags: []"),
         ("modified: 2026-11-20", "modified: 2026-11-21", "modified: 2026-11-22", "modified: 2026-11-22"),
         ("type: x", "type: other", "type: Reference", "type: Reference"),
+        ("", 'team: "a"', "team: a", 'team: "a"'),
+        ("", "", "e: 1\nd: 1\nc: 1", "e: 1\nd: 1\nc: 1"),
         ("", "type: reference", "type: project", "type: project"),
         ("", "type: project", "type: feedback", "type: feedback"),
         ("", "type: feedback", "type: user", "type: user"),
@@ -244,14 +260,37 @@ def test_a_key_that_both_sides_changed_is_united(base: str, ours: str, theirs: s
 @pytest.mark.parametrize("key", ["originSessionId", "node_type", "owner"])
 def test_a_value_that_loses_becomes_a_claim_but_for_what_clients_keep_for_themselves(key: str) -> None:
     blocks = [
-        front("name: n", *([f"{key}: {value}"] if value else [])) for value in ("", "Ben", "Ann  Lee")
+        front("name: n", *([f"{key}: {value}"] if value else [])) for value in ("Eve", "Ben  Lee", "Ann")
     ]
     found, lost = merge_front(*blocks)
     assert (found, lost) == merge_front(blocks[0], blocks[2], blocks[1])
-    assert found and found.text(key) == "Ann  Lee"
-    assert len(lost) == (key == "owner")
-    for text in lost:
-        assert text.startswith("owner: Ben *(disputed ") and text.endswith(")*")
+    assert found and found.text(key) == "Ann"
+    mark = parse("x.md", b"owner: Eve").claims[0].id[:8]
+    assert lost == ((f"owner: Ben Lee *(disputed {mark})*",) if key == "owner" else ())
+
+
+def test_keys_that_only_the_other_side_has_come_in_the_order_of_their_names() -> None:
+    blocks = [
+        front("name: n"),
+        *(front("name: n", *(f"{key}: 1" for key in keys)) for keys in ("gfe", "dcba")),
+    ]
+    for one, other in (blocks[1:], blocks[:0:-1]):
+        found, _ = merge_front(blocks[0], one, other)
+        assert found and list(found.keys()) in (["name", *"gfeabcd"], ["name", *"dcbaefg"])
+
+
+def test_neighbours_of_what_goes_that_cannot_stand_apart_become_one() -> None:
+    memory = parse("a.md", b"    code\n\n# H\n\n    more\n")
+    gone = frozenset(claim.id for claim in memory.parsed.claims if claim.text == "# H")
+    assert without(memory, gone).render() == b"    code\n\n    more\n"
+
+
+def test_only_some_files_are_taken_in_the_order_of_their_paths() -> None:
+    assert [*only(dict.fromkeys("fedcba", b""), {*"abcdex"})] == [*"abcde"]
+
+
+def test_what_both_wrote_with_returns_is_put_together_with_them() -> None:
+    assert merge_trees({}, tree("A.\r\n"), tree("B.\r\n")).files == tree("B.\r\n\r\nA.\r\n")
 
 
 def test_blocks_that_cannot_stand_as_they_stood_are_put_apart_and_nothing_before_the_first() -> None:

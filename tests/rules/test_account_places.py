@@ -5,7 +5,8 @@ from __future__ import annotations
 from gitmem.core.account import claims_at, reference
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import line_of, listed, where_they_stand
+from gitmem.rules.account import errors, line_of, listed, where_they_stand
+from gitmem.rules.rule import Finding
 
 MEMORY = b"---\nname: a\ndescription: A\ntype: project\n---\n\nPorts start at 4000.\n"
 
@@ -29,6 +30,11 @@ def test_a_claim_is_found_where_its_memory_was_paged_to() -> None:
     )
     assert (known.source, known.target) == (there, hot)
     assert lost.source == unknown
+
+
+def test_an_error_stops_a_change_and_a_notice_does_not() -> None:
+    one = Finding("main/a.md", 1, "account", "it is gone")
+    assert errors([Finding("main/a.md", 1, "loss", "one goes", "notice"), one]) == (one,)
 
 
 def test_a_claim_is_told_with_its_line() -> None:

@@ -237,6 +237,7 @@ def test_what_goes_into_a_claim_that_says_it_otherwise_is_given_up(old: str, new
     before, after = memory("Use port 4000 in staging."), memory("Use the port in staging.")
     newer = Fate("superseded", ref(before, "4000"), ref(after, "Use"), "newer")
     assert len(given_up(before, after, [newer])) == 1, "and what lacks a fact of it"
+    assert given_up(before, after | memory("Use port 4000 in staging.", name="b"), [newer]) == {}
 
 
 def invented(

@@ -357,6 +357,7 @@ UNSAID = "does not say in which format this memory is"
     [
         ("format = 1\n", ""),
         ("# x\n \tformat\t= 1 \t\nlimit = 2\n", ""),
+        ("format = 1\nmy format = 2\n", ""),
         ("format=2\nepoch=1\n", "says format 2, which this gitmem cannot judge"),
         ("format = 2\n", "says format 2, which this gitmem cannot judge"),
         (f"format = {'9' * 5000}\n", f"says format {'9' * 9}, which this gitmem cannot judge"),

@@ -136,5 +136,6 @@ def test_a_token_that_something_invisible_splits_is_suspect_with_what_splits_it(
     "text", ["{} is [github-pat]", "[github-pat] is {}", "[github-pat] {} [github-pat]"]
 )
 def test_beside_what_was_taken_out_before_a_credential_goes_too(text: str) -> None:
+    assert shown("password = [github-pat]", suspects) == "password = [github-pat]"
     said = text.format("password = abc123def456")
     assert shown(said, suspects) == text.format("password = [unjudged]")

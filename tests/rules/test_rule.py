@@ -60,6 +60,7 @@ def test_a_state_has_its_files_by_path_from_the_root() -> None:
         "x/y/c.md": ("c.md", "memory"),
         ".gitmem": (".host", "host"),
     }
+    assert side.contents.keys() == side.texts.keys()
     assert (side.snapshots, side.time, side.trouble) == (False, 0, ())
     assert EMPTY.files == {} and EMPTY.texts == {}
 

@@ -106,6 +106,7 @@ def test_a_key_with_blank_lines_is_refused_whole() -> None:
 
 def test_claims_are_read_together_and_one_refuses_no_other() -> None:
     assert set(refused_claims([f"PAYMENTS_API_KEY={KEY}", "plain", f"with {KEY} it works"])) == {0, 2}
+    assert refused_claims([f"{GITHUB} beside {KEY}."])[0].text == "[github-pat] beside […]."
     weighed = weigh(["fine", GITHUB, "the password is hunter2"])
     assert list(weighed.refused) == [1]
     assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]
@@ -119,7 +120,7 @@ def test_what_may_be_a_secret_is_held_where_asked_and_says_how_it_passes() -> No
     assert b"Ask Ann first." in held.files["main/a.md"]
     assert PASSWORD.encode() not in held.files["main/a.md"]
     (finding,) = held.refusals
-    assert (finding.rule, finding.level) == ("secret", "error")
+    assert (finding.line, finding.rule, finding.level) == (1, "secret", "error")
     assert finding.message == "may hold a secret (password-in-prose)"
     assert screen({}, files, frozenset(finding.fingerprints), hold=True).refusals == ()
 
@@ -184,7 +185,7 @@ def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
 def test_what_leaves_is_told_again() -> None:
     files = {"main/a.md": memory("a", "How staging is reached", STATED), "main/b.md": b"Plain.\n"}
     (finding,) = warned({}, files, frozenset())
-    assert (finding.path, finding.level) == ("main/a.md", "notice")
+    assert (finding.path, finding.line, finding.level) == ("main/a.md", 1, "notice")
     assert PASSWORD not in repr(finding)
     assert warned({}, files, frozenset(finding.fingerprints)) == ()
     assert warned(files, files, frozenset()) == ()
@@ -202,6 +203,9 @@ def test_a_secret_in_a_name_is_refused_and_not_told(where: str) -> None:
     (refusal,) = screen({}, {path: b"Fine.\n"}, frozenset()).refusals
     assert GITHUB not in repr(refusal)
     assert refusal.rule == "secret"
+    assert screen({"main/con.md": b"Fine.\n"}, {"main/con.md": b"More.\n"}, frozenset()).refusals == ()
+    (refusal,) = screen({}, {"main/con.md": b"Fine.\n"}, frozenset()).refusals
+    assert (refusal.line, refusal.rule) == (1, "path")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +227,7 @@ def test_a_file_may_be_just_as_large_as_its_limit(path: str, size: int, said: st
 def test_a_memory_that_is_too_large_is_held_whole_until_it_shrinks() -> None:
     large, larger = b"word " * 30_000, b"word " * 40_000
     (refusal,) = screen({}, {"main/a.md": large}, frozenset()).refusals
-    assert (refusal.rule, "102,400" in refusal.message) == ("size", True)
+    assert (refusal.line, refusal.rule, "102,400" in refusal.message) == (1, "size", True)
     kept = screen({"main/a.md": larger}, {"main/a.md": large}, frozenset())
     assert kept.files == {"main/a.md": large}
     grown = screen({"main/a.md": large}, {"main/a.md": larger}, frozenset())

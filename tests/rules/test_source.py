@@ -17,6 +17,7 @@ PORT = "The staging port is 4000."
         ("The staging port is 4001.", [PORT], False),
         ("The staging port is not 4000.", [PORT], False),
         ("The staging host is 4000.", [PORT], False),
+        ("Staging is on 9090.", ["Staging is on 8080.", "Production is on 9090."], False),
     ],
 )
 def test_what_is_said_again(new: str, sources: list[str], again: bool) -> None:
