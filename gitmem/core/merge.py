@@ -349,7 +349,7 @@ def _self_contained(text: str) -> str:
         bare = with_dispute(text, "")
         # The line that opens a fence does not close it, though it may look the same.
         last = bare.partition("\n")[2].rpartition("\n")[2].strip()
-        if not (last.startswith(fence[0]) and not last.strip(fence[0][0])):
+        if len(last) < len(fence[0]) or last.strip(fence[0][0]):
             text = with_dispute(f"{bare}\n{fence[0]}", dispute_of(text))
     return text
 

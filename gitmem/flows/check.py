@@ -214,7 +214,7 @@ def _check(ground: CheckRepository, reader: Reader, asked: CheckRequest, proof: 
             raise
         note = f"all of it was judged: {error.message}"
     what: What = "memory" if memory else "snapshots"
-    context = RuleContext(asked.allow, asked.now, "" if _NAME.fullmatch(asked.branch) else asked.branch)
+    context = RuleContext(asked.allow, "" if _NAME.fullmatch(asked.branch) else asked.branch)
     if base is None:
         return CheckReport(what, head, None, len(after.files), judge("request", None, after, context), note)
     before = _side(ground, reader, asked, base.met or base.tip, memory)
@@ -296,7 +296,7 @@ def _staged(ground: CheckRepository, reader: Reader, asked: CheckRequest, head: 
     memory = reader.stages(FORMAT_FILE) or (head is not None and _is_memory(ground, head))
     after = reader.staged_memory(asked.now) if memory else reader.staged_snapshots(asked.parents, asked.now)
     before = _side(ground, reader, asked, head, memory) if head else EMPTY
-    found = judge("request", before, after, RuleContext(asked.allow, asked.now))
+    found = judge("request", before, after, RuleContext(asked.allow))
     return CheckReport("memory" if memory else "snapshots", None, head, len(after.files), found)
 
 

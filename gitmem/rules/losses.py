@@ -95,7 +95,7 @@ def _lines(before: Side, after: Side) -> Iterator[_Loss]:
 
     It is not lost where a memory says it, or another line for the same memory holds all of its facts.
     """
-    for folder in sorted(before.folders):
+    for folder in before.folders:
         path = f"{folder}/{INDEX}"
         if before.files.get(path) == after.files.get(path):
             continue

@@ -91,7 +91,7 @@ def judge_orders(before: Side | None, after: Side, context: RuleContext) -> Iter
 def judge_memories(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
     """Finds files that no dream may write, or change."""
     old = before.contents if before else {}
-    for path, data in sorted(old.items()):
+    for path, data in old.items():
         if is_promoted(path, data) and after.contents.get(path) != data:
             yield Finding(path, 1, "place", "it became a rule of the code, and no dream changes it")
     for path in sorted(after.contents.keys() - old.keys()):

@@ -26,8 +26,6 @@ from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
 from gitmem.rules.profiles import collisions, judge_files, oddities
 from gitmem.rules.rule import Finding
 
-__all__ = ["DreamGround", "ReplayedCommit", "costs", "ends", "prove"]
-
 
 def prove(before: Files, steps: Sequence[ReplayedCommit], ground: DreamGround) -> tuple[Finding, ...]:
     """Judges a dream: each of its steps, and all of them together.

@@ -227,7 +227,6 @@ class RuleContext:
 
     Attributes:
         allow: fingerprints of secrets that a person accepted.
-        now: seconds since the epoch.
         ref: the name under which the change comes, as a person wrote it; empty for none.
         revisions: the commits between the two states, parents first; none for a change without history.
         changed: paths at which the second state has another file than the first, or a new one.
@@ -237,7 +236,6 @@ class RuleContext:
     """
 
     allow: frozenset[str] = frozenset()
-    now: int = 0
     ref: str = ""
     revisions: tuple[Revision, ...] = ()
     changed: frozenset[str] = frozenset()

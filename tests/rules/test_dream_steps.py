@@ -212,7 +212,10 @@ def test_a_copy_that_goes_without_a_word_is_told_where_it_stood(kept: str, gone:
     both = memory("Ship it.", name="a") | memory("Ship it.", name="b")
     found = list(fewer(both, {f"main/{kept}.md": both[f"main/{kept}.md"]}, ()))
     assert {one.path for one in found} == {f"main/{gone}.md"}
-    assert {one.claim for one in found} == {*references({f"main/{gone}.md": both[f"main/{gone}.md"]})}
+    sources = references({f"main/{gone}.md": both[f"main/{gone}.md"]})
+    assert {one.claim for one in found} == {*sources}
+    said = [Fate("dropped", source, "", "it is said") for source in (*sources, f"main/x.md#{'0' * 12}")]
+    assert list(fewer(both, {f"main/{kept}.md": both[f"main/{kept}.md"]}, said)) == []
 
 
 @pytest.mark.parametrize(
@@ -237,6 +240,13 @@ def test_what_goes_into_a_claim_that_says_it_otherwise_is_given_up(old: str, new
     before, after = memory("Use port 4000 in staging."), memory("Use the port in staging.")
     newer = Fate("superseded", ref(before, "4000"), ref(after, "Use"), "newer")
     assert len(given_up(before, after, [newer])) == 1, "and what lacks a fact of it"
+    around = memory("Hosts are at 9001.", name="b")
+    after = memory("Hosts are at 9001.\n\nUse port 4000, hosts are at 9001.", name="b")
+    before = memory("Use port 4000.") | around
+    newer = Fate("superseded", ref(before, "4000"), ref(after, "Use"), "newer")
+    assert given_up(before, after, [newer]) == {}, "what it adds stood beside it"
+    before, after = memory("Use port 4000 in staging."), memory("Use the port in staging.")
+    newer = Fate("superseded", ref(before, "4000"), ref(after, "Use"), "newer")
     assert given_up(before, after | memory("Use port 4000 in staging.", name="b"), [newer]) == {}
 
 
@@ -250,11 +260,13 @@ def invented(
     return "; ".join(one.message for one in found)
 
 
+@pytest.mark.parametrize("link", ["b", "beta"])
 @pytest.mark.parametrize(("source", "made_up"), [("a", False), ("c", True)])
-def test_a_pointer_stands_where_a_claim_was_that_went_there(source: str, made_up: bool) -> None:
+def test_a_pointer_stands_where_a_claim_was_that_went_there(source: str, made_up: bool, link: str) -> None:
     before = memory("One.", name="a") | memory("One.", name="c")
-    after = memory("See [[b]].", name="a") | memory("One.", name="b") | memory("One.", name="c")
-    del after["main/c.md"]
+    after = memory(f"See [[{link}]].", name="a") | {
+        "main/b.md": memory("One.", name="beta")["main/beta.md"]
+    }
     old = {path: data for path, data in before.items() if path == f"main/{source}.md"}
     new = {path: data for path, data in after.items() if path == "main/b.md"}
     assert bool(invented(before, after, Fate("merged", ref(old, "One"), ref(new, "One")))) is made_up

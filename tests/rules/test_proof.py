@@ -155,6 +155,8 @@ def test_what_a_person_did_elsewhere_puts_nothing_right() -> None:
     assert ("main/a.md", "place") in told(old, changed, hand) and told(old, changed, back) == []
     lost = ReplayedCommit(memory("One.\n\nTwo."), ANNS, ())
     assert ("main/a.md", "account") in told(memory("One.\n\nTwo.") | OTHER, lost, hand)
+    old, new = memory("One.\n\nTwo.", name="a#b"), memory("One.", name="a#b")
+    assert told(old, ReplayedCommit(old, new, ()), ReplayedCommit(new, old, (), person=True)) == []
     foreign = ReplayedCommit({}, {}, (), foreign=("main/y.txt",))
     assert told(ANNS, foreign, hand) == [("main/y.txt", "place")], "nobody sees what became of it"
 

@@ -129,6 +129,8 @@ def test_a_mixed_word_behind_any_label_is_suspect(text: str) -> None:
 @pytest.mark.parametrize("between", ["\u200b", "\x00", "\x1b"])
 def test_a_token_that_something_invisible_splits_is_suspect_with_what_splits_it(between: str) -> None:
     """Each half of it is too short to be one."""
+    several = suspects("pass = abc123def456 of kI3dE6gH9jK2mN5pQ8 or kI3dE6gH9jK2mN5pQ7")
+    assert len(several) > 2 and [*several] == sorted(several)
     assert suspects(f"e aBcDeF{between}gHiJkL x") == ((2, 15, "unjudged"),)
 
 

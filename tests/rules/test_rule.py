@@ -126,14 +126,14 @@ def test_what_changed_is_told_with_what_it_was_there_or_elsewhere() -> None:
         },
         {},
     )
-    context = RuleContext(frozenset({"f"}), 7, "ref", (), frozenset({"old"}))
+    context = RuleContext(frozenset({"f"}), "ref", (), frozenset({"old"}))
     known = compare(before, after, context)
     assert known.changed == {"main/a.md", "main/archive/ab/b.md", "main/new.md"}
     assert {path: text.path for path, text in known.former.items()} == {
         "main/a.md": "main/a.md",
         "main/archive/ab/b.md": "main/b.md",
     }
-    assert (known.allow, known.now, known.ref) == ({"f"}, 7, "ref")
+    assert (known.allow, known.ref) == ({"f"}, "ref")
     fresh = compare(None, after, RuleContext())
     assert fresh.changed == after.files.keys() and fresh.former == {}
     mode = Side({"main": {"a.md": file("A", mode=0o100755)}}, {})

@@ -46,12 +46,12 @@ def test_a_value_is_looked_for_in_index_lines_names_and_logs() -> None:
         "main/MEMORY.md": f"# Ours\n\n- [A](a.md) — signs with {spelt}\n- [B](b.md) — plain\n".encode(),
         f"main/{slug}.md": memory("plain", "Plain", "Plain."),
         f"{slug}/MEMORY.md": b"- [B](b.md)\n",
-        "main/logs/2026/11/2026-11-20.md": f"- tried {spelt}\n- it worked\n".encode(),
+        "main/logs/2026/11/2026-11-20.md": f"- tried {spelt}\n- it worked\n- well\n".encode(),
     }
     screened = screen({}, files, frozenset())
     assert spelt not in repr((screened.files, screened.refusals)) and slug not in repr(screened.refusals)
     assert screened.files["main/MEMORY.md"] == "# Ours\n\n- [B](b.md) — plain\n".encode()
-    assert screened.files["main/logs/2026/11/2026-11-20.md"] == b"- it worked\n"
+    assert screened.files["main/logs/2026/11/2026-11-20.md"] == b"- it worked\n- well\n"
     assert f"main/{slug}.md" not in screened.files and f"{slug}/MEMORY.md" not in screened.files
 
 
