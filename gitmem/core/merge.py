@@ -443,7 +443,7 @@ class _Merge:
     def run(self) -> MergedTree:
         base, ours, theirs = self.sides
         moved = self._moves()
-        taken = {path for move in moved for path in move[:3] if path}
+        taken = {path for move in moved for path in move}
         for old, here, there, target in moved:
             self._memory(target, base[old], ours[here or old], theirs[there or old])
         for path in sorted({*base, *ours, *theirs} - taken):

@@ -39,6 +39,7 @@ def test_two_who_settle_a_dispute_differently_lose_neither_and_are_asked_again()
     one, other = parse("x.md", again.encode()).claims
     assert {one.key, other.key} == {"Use MySQL.", "Use Postgres 16."}
     assert one.dispute == other.dispute not in ("", parse("x.md", both.encode()).claims[0].dispute)
+    assert one.dispute == min(claim.id for claim in parse("x.md", both.encode()).claims)[:8]
     assert merged(again, "Use MySQL.\n", again) == "Use MySQL.\n"
     # Who let both stand chose what the other took out: it stands, and nobody has to be asked.
     kept = "Use MySQL.\n\nUse Postgres 16.\n"
@@ -55,6 +56,7 @@ def test_additions_of_both_sides_stand_in_the_place_they_were_put() -> None:
 )
 def test_a_claim_that_one_side_wraps_anew_is_wrapped_so(before: str, after: str) -> None:
     assert merged(f"{before}\n", f"{before}\n\nNew.\n", f"{after}\n") == f"{after}\n\nNew.\n"
+    assert merged("A b c.\n", "A b\nc.\n\nNew.\n", "A\nb c.\n") == "A\nb c.\n\nNew.\n"
 
 
 def test_frontmatter_without_a_last_line_end_gets_one_before_a_body() -> None:
@@ -240,6 +242,8 @@ def front(*lines: str) -> Frontmatter | None:
         ("modified: 2026-11-20", "modified: 2026-11-21", "modified: 2026-11-22", "modified: 2026-11-22"),
         ("type: x", "type: other", "type: Reference", "type: Reference"),
         ("", 'team: "a"', "team: a", 'team: "a"'),
+        ("", "a: 1\nb: 1", "b: 1\na: 1", "a: 1\nb: 1"),
+        ("", "tags: [f, e]", "tags: [d, c, b, a]", "tags: [a, b, c, d, e, f]"),
         ("", "", "e: 1\nd: 1\nc: 1", "e: 1\nd: 1\nc: 1"),
         ("", "type: reference", "type: project", "type: project"),
         ("", "type: project", "type: feedback", "type: feedback"),
@@ -260,12 +264,13 @@ def test_a_key_that_both_sides_changed_is_united(base: str, ours: str, theirs: s
 @pytest.mark.parametrize("key", ["originSessionId", "node_type", "owner"])
 def test_a_value_that_loses_becomes_a_claim_but_for_what_clients_keep_for_themselves(key: str) -> None:
     blocks = [
-        front("name: n", *([f"{key}: {value}"] if value else [])) for value in ("Eve", "Ben  Lee", "Ann")
+        front("name: n", *([f"{key}: {value}"] if value else []))
+        for value in ("[Eve, Ed]", "Ben  Lee", "Ann")
     ]
     found, lost = merge_front(*blocks)
     assert (found, lost) == merge_front(blocks[0], blocks[2], blocks[1])
     assert found and found.text(key) == "Ann"
-    mark = parse("x.md", b"owner: Eve").claims[0].id[:8]
+    mark = parse("x.md", b"owner: Eve, Ed").claims[0].id[:8]
     assert lost == ((f"owner: Ben Lee *(disputed {mark})*",) if key == "owner" else ())
 
 
@@ -283,6 +288,35 @@ def test_neighbours_of_what_goes_that_cannot_stand_apart_become_one() -> None:
     memory = parse("a.md", b"    code\n\n# H\n\n    more\n")
     gone = frozenset(claim.id for claim in memory.parsed.claims if claim.text == "# H")
     assert without(memory, gone).render() == b"    code\n\n    more\n"
+
+
+def test_what_was_forgotten_is_listed_in_the_order_of_paths() -> None:
+    stone = {
+        "main/.tombstones": tombstone.bury("A fact.", "00" * 16, "2026-11-20", "forgot").line().encode()
+    }
+    base, theirs = (
+        {f"main/{name}.md": text for name in "fedcba"} for text in (b"A fact.\n", b"Better fact.\n")
+    )
+    assert [path for path, _ in merge_trees(base, stone, theirs).buried] == sorted(base)
+
+
+def test_of_two_new_names_the_first_stays() -> None:
+    text = tree("One.\n\nTwo.\n")["main/db.md"]
+    for one, other in ("xy", "yx"):
+        sides = ({f"main/{name}.md": text} for name in (one, other))
+        assert merge_trees({"main/db.md": text}, *sides).files == {"main/x.md": text}
+
+
+def test_which_of_many_alike_was_renamed_to_which_goes_by_the_order_of_their_paths() -> None:
+    base, side = ({f"main/{name}.md": b"One.\n" for name in names} for names in ("abc", "xyz"))
+    found = {f"main/{old}.md": f"main/{new}.md" for old, new in zip("abc", "xyz", strict=True)}
+    assert (
+        renames(base, side) == renames(dict(reversed(base.items())), dict(reversed(side.items()))) == found
+    )
+    name = b"---\nname: b\n---\n\n"
+    assert renames({"m/a.md": b"One.\n", "m/b.md": name}, {"m/x.md": name + b"One.\n"}) == {
+        "m/b.md": "m/x.md"
+    }
 
 
 def test_only_some_files_are_taken_in_the_order_of_their_paths() -> None:
