@@ -40,11 +40,10 @@ _WORDS = ("-p", QUESTION, "--output-format", "json", "--no-session-persistence",
 _HINT = "Try it yourself: claude -p hello"
 
 
-def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIENCE) -> str:
+def ask_claude(program: str, edges: Edges, meter: Meter) -> str:
     """Asks one small question in an empty folder, in the environment that a fork gets.
 
     Args:
-        patience: seconds until it counts as hanging.
 
     Returns:
         the model that answered; empty where it does not say.
@@ -65,11 +64,11 @@ def ask_claude(program: str, edges: Edges, meter: Meter, patience: float = PATIE
                 env=environ,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                timeout=patience,
+                timeout=PATIENCE,
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise EngineError(f"{program} did not answer within {patience:g} s", _HINT) from None
+            raise EngineError(f"{program} did not answer within {PATIENCE:g} s", _HINT) from None
         except OSError as error:
             raise EngineError(f"{program} cannot be run: {error.strerror}", _HINT) from error
         finally:

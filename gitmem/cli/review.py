@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 DECIDE = {"inbox": "accept|reject {} [N...]", "dispute": "accept {} N...", "suggestion": "accept|reject {}"}
 """What decides on an item, by its kind; the others say so themselves."""
-
-BY_ID = "Decide by id: git mem review accept|reject ID..."
 
 
 def _ids(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -114,6 +111,8 @@ def review(
         "as_json": as_json,
     }
     if interactive and (open_it or as_json or ctx.invoked_subcommand is not None):
+        from gitmem.cli.review_walk import BY_ID
+
         raise UsageError("-i goes through the whole queue, for a person", BY_ID)
     if ctx.invoked_subcommand is not None:
         return
@@ -121,7 +120,7 @@ def review(
         from gitmem.cli.review_walk import terminal_keys, walk
 
         run = context(ctx, quiet=quiet, yes=yes)
-        walk(run, partial(terminal_keys, BY_ID), dry_run=dry_run)
+        walk(run, terminal_keys, dry_run=dry_run)
         return
     if open_it:
         _open_request(ctx, "", **given)
@@ -174,7 +173,7 @@ def settle(ctx: typer.Context, dry_run: DryRun = False) -> None:
     from gitmem.cli.review_walk import is_contrary, terminal_keys, walk
 
     dry = dry_run or _given(ctx, "dry_run")
-    walk(context(ctx), partial(terminal_keys, BY_ID), dry_run=dry, only=is_contrary)
+    walk(context(ctx), terminal_keys, dry_run=dry, only=is_contrary)
 
 
 def accept(

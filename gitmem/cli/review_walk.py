@@ -29,6 +29,8 @@ from gitmem.ledger.dreams import Dream, DreamCommit
 from gitmem.ledger.suggestions import Suggestion
 from gitmem.values import dataclass
 
+BY_ID = "Decide by id: git mem review accept|reject ID..."
+
 AROUND = 8
 """Lines of the terminal that are left for the heading, the prompt and what was said before."""
 
@@ -390,17 +392,14 @@ _PATIENCE = 0.05
 """Seconds in which the rest of what an arrow key sends arrives."""
 
 
-def terminal_keys(instead: str) -> Keys:
+def terminal_keys() -> Keys:
     """The keys of the terminal that this process runs in.
-
-    Args:
-        instead: what to do where there is none.
 
     Raises:
         UsageError: input or output is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("This needs a terminal: one key decides each item", instead)
+        raise UsageError("This needs a terminal: one key decides each item", BY_ID)
     return _one_key
 
 

@@ -177,7 +177,7 @@ class HeadRules:
 
     def _read(self, file: str) -> tuple[FileRule, ...]:
         try:
-            return parse(blob_at(self._workspace, "HEAD", file, self._seconds).decode("utf-8")).rules
+            return parse(in_head(self._workspace, file, self._seconds).decode("utf-8")).rules
         except (UnicodeDecodeError, OddMarks):
             return ()
 
@@ -201,9 +201,9 @@ def became(workspace: Workspace, address: str, memory: Memory) -> PromotedMemory
     return PromotedMemory(file, commit, rule.text if rule else None, edited)
 
 
-def blob_at(workspace: Workspace, commit: str, file: str, seconds: float = SECONDS) -> bytes:
-    """One file of a commit; empty where it is not there, or the look took too long."""
-    words = ["cat-file", "blob", f"{commit}:{file}"]
+def in_head(workspace: Workspace, file: str, seconds: float = SECONDS) -> bytes:
+    """One file of HEAD; empty where it is not there, or the look took too long."""
+    words = ["cat-file", "blob", f"HEAD:{file}"]
     seen = peek(workspace.git, words, cwd=top_of(workspace), seconds=seconds, size=LARGEST + 1)
     return seen.stdout if seen.returncode == 0 else b""
 
@@ -446,7 +446,7 @@ def propose(workspace: Workspace, edges: Edges, state: RuleState) -> tuple[Path 
 def _leaves(workspace: Workspace, address: str, one: HeadRule) -> bool:
     """Whether HEAD has a rule that was taken out of the work tree's file, its memory brought back."""
     opening = mark(address)
-    if one.here or opening.encode() not in blob_at(workspace, "HEAD", one.file):
+    if one.here or opening.encode() not in in_head(workspace, one.file):
         return False
     try:
         return opening not in read_here(workspace, one.file)

@@ -224,9 +224,7 @@ def blob_name(data: bytes, hex_length: int) -> str:
     return object_name("blob", data, hex_length)
 
 
-def names_below(
-    top: Path, without: Collection[str] = (), deepest: int = PATH_SEGMENTS
-) -> tuple[list[str], dict[str, str]]:
+def names_below(top: Path, without: Collection[str] = ()) -> tuple[list[str], dict[str, str]]:
     """Names of the files below a folder, in order, hidden ones left out.
 
     No link is followed. What somebody else made is not entered: a repository, whose files have a history
@@ -235,7 +233,6 @@ def names_below(
     Args:
         top: the folder.
         without: names of folders right in it that are not entered.
-        deepest: folders in one another that are entered.
 
     Returns:
         Paths relative to the folder, with `/`; folder that could not be entered to the reason.
@@ -265,8 +262,8 @@ def names_below(
                 shut[folder + name] = "is a symbolic link"
             elif not real or name.endswith(".md"):  # a folder of that name is in the way of a file
                 names.append(folder + name)
-            elif folder.count("/") >= deepest:
-                shut[folder + name] = f"lies more than {deepest} folders deep"
+            elif folder.count("/") >= PATH_SEGMENTS:
+                shut[folder + name] = f"lies more than {PATH_SEGMENTS} folders deep"
             elif folder or name not in without:
                 waiting.append(f"{folder}{name}/")
     return sorted(names), shut

@@ -129,7 +129,7 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     while True:
         prepared = prepare(repo, plan.remote, tip)
         try:
-            depart(repo, SHARED_REF, tip, prepared)
+            depart(repo, tip, prepared)
         except RefMoved:
             tip = read_tip(repo, SHARED_REF).commit
             continue

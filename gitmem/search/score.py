@@ -122,10 +122,10 @@ class Corpus(NamedTuple):
     body: int
 
 
-def read_text(words: str, before: tuple[Piece, ...] = (), after: tuple[Piece, ...] = ()) -> ScoredText:
+def read_text(words: str) -> ScoredText:
     """Reads a text as the catalog keeps it."""
     name, description, body = words.split(FIELD)
-    return ScoredText(name, description, body, pieces(body), before, after)
+    return ScoredText(name, description, body, pieces(body))
 
 
 def pieces(body: str) -> tuple[Piece, ...]:
