@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from memory_repository import DAY, REF, START, MemoryRepository, follow, memory
 from gitmem.core.dates import asked_days
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.search import candidates, postings
+from gitmem.search.candidates import SearchQuery
 from gitmem.search.catalog import Catalog
 from gitmem.search.query import Candidate, may_name_time, search
-from gitmem.search.score import read_text
+from gitmem.search.score import Corpus, QueryTerm, rarity, read_text
 from gitmem.search.text import MOST, links, passages, read_memory
-from gitmem.search.words import FIELD, KIND_BITS, PASSAGE, WEAK, char, number_of, unpacked
+from gitmem.search.words import FIELD, HEADED, KIND_BITS, PASSAGE, STRONG, WEAK, char, number_of, unpacked
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)
@@ -184,6 +186,118 @@ def test_what_leads_is_read_with_four_passages_around_it_and_two_memories(each: 
             ],
         }[each]
     )
+
+
+def term(term: str, way: str, count: int, tells: bool = True) -> QueryTerm:
+    return QueryTerm(term, (way,) if count else (), tells, count, count, 0)
+
+
+ASKED = (
+    term("alpha", "a", 5), term("beta", "b", 30), term("none", "", 0), term("use", "u", 60, False),
+    term("gone", "", 0, False),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("texts", "words", "parts"),
+    [
+        (100, "a\x01u\x01a b", (15.236779, 2.053883, 0.473609, 3, 2, 2, 1)),
+        (100, "\x01\x01b", (15.236779, 2.053883, 0.138425, 1, 0, 1, 0)),
+        (60, "u\x01a\x01x", (12.715546, 1.549636, 0.342744, 2, 2, 1, 1)),
+    ],
+)
+def test_what_a_text_has_of_a_question_is_counted(texts: int, words: str, parts: tuple[float, ...]) -> None:
+    """A word that no memory has is as large a share as any, but where there are few memories."""
+    found = candidates.Parts(SearchQuery(ASKED, {}, Corpus(texts, 0, 0, 0, 0))).of(words)
+    assert (found["asked"], found["telling"]) == (5, 3)
+    names = "worth", "word", "covered", "matched", "headed", "told", "decisive"
+    assert [found[name] for name in names] == pytest.approx(parts, abs=1e-6)
+
+
+def test_of_a_question_whose_words_nothing_has_a_word_is_worth_what_one_text_makes_it() -> None:
+    found = candidates.Parts(SearchQuery(ASKED[2:3], {}, Corpus(9, 0, 0, 0, 0))).of("a")
+    assert found["word"] == rarity(9, 1) and found["covered"] == 0.0
+    assert candidates.Parts(SearchQuery((), {}, Corpus(0, 0, 0, 0, 0))).of("a")["covered"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("scores", "window", "best"),
+    [
+        ({1: 1.0, 2: 2.0, 3: 1.0, 4: 1.0}, 3, [2, 4, 3]),
+        ({1: 1.0, 2: 2.0, 3: 1.0, 4: 1.0}, 4, [1, 2, 3, 4]),
+        ({1: 3.0, 2: 2.0, 3: 1.0}, 2, [1, 2]),
+    ],
+)
+def test_the_best_are_the_highest_and_of_equal_ones_the_newest(
+    scores: dict[int, float], window: int, best: list[int]
+) -> None:
+    assert candidates._best(scores, window) == best
+
+
+@pytest.mark.parametrize(
+    ("texts", "counts", "sought"),
+    [
+        (200, [50, 51, 150], [50, 51, 150]),
+        (201, [50, 51, 150], [50]),
+        (204, [51, 52], [51]),
+        (201, [51], [51]),
+    ],
+)
+def test_a_word_in_more_than_a_quarter_of_many_texts_is_common(
+    texts: int, counts: list[int], sought: list[int]
+) -> None:
+    asked = SearchQuery(
+        (), {char(at): count for at, count in enumerate(counts, 1)}, Corpus(texts, 0, 0, 0, 0)
+    )
+    found = [*candidates._lists(asked)]
+    assert [one.size for one in found] == sought
+    assert found[0] == (rarity(texts, sought[0]), 1, sought[0])
+
+
+ALL = {1: 4.523, 2: 4.941, 3: 2.262, 4: 3.016, 5: 0.0, 6: 2.009}
+FIRST = {1: 4.523, 2: 2.262, 3: 2.262, 4: 3.016}
+
+
+class Postings:
+    """Lists of texts by word: (number, kind) each."""
+
+    def __init__(self, **lists: list[tuple[int, int]]) -> None:
+        self.lists = {int(word[1:]): rows for word, rows in lists.items()}
+
+    def read(self, query: str) -> list[tuple[int, bytes]]:
+        return [
+            (word, b"".join((number << KIND_BITS | kind).to_bytes(4, "little") for number, kind in rows))
+            for word, rows in self.lists.items()
+            if re.search(rf"\b{word}\b", query)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("budget", "window", "enough", "found", "whole"),
+    [
+        (7, None, 9, ALL, True),
+        (6, None, 9, ALL | {2: 2.262}, False),
+        (6, None, 4, FIRST, False),
+        (5, None, 5, FIRST | {6: 2.009}, False),
+        (5, None, 4, FIRST, False),
+        (2, None, 9, {1: 4.523, 2: 2.262}, False),
+        (9, 1, 9, FIRST | {2: 4.941}, False),
+        (9, 2, 9, ALL, True),
+    ],
+)
+def test_words_are_added_up_from_the_rarest_on_as_far_as_the_budget_goes(
+    monkeypatch: pytest.MonkeyPatch, budget: int, window: int | None, enough: int,
+    found: dict[int, float], whole: bool,
+) -> None:  # fmt: skip
+    """Of a list that is too long the newest is read, until enough was; what cannot lead is left out."""
+    monkeypatch.setattr(candidates, "ENOUGH", enough)
+    lists = Postings(
+        w1=[(1, HEADED), (2, WEAK)], w2=[(2, STRONG), (5, 3), (6, WEAK)], w3=[(3, WEAK), (4, STRONG)]
+    )
+    counts = {char(word): len(rows) for word, rows in lists.lists.items()}
+    question = SearchQuery((), counts, Corpus(50, 0, 0, 0, 0))
+    made, all_there = candidates.seek(lists, question, budget, window)  # type: ignore[arg-type]
+    assert ({number: round(score, 3) for number, score in made.items()}, all_there) == (found, whole)
 
 
 def test_a_phrase_counts_as_often_as_its_rarest_word(catalog: Catalog, fake: MemoryRepository) -> None:
