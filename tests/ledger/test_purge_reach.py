@@ -163,6 +163,39 @@ def test_what_only_changes_to_documents_hold_says_how_to_drop_them(shared: Works
     assert not existing(repo, [loose])
 
 
+def test_without_sharing_no_remote_is_looked_for(workspace: Workspace) -> None:
+    learn(workspace, "main/a.md")
+    work = purging(workspace)
+    work.rewrite()
+    assert (work.done.unreachable, work.done.pushed, work.done.commits) == ("", (), 1)
+
+
+def test_a_remote_that_cannot_be_reached_is_told(shared: Workspace, git: Callable[..., str]) -> None:
+    git("-C", shared.code.git_dir, "remote", "add", "origin", "/nowhere/team.git")
+    work = purging(open_workspace(shared.around, shared.code.git_dir.parent))
+    work.rewrite()
+    assert work.done.unreachable and (work.done.commits, work.done.pushed) == (1, ())
+
+
+def test_a_memory_that_goes_whole_is_looked_for_by_its_content(shared: Workspace) -> None:
+    """The code has the same file: there it stays, and that is told."""
+    repo, files = shared.code, {"src/a.md": f"It is {SECRET}.\n".encode()}
+    code = repo.add_commit(write_tree(repo, None, files), (), ANN, ANN, "Code\n")
+    move_ref(repo, "refs/heads/code", code, None, "code")
+    target = Target(Purge(memories=frozenset({"main/a.md"})), "project")
+    work = Purging(shared, target, "0123abcd", ANN)
+    work.rewrite()
+    assert [one.where for one in work.finish().left] == ["src/a.md in the code repository"]
+
+
+def test_a_memory_of_a_private_scope_is_rewritten_in_its_own_line(workspace: Workspace) -> None:
+    for scope in ("user", "local"):
+        learned(workspace.scope(scope), {"main/a.md": "A\n"}, ANN.time)  # type: ignore[arg-type]
+    target = Target(Purge(memories=frozenset({"main/a.md"})), "local")
+    found = purge.rewritable(workspace, workspace.private, True, target)
+    assert found.own.keys() == {workspace.scope("local").ref} and found.tracking == {}
+
+
 def test_a_purge_says_what_it_would_rewrite_and_then_what_it_did(shared: Workspace, team: Path) -> None:
     learn(shared, "main/b.md")
     target = Target(PURGE)
@@ -270,6 +303,19 @@ def test_what_waits_about_a_memory_goes_with_it(workspace: Workspace, scope: str
     purge = Purge(memories=frozenset({"main/a.md"}))
     Purging(workspace, Target(purge, scope), "0123abcd", ANN).rewrite()
     assert [*waiting(family)] == left
+
+
+def test_what_waits_about_a_memory_of_the_project_leaves_no_object(shared: Workspace) -> None:
+    """It waits in the private repository, where nothing else is to be done."""
+    family, text = suggestions_of(shared), b"Of the project\n"
+    edits, record = {"main/a.md": text}, b'{"scope": "project"}'
+    assert make(family, "s-1", {}, edits, record, "Learn", Provenance("add"), "why", ANN)
+    target = Target(Purge(memories=frozenset({"main/a.md"})), "project")
+    work = Purging(shared, target, "0123abcd", ANN)
+    work.rewrite()
+    blob = shared.private.add_blob(text)
+    assert existing(shared.private, [blob]) == [blob] and work.finish().erased
+    assert not existing(shared.private, [blob])
 
 
 @pytest.mark.parametrize(
