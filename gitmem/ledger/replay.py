@@ -156,24 +156,22 @@ class _Carrying:
             cleaner.tree(self.repo.commit(oid).tree if oid else None) for oid in (found.frontier, from_)
         )
         tip, tree = start, cleaner.tree(self.repo.commit(start).tree)
-        merges: list[MergedCommit] = []
         replayed = 0
         for oid, base, theirs in steps:
             merged = merge_of_trees(self.repo, base, tree, theirs)
-            merges.append(merged)
             if merged.tree != tree:
                 tip, tree = self._replayed(cleaner, oid, merged.tree, tip), merged.tree
                 commits[oid] = tip
                 replayed += 1
+        # What a tombstone took from any of them it takes here again, and it is told once.
         merged = merge_of_trees(self.repo, last[0], tree, last[1])
-        merges.append(merged)
         if merged.tree != tree:
             tip, tree = self._joint(from_, tip, merged.tree), merged.tree
         commits.setdefault(from_, tip)
         return Carried(
             tip,
             self.repo.commit(tip).tree,
-            tuple(dict.fromkeys(one for merge in merges for one in merge.buried)),
+            merged.buried,
             merged.split,
             merged.both,
             onto,

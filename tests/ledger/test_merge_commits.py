@@ -207,6 +207,9 @@ def test_a_path_that_is_a_file_here_and_a_folder_there_is_both(store: Repository
     assert sorted(found[path] for path in merged.split) == ["a\n", "file\n"]
     assert found["main/a.md/b.md"] == "b\n" and found["main/kept.md/old.md"] == "new\n"
     assert merge_commits(store, merged.commit, theirs).commit == merged.commit
+    one = put(store, {"main/c.md": "c\n", "top/b.md": "b\n"}, base)
+    merged = merge_commits(store, one, put(store, {"main/c.md": "c\n", "top": "top\n"}, base))
+    assert sorted(read(store, merged.commit).values()) == ["b\n", "c\n", "top\n"]
 
 
 @pytest.mark.parametrize("name", [".GIT", ".git", ".."])

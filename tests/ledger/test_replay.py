@@ -129,9 +129,9 @@ def test_what_a_merge_settled_comes_in_one_commit(ground: Ground) -> None:
     last = ground.repo.commit(done.commit)
     assert last.message.startswith(SUBJECT) and last.author.time == ground.clock and len(last.parents) == 1
     assert (parse(last.message).op, parse(last.message).writer) == ("merge", "sync")
-    stones = with_stones("", [bury("E", "5a" * 8, "2026-11-20", "forgot")])
+    stones = with_stones("", [bury(text, "5a" * 8, "2026-11-20", "forgot") for text in "CE"])
     done = carry_over(ground.repo, ground.put(ground.there, **{"main/.tombstones": stones}), merged)
-    assert done.buried == (("main/e.md", "E"),)
+    assert done.buried == (("main/c.md", "C"), ("main/e.md", "E"))
 
 
 @pytest.mark.parametrize("side", [True, False])
