@@ -30,6 +30,7 @@ from gitmem.ledger.merge import (
     merge_commits,
     merge_of_trees,
     misfits,
+    set_aside,
     standing_aside,
 )
 
@@ -161,9 +162,11 @@ def test_a_tombstone_takes_what_others_add_without_knowing_it(store: Repository)
 def test_a_file_that_moves_aside_takes_nothing_that_stood_there(store: Repository) -> None:
     one, other = MEMORY.format("one", "One."), MEMORY.format("other", "Other, and longer.")
     base = put(store, {}, root_commit(store))
-    aside = merge_commits(
+    merged = merge_commits(
         store, put(store, {"main/a.md": one}, base), put(store, {"main/a.md": other}, base)
-    ).split[0]
+    )
+    (aside,) = merged.split
+    assert merged.both == (aside,)
     kept = {aside: MEMORY.format("other", "Other, and longer.\n\nEdited since.")}
     base = put(store, kept, root_commit(store))
     merged = merge_commits(
@@ -300,6 +303,7 @@ def test_an_index_in_another_case_stands_aside_and_what_is_too_large(store, monk
         "main/MEMORY.md": "- [A](a.md)\n",
         "main/a.md": MEMORY.format("a", "A."),
         "main/x.json": "x" * 100,
+        "main/y.json": "y",
         "other/memory.md": "?\n",
         "notes": "a file at the top\n",
     }
@@ -377,6 +381,14 @@ def test_of_paths_that_read_as_one_the_plain_one_stays() -> None:
     assert [is_writable(path) for path in ("a/b.md", "a/../b.md", ".git/a", "a//b")] == [
         True, False, False, False,
     ]  # fmt: skip
+
+
+def test_what_nobody_asked_about_is_not_set_aside(store: Repository) -> None:
+    """Though all files are looked at where one of them may read as another."""
+    files = {"main/é.md": "e\n", "main/con.md": "c\n", "main/\u017f.md": "s\n", "main/s.md": "s\n"}
+    tree = store.commit(put(store, files, root_commit(store))).tree
+    assert set_aside(store, [tree], {"main/é.md"}) == {}
+    assert set_aside(store, [tree], {"main/\u017f.md"}).keys() == {"main/\u017f.md"}
 
 
 A = {"main/a.md": "a\n"}
