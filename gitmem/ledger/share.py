@@ -126,6 +126,9 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
     if plan.url:
         _make_remote(workspace, plan.url)
     set_mode(workspace, plan.mode, plan.remote.name)
+    if plan.old_remote == plan.remote.name:
+        # It is a branch already, and nothing was named: what is new is asked for by the next sync.
+        return tip
     while True:
         prepared = prepare(repo, plan.remote, tip)
         try:

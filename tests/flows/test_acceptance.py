@@ -219,6 +219,23 @@ def test_what_is_accepted_out_of_reach_is_sent_by_the_next_sync(team: Team, pair
     assert_settled(team, ann, ben)
 
 
+def test_a_purge_that_a_protected_branch_refused_holds_once_it_may_be_sent(team: Team, pair) -> None:
+    """What the remote still has is known for what was purged: it is not carried over."""
+    ann, ben = pair
+    teach(ann, "lock", "The lock opens with 8812.\n\nThe lock is blue.")
+    decide(ann, ben)
+    ann.run("sync", "-y")
+    hook = refuse(team.host, "*/gitmem/project")
+    ann.run("purge", "The lock opens with 8812.", "-y")
+    hook.unlink()
+    ann.run("sync", "-y", code=3)
+    ann.run("share", "--mode", "direct", "-y")
+    ann.run("sync", "-y")
+    assert text(ann, "lock") == "[purged]\n\nThe lock is blue."
+    team.reviewer.at(PROJECT)
+    assert "8812" not in team.reviewer.git("log", "-p", f"origin/{PROJECT}")
+
+
 @pytest.mark.long
 def test_what_a_protected_branch_refuses_later_waits_for_the_host(team: Team, pair) -> None:
     ann, ben = pair

@@ -280,6 +280,16 @@ def test_a_protected_branch_turns_this_clone_to_review_and_loses_nothing(team: T
     assert json.loads(ann.run("sync", "--json").out)["branch"] is None
 
 
+def test_what_was_held_back_does_not_leave_by_another_mode(team: Team) -> None:
+    """Nothing is named by that command, so nobody has agreed to anything."""
+    (ann,) = team.people(ann="review")
+    teach(ann, "ports")
+    ann.run("sync", code=1)
+    ann.run("share", "--mode", "direct")
+    assert "Held back: reviewer/ports" in ann.run("sync", code=1).err
+    assert PROJECT not in team.refs()
+
+
 def test_a_remote_that_refuses_every_branch_changes_no_setting(team: Team) -> None:
     """Then it is about what is pushed, or about who pushes, and review would not help."""
     (ann,) = team.people(ann="direct")
