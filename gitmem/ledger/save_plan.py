@@ -177,7 +177,8 @@ def plan_save(
     live = request.live
     repo = live.scope.repo
     names = {name: blob_name(data, repo.hex_length) for name, data in seen.files.items()}
-    if record and record.base == tip.commit and names == record.files and not (displaced or record.afresh):
+    late = any(blob_name(entry.content, repo.hex_length) != entry.expected for entry in displaced)
+    if record and record.base == tip.commit and names == record.files and not (late or record.afresh):
         there = _listed(repo, live.agent, tip)
         if {name: oid for name, oid in there.items() if name != TOMBSTONES} == names:
             # Neither side moved since the last save, which is so most of the time.

@@ -234,8 +234,13 @@ def test_what_another_work_tree_tracks_is_told_by_its_own_index(
 
 
 def test_a_folder_that_nothing_happened_to_is_read_once_and_its_record_left_alone(ground) -> None:
-    """Most saves are of this kind: no memory is judged or merged, and nothing is written."""
-    ground.begin()
+    """Most saves are of this kind: no memory is judged or merged, and nothing is written.
+
+    A file that the last layout moved aside changes nothing, as long as nobody writes to it.
+    """
+    ground.begin("a", "From afar.")
+    ground.save()
+    assert [*(ground.live.scope.state / "displaced" / ground.live.key).glob("*/a.md")]
     at = record_path(ground.live.scope.state, ground.live.key)
     before, looks = (at.read_bytes(), at.stat().st_mtime_ns), []
     scan = working_copy.scan
