@@ -172,19 +172,9 @@ def hermetic(home_folder: Path, git_template: Path, monkeypatch: pytest.MonkeyPa
     """An empty HOME with a git identity; nothing of the machine's own configuration is seen."""
     home = home_folder
     foreign = (
-        "GIT_",
-        "CLAUDE",
-        "ANTHROPIC",
-        "GITMEM",
-        "XDG_",
-        "CODEX",
-        "GEMINI",
-        "QWEN",
-        "OPENCODE",
-        "COLUMNS",
-        "NO_COLOR",
-        "FORCE_COLOR",
-    )
+        "GIT_", "CLAUDE", "ANTHROPIC", "GITMEM", "XDG_", "CODEX", "GEMINI", "QWEN", "OPENCODE",
+        "COLUMNS", "NO_COLOR", "FORCE_COLOR",
+    )  # fmt: skip
     for name in list(os.environ):
         if name.startswith(foreign) and not name.startswith(("GITMEM_TEST_", "GIT_DEFAULT_")):
             monkeypatch.delenv(name)

@@ -33,17 +33,8 @@ from gitmem.engines.engine import ConsolidateInput
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)
 DUPLICATE_KINDS = ("equal", "contained", "reordered", "reworded", "repeated", "copy")
 LINK_KINDS = (
-    "slip",
-    "renamed",
-    "gone",
-    "renamed",
-    "slip",
-    "gone",
-    "markdown",
-    "gone-markdown",
-    "never",
-    "slip",
-)
+    "slip", "renamed", "gone", "renamed", "slip", "gone", "markdown", "gone-markdown", "never", "slip",
+)  # fmt: skip
 _SMALL = {"2": "two", "3": "three", "4": "four", "5": "five"}
 
 

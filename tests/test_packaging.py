@@ -24,18 +24,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 TOP_LEVEL = {
-    "pyproject.toml",
-    "docs",
-    "gitmem",
-    "snapshots",
-    "hooks",
-    "tests",
-    "README.md",
-    "LICENSE",
-    "CHANGELOG.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-}
+    "pyproject.toml", "docs", "gitmem", "snapshots", "hooks", "tests", "README.md", "LICENSE",
+    "CHANGELOG.md", "ARCHITECTURE.md", "CONTRIBUTING.md",
+}  # fmt: skip
 
 
 def test_the_distribution_has_its_own_name_and_two_commands() -> None:

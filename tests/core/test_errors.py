@@ -10,13 +10,10 @@ from gitmem.core.errors import CheckFailed, EngineError, GitmemError, Repository
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [
-        (GitmemError, "error", 3),
-        (CheckFailed, "check", 1),
-        (UsageError, "usage", 2),
-        (RepositoryError, "repository", 3),
-        (EngineError, "engine", 4),
+        (GitmemError, "error", 3), (CheckFailed, "check", 1), (UsageError, "usage", 2),
+        (RepositoryError, "repository", 3), (EngineError, "engine", 4),
     ],
-)
+)  # fmt: skip
 def test_each_has_its_kind_and_exit_code(error: type[GitmemError], kind: str, code: int) -> None:
     assert (error.kind, error.exit_code) == (kind, code)
     told = error("No ref.", "run `git fetch`")

@@ -130,17 +130,11 @@ def test_names_that_only_resemble_are_safe(segment: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "folder"),
     [
-        ("main", "main"),
-        ("code-reviewer", "code-reviewer"),
-        ("Code-Reviewer", "^code-^reviewer"),
-        ("QA", "^q^a"),
-        ("a b", "a^032b"),
-        ("plugin:agent", "plugin^058agent"),
-        ("con", "^099on"),
-        ("é", "^195^169"),
-        ("^a", "^094a"),
+        ("main", "main"), ("code-reviewer", "code-reviewer"), ("Code-Reviewer", "^code-^reviewer"),
+        ("QA", "^q^a"), ("a b", "a^032b"), ("plugin:agent", "plugin^058agent"), ("con", "^099on"),
+        ("é", "^195^169"), ("^a", "^094a"),
     ],
-)
+)  # fmt: skip
 def test_agent_folder(raw: str, folder: str) -> None:
     assert names.agent_name(raw) == folder
     assert names.agent_folder_name(folder) == raw

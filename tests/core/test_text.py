@@ -126,26 +126,14 @@ def test_every_invisible_character_is_located_and_named() -> None:
 @pytest.mark.parametrize(
     ("text", "width", "line"),
     [
-        ("short", 10, "short"),
-        ("a\n  b\tc", 10, "a b c"),
-        ("abcdefghij", 5, "abcd…"),
-        ("one two", 5, "one…"),
-        ("漢字漢字", 5, "漢字…"),
-        ("abc", 1, "…"),
-        ("", 1, ""),
-        ("\x1b[2J", 20, "\\x1b[2J"),
-        ("\x1b[2J", 6, "\\x1b[…"),
-        ("\x1b[2J", 7, "\\x1b[2J"),
-        ("abcde", 5, "abcde"),
-        ("漢字", 4, "漢字"),
-        ("漢字", 3, "漢…"),
-        ("漢字x", 4, "漢…"),
-        ("e\u0301e\u0301", 2, "e\u0301e\u0301"),
-        ("👩\u200d💻", 4, "👩\u200d💻"),
-        ("👩\u200d💻", 3, "👩\u200d…"),
-        ("é 漢字", 4, "é…"),
+        ("short", 10, "short"), ("a\n  b\tc", 10, "a b c"), ("abcdefghij", 5, "abcd…"),
+        ("one two", 5, "one…"), ("漢字漢字", 5, "漢字…"), ("abc", 1, "…"), ("", 1, ""),
+        ("\x1b[2J", 20, "\\x1b[2J"), ("\x1b[2J", 6, "\\x1b[…"), ("\x1b[2J", 7, "\\x1b[2J"),
+        ("abcde", 5, "abcde"), ("漢字", 4, "漢字"), ("漢字", 3, "漢…"), ("漢字x", 4, "漢…"),
+        ("e\u0301e\u0301", 2, "e\u0301e\u0301"), ("👩\u200d💻", 4, "👩\u200d💻"),
+        ("👩\u200d💻", 3, "👩\u200d…"), ("é 漢字", 4, "é…"),
     ],
-)
+)  # fmt: skip
 def test_one_line_fits_its_width(text: str, width: int, line: str) -> None:
     assert one_line(text, width) == line
 
@@ -182,14 +170,10 @@ def test_a_fence_is_as_short_as_it_can_be_and_keeps_what_the_memory_says() -> No
 @pytest.mark.parametrize(
     ("seconds", "told"),
     [
-        (-1, "0 seconds"),
-        (1.9, "1 second"),
-        (59, "59 seconds"),
-        (60, "1 minute"),
-        (3602, "1 hour"),
+        (-1, "0 seconds"), (1.9, "1 second"), (59, "59 seconds"), (60, "1 minute"), (3602, "1 hour"),
         (200_000, "2 days"),
     ],
-)
+)  # fmt: skip
 def test_a_stretch_of_time_is_told_in_its_largest_unit(seconds: float, told: str) -> None:
     assert lasting(seconds) == told
 

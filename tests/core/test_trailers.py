@@ -106,12 +106,8 @@ def test_no_text_forges_a_trailer(subject: str, body: str, reason: str) -> None:
     for text in (message, stored):
         found = parse(text)
         assert (found.op, found.writer, found.session, found.job, found.engine) == (
-            "update",
-            "human",
-            "",
-            "",
-            "",
-        )
+            "update", "human", "", "", "",
+        )  # fmt: skip
         assert [(fate.kind, fate.source, fate.target) for fate in found.claims] == [
             ("dropped", "a.md#0123456789ab", "")
         ]

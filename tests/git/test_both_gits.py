@@ -298,16 +298,13 @@ def walk_through(gitmem: Gitmem, ground: Ground, build: Build, other: Build) -> 
         *(
             pytest.param(*pair, marks=pytest.mark.long)
             for pair in (
-                (plain, with_submodule),
-                (shallow, partial),
-                (reference, shared),
-                (worktree_config, reference),
-                (submodule, separate_git_dir),
+                (plain, with_submodule), (shallow, partial), (reference, shared),
+                (worktree_config, reference), (submodule, separate_git_dir),
                 (bare_with_worktrees, worktree_config),
             )
         ),
     ],
-)
+)  # fmt: skip
 def test_all_of_it_works_in_clones_of_every_kind(build: Build, other: Build, make, gitmem: Gitmem) -> None:
     walk_through(gitmem, make(), build, other)
 
@@ -320,9 +317,7 @@ def test_all_of_it_works_through_the_git_command_alone(make, gitmem: Gitmem, mon
 
 @pytest.mark.long
 @pytest.mark.parametrize(("build", "other"), [(plain, bare_with_worktrees), (partial, shared)])
-def test_all_of_it_works_with_sha256_names(
-    build: Build, other: Build, make, gitmem: Gitmem, git: Git, home: Path
-) -> None:
+def test_all_of_it_works_with_sha256_names(build: Build, other: Build, make, gitmem, git, home) -> None:
     private = home / ".local/share/gitmem/private.git"
     git("init", "-q", "--bare", "--object-format=sha256", "--initial-branch=user", private)
     git("--git-dir", private, "config", "core.logAllRefUpdates", "true")

@@ -80,9 +80,7 @@ def test_a_command_gives_its_bytes_and_code(tmp_path: Path, command: GitCommand)
         ("", "git failed without a word", ""),
     ],
 )
-def test_a_failure_has_git_s_own_word_and_what_to_do(
-    tmp_path: Path, said: str, message: str, hint: str
-) -> None:
+def test_a_failure_has_git_s_own_word_and_what_to_do(tmp_path, said: str, message: str, hint: str) -> None:
     with pytest.raises(RepositoryError) as caught:
         fake(tmp_path, f"printf '%b\\n' \"{said}\" >&2; exit 128").run(["status"], cwd=tmp_path)
     assert message in caught.value.message
@@ -133,9 +131,7 @@ ODD = (
 
 
 @pytest.mark.parametrize("where", ["environ", "user", "author"])
-def test_no_odd_name_is_taken_for_another_than_git_takes_it_for(
-    repo: Path, command: GitCommand, where: str
-) -> None:
+def test_no_odd_name_is_taken_for_another_than_git_takes_it_for(repo: Path, command, where: str) -> None:
     """Most are answered without git, which cleans names up as its version has it."""
     for name, email in [*((one, "a@b.example") for one in ODD), *(("Ann", one) for one in ODD)]:
         given = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email} if where == "environ" else {}
@@ -284,9 +280,7 @@ def test_settings_are_read_written_and_removed(repo: Path, command: GitCommand) 
 
 @pytest.mark.parametrize("value", ["true", "false", "yes", "TRUE", "", "/a b", "~/x", "x"])
 @pytest.mark.parametrize("kind", ["bool", "path"])
-def test_a_value_of_a_type_is_what_git_makes_of_it(
-    repo: Path, kind: Literal["bool", "path"], value: str
-) -> None:
+def test_a_value_of_a_type_is_what_git_makes_of_it(repo, kind: Literal["bool", "path"], value: str) -> None:
     with (repo / ".git/config").open("a") as file:
         file.write(f"[gitmem]\n\tx = {value}\n")
 
@@ -303,9 +297,7 @@ def test_a_value_of_a_type_is_what_git_makes_of_it(
         assert told(Unable(os.environ)) == value
 
 
-def test_what_only_the_person_may_decide_is_never_read_from_the_repository(
-    home: Path, repo: Path, command: GitCommand
-) -> None:
+def test_what_only_the_person_may_decide_is_never_read_from_the_repository(home, repo, command) -> None:
     config.config_set(command, repo, "gitmem.endpoint", "http://evil.example")
     assert config.config_get(command, repo, "gitmem.endpoint", scope="global") is None
     (home / "more").write_text("[gitmem]\n\tendpoint = http://mine.example\n")
@@ -332,9 +324,7 @@ def test_a_broken_configuration_is_told(repo: Path, command: GitCommand) -> None
 # Layout
 
 
-def test_the_layout_from_everywhere_in_a_repository(
-    tmp_path: Path, repo: Path, git, command: GitCommand
-) -> None:
+def test_the_layout_from_everywhere_in_a_repository(tmp_path: Path, repo: Path, git, command) -> None:
     (repo / "a b/ü").mkdir(parents=True)
     top = layout(command, repo)
     assert (top.worktree, top.git_dir, top.common_dir, top.bare) == (
@@ -462,9 +452,7 @@ def test_work_trees_are_listed(tmp_path: Path, repo: Path, git, command: GitComm
 
 
 @pytest.mark.parametrize("how", [["--index-version", "2"], ["--index-version", "4"], ["--split-index"]])
-def test_an_index_of_any_form_hides_no_tracked_file(
-    repo: Path, command: GitCommand, how: list[str]
-) -> None:
+def test_an_index_of_any_form_hides_no_tracked_file(repo: Path, command, how: list[str]) -> None:
     """Where names are not whole the one before says how one begins; of a split index most is elsewhere."""
     (repo / ".agent").mkdir()
     (repo / ".agent/one.md").write_text("1")

@@ -72,9 +72,7 @@ def die(git_dir: Path, new: str | None, *files: str, names: str = REF) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "\n"])  # two writes of git's
-def test_what_a_killed_writer_locked_is_free_for_the_next(
-    store: Repository, git_dir: Path, end: str
-) -> None:
+def test_what_a_killed_writer_locked_is_free_for_the_next(store, git_dir: Path, end: str) -> None:
     one, two = commits(store, 2)
     die(git_dir, one, f"{REF}.lock=")
     move_ref(store, REF, one, None, "made")
@@ -217,9 +215,7 @@ def test_a_hostile_note_reaches_nothing_outside(git_dir: Path, tmp_path: Path) -
             assert (outside / "a.lock").exists(), name
 
 
-def test_a_turn_is_over_though_what_a_hook_started_goes_on(
-    git_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_turn_is_over_though_what_a_hook_started_goes_on(git_dir, tmp_path: Path, monkeypatch) -> None:
     """It inherited the lock's handle."""
     pipe, fake = tmp_path / "pipe", tmp_path / "git"
     os.mkfifo(pipe)
@@ -235,9 +231,7 @@ def test_a_turn_is_over_though_what_a_hook_started_goes_on(
         pipe.write_text("end\n")
 
 
-def test_the_turn_lasts_as_long_as_a_git_that_works_in_it(
-    repo: Path, git_dir: Path, tmp_path: Path
-) -> None:
+def test_the_turn_lasts_as_long_as_a_git_that_works_in_it(repo, git_dir: Path, tmp_path: Path) -> None:
     """Its lock file is no leftover although the process that started it was killed."""
     pipe, fake = tmp_path / "pipe", tmp_path / "git"
     os.mkfifo(pipe)
@@ -322,9 +316,7 @@ def test_without_a_kernel_lock_refs_move_all_the_same(store: Repository, git_dir
     ("names", "new", "goes"),
     [(f"{REF} HEAD", "", True), (REF, "*", True), (REF, "a" * 40, False), ("config", "", False)],
 )
-def test_packed_refs_are_locked_by_who_may_delete_one(
-    git_dir: Path, names: str, new: str, goes: bool
-) -> None:
+def test_packed_refs_are_locked_by_who_may_delete_one(git_dir, names: str, new: str, goes: bool) -> None:
     die(git_dir, new, "packed-refs.new=# pack-refs", "packed-refs.lock=", names=names)
     with moving(git_dir, (REF,), None):
         left = {name for name in ("packed-refs.new", "packed-refs.lock") if (git_dir / name).exists()}
@@ -342,9 +334,7 @@ def test_packed_refs_are_locked_by_who_may_delete_one(
         ("*", ref_locks.LONG_SECONDS + 1, True),
     ],
 )
-def test_what_takes_long_may_have_left_a_lock_later(
-    git_dir: Path, new: str, seconds: float, stays: bool
-) -> None:
+def test_what_takes_long_may_have_left_a_lock_later(git_dir, new: str, seconds: float, stays: bool) -> None:
     die(git_dir, new, f"{REF}.lock=", "refs/remotes/x/y.lock=", names=f"{REF} refs/remotes/")
     written = (git_dir / "gitmem/refs.lock").stat().st_mtime_ns + int(seconds * 1e9)
     for name in (REF, "refs/remotes/x/y"):

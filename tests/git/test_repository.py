@@ -99,12 +99,8 @@ def test_objects_come_back_as_they_were_stored_and_plain_git_finds_them_sound(gr
     assert store.tree(empty) == {}
     read = store.commit(tip)
     assert (read.oid, read.tree, read.parents, read.author, read.committer) == (
-        tip,
-        tree,
-        (parent,),
-        ANN,
-        BEN,
-    )
+        tip, tree, (parent,), ANN, BEN,
+    )  # fmt: skip
     assert read.subject == "Learn é"
     assert read.message == "Learn é\n\nWhy.\n\nGitmem-Op: add\n"
     assert store.hex_length == len(blob)
@@ -495,9 +491,7 @@ def test_git_s_own_variables_in_the_environment_do_not_lead_elsewhere(
     store.close()
 
 
-def test_a_linked_work_tree_has_its_own_head_and_the_common_refs(
-    tmp_path: Path, repo: Path, git, command: GitCommand
-) -> None:
+def test_a_linked_work_tree_has_its_own_head_and_the_common_refs(tmp_path, repo, git, command) -> None:
     git("-C", repo, "worktree", "add", "-q", "--detach", tmp_path / "linked")
     git("-C", tmp_path / "linked", "commit", "-q", "--allow-empty", "-m", "second")
     for prefer in ("auto", "git"):
@@ -511,9 +505,7 @@ def test_a_linked_work_tree_has_its_own_head_and_the_common_refs(
         store.close()
 
 
-def test_a_shallow_clone_has_the_history_that_it_has(
-    tmp_path: Path, repo: Path, git, command: GitCommand
-) -> None:
+def test_a_shallow_clone_has_the_history_that_it_has(tmp_path: Path, repo: Path, git, command) -> None:
     for number in range(3):
         git("-C", repo, "commit", "-q", "--allow-empty", "-m", f"{number}")
     git("clone", "-q", "--depth=2", f"file://{repo}", tmp_path / "shallow")
@@ -549,9 +541,7 @@ def test_what_was_asked_while_a_fetch_completed_a_shallow_clone_is_asked_again(
     assert store.is_ancestor(first, tip)
 
 
-def test_a_partial_clone_fetches_what_it_lacks(
-    tmp_path: Path, repo: Path, git, command: GitCommand
-) -> None:
+def test_a_partial_clone_fetches_what_it_lacks(tmp_path: Path, repo: Path, git, command) -> None:
     """Libgit2 cannot, so git does."""
     git("-C", repo, "config", "uploadpack.allowFilter", "true")
     git("clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{repo}", tmp_path / "partial")
@@ -599,9 +589,7 @@ def test_a_folder_of_someone_else_is_not_used_until_trusted(repo: Path, command:
     store.close()
 
 
-def test_the_private_repository_is_for_its_owner_alone_and_made_once(
-    tmp_path: Path, command: GitCommand
-) -> None:
+def test_the_private_repository_is_for_its_owner_alone_and_made_once(tmp_path: Path, command) -> None:
     command.run(["config", "--global", "safe.bareRepository", "explicit"])
     path = tmp_path / "data/gitmem/private.git"
     create_bare(path, command)

@@ -51,17 +51,13 @@ def test_steps_are_those_that_the_trees_tell(line: Line, history: list[str]) -> 
     assert all(order.index(p) < order.index(s.commit.oid) for s in found for p in s.commit.parents)
 
 
-def test_steps_of_a_path_are_those_in_which_it_differs_from_any_parent(
-    line: Line, history: list[str]
-) -> None:
+def test_steps_of_a_path_are_those_in_which_it_differs_from_any_parent(line: Line, history) -> None:
     found = told(line, history[-1], "main/a.md")
     assert {s.commit.oid for s in found} == {history[n] for n in (0, 1, 3, 4, 5)}
     assert {path for s in found for one in s.before for path, _, _ in one} == {"main/a.md"}
 
 
-def test_what_is_known_is_left_out_and_what_is_gone_counts_for_nothing(
-    line: Line, history: list[str]
-) -> None:
+def test_what_is_known_is_left_out_and_what_is_gone_counts_for_nothing(line: Line, history) -> None:
     gone = "1" * line.store.hex_length
     steps = line.store.steps(history[-1], without=[history[4], gone])
     assert [s.commit.oid for s in steps] == history[5:]

@@ -121,11 +121,8 @@ def test_touching_names_the_commits_that_changed_a_path_and_what_they_changed(li
     ]
     assert [touch.commit for touch in store.touching(gone, ["other"])] == [second]
     assert [touch.paths for touch in store.touching(gone, ["*/a.md"])] == [
-        ("main/a.md",),
-        ("main/a.md",),
-        ("other/a.md",),
-        ("main/a.md",),
-    ]
+        ("main/a.md",), ("main/a.md",), ("other/a.md",), ("main/a.md",),
+    ]  # fmt: skip
     assert [touch.paths for touch in store.touching(gone)][2] == ("main/b.md", "other/a.md")
     assert list(store.touching(gone, ["main/c.md"])) == []
 
@@ -176,16 +173,10 @@ def test_lineage_keeps_a_merge_that_threw_one_side_away(line: Line) -> None:
 
 def test_configuration_does_not_change_what_a_walk_gives(ground: Ground, line: Line) -> None:
     for setting in (
-        ("core.worktree", ".."),
-        ("log.showSignature", "true"),
-        ("log.follow", "true"),
-        ("log.showRoot", "false"),
-        ("diff.renames", "copies"),
-        ("diff.relative", "true"),
-        ("format.pretty", "fuller"),
-        ("color.ui", "always"),
-        ("core.quotePath", "true"),
-    ):
+        ("core.worktree", ".."), ("log.showSignature", "true"), ("log.follow", "true"),
+        ("log.showRoot", "false"), ("diff.renames", "copies"), ("diff.relative", "true"),
+        ("format.pretty", "fuller"), ("color.ui", "always"), ("core.quotePath", "true"),
+    ):  # fmt: skip
         ground.git("config", *setting)
     first = line.put({"main/ä.md": "a long enough text\n" * 9})
     moved = line.put({"main/ä.md": None, "main/b.md": "a long enough text\n" * 9}, first)

@@ -127,12 +127,8 @@ def test_what_a_merge_says_and_no_parent_does_is_shown(message: str, level: str)
     one = revision(memory("One.\n\nNew."), memory("One."), memory("Two."), message=message)
     (found,) = merges(one)
     assert (found.path, found.line, found.rule, found.level, found.commit) == (
-        "main/a.md",
-        9,
-        "merge",
-        level,
-        OID,
-    )
+        "main/a.md", 9, "merge", level, OID,
+    )  # fmt: skip
     assert found.message == f"a merge says what none of its parents says: New. {SHORT}"
     (first,) = merges(revision(memory("New.\n\nAs New."), memory("As New."), memory("Two.")))
     assert first.line == 7

@@ -207,12 +207,9 @@ def test_places_names_hosts_and_the_format_are_judged_beside() -> None:
     old = side(folder(a="A."))
     new = side(folder(a="A.") | odd, host={".gitmem": "format = 2\n", "CODEOWNERS": "* @eve\n"})
     assert {
-        ("main/A.md", "collision"),
-        ("main/con.md", "path"),
-        ("main/x", "foreign"),
-        ("CODEOWNERS", "host"),
-        (".gitmem", "format"),
-    } <= {(one.path, one.rule) for one in judge(old, new)}
+        ("main/A.md", "collision"), ("main/con.md", "path"), ("main/x", "foreign"),
+        ("CODEOWNERS", "host"), (".gitmem", "format"),
+    } <= {(one.path, one.rule) for one in judge(old, new)}  # fmt: skip
 
 
 def test_folders_whose_names_run_together_do_not_collide() -> None:

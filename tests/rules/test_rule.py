@@ -40,12 +40,8 @@ def test_a_finding_says_where_and_what() -> None:
     )
     assert str(Finding("", 1, "secret", "the message holds a token")) == "the message holds a token"
     assert (plain.level, plain.claim, plain.text, plain.fingerprints, plain.commit) == (
-        "error",
-        "",
-        "",
-        (),
-        "",
-    )
+        "error", "", "", (), "",
+    )  # fmt: skip
     assert len(str(Finding("x" * 1000, 1, "path", "y"))) == 303
 
 

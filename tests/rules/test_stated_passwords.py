@@ -76,9 +76,7 @@ def _change(text: str, **more: str) -> Change:
     )
 
 
-def test_a_persons_remember_stores_it_under_a_name_without_it(
-    gitmem: Gitmem, git: Git, inited: Path, private: Path
-) -> None:
+def test_a_persons_remember_stores_it_under_a_name_without_it(gitmem, git: Git, inited, private) -> None:
     """It became the file name, the description, the index line and the commit's subject."""
     ran = gitmem("remember", STATED)
     assert "stored, but look" in ran.err
@@ -127,9 +125,7 @@ def test_a_move_to_the_team_takes_a_word_more(gitmem: Gitmem, git: Git, inited: 
 
 
 @pytest.mark.parametrize("scope", ["agent-memory", "agent-memory-local", "user"])
-def test_a_live_edit_waits_and_review_says_so(
-    gitmem: Gitmem, git: Git, inited: Path, private: Path, home: Path, scope: str
-) -> None:
+def test_a_live_edit_waits_and_review_says_so(gitmem, git: Git, inited, private, home, scope: str) -> None:
     """Hooks save what agents wrote; nobody looked at it."""
     parent = home / ".claude/agent-memory" if scope == "user" else inited / ".claude" / scope
     folder = parent / "reviewer"
@@ -149,9 +145,7 @@ def test_a_live_edit_waits_and_review_says_so(
     assert PASSWORD in note.read_text()
 
 
-def test_a_persons_save_stores_it_in_a_private_scope(
-    gitmem: Gitmem, git: Git, inited: Path, private: Path
-) -> None:
+def test_a_persons_save_stores_it_in_a_private_scope(gitmem, git: Git, inited: Path, private: Path) -> None:
     folder = inited / ".claude/agent-memory-local/reviewer"
     folder.mkdir(parents=True)
     (folder / "staging.md").write_text(MEMORY.format("staging", "How it is reached", STATED))
@@ -209,9 +203,7 @@ def test_a_tools_write_waits_in_every_scope(gitmem: Gitmem, git: Git, inited: Pa
     assert len(titles) == 2 and PASSWORD not in "".join(titles)
 
 
-def test_what_waits_enters_the_teams_memory_where_a_person_says_so(
-    gitmem: Gitmem, git: Git, inited: Path
-) -> None:
+def test_what_waits_enters_the_teams_memory_where_a_person_says_so(gitmem, git: Git, inited: Path) -> None:
     workspace, edges = workspace_at(real_edges(inited)), real_edges(inited)
     waiting = carry_out(
         workspace, edges, Placed("project", _change(STATED)), Provenance(writer="agent")

@@ -362,9 +362,7 @@ def test_very_many_commits_are_asked_at_once(code: Code, taught: str) -> None:
     assert code.elsewhere(taught, *many) == {taught: "feature"}
 
 
-def test_a_folder_that_is_a_link_is_neither_written_nor_cleared(
-    code: Code, taught: str, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_a_link_is_neither_written_nor_cleared(code, taught: str, tmp_path: Path) -> None:
     """An archive may hold a `.git` with links; a prompt would clear away what they lead to."""
     theirs = tmp_path / "theirs"
     theirs.mkdir()

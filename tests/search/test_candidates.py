@@ -46,17 +46,13 @@ def test_a_long_memory_is_found_by_one_claim(catalog: Catalog, fake: MemoryRepos
     ["- x\n" * 60_000, "word " * 60_000, "\n".join(f"{n:x}{n * n:x}" for n in range(20_000)), "[" * 90_000],
     ids=["items", "one paragraph", "no words", "brackets"],
 )
-def test_a_very_long_memory_stays_a_few_passages(
-    catalog: Catalog, fake: MemoryRepository, body: str
-) -> None:
+def test_a_very_long_memory_stays_a_few_passages(catalog: Catalog, fake, body: str) -> None:
     follow(catalog, fake, {"main/a.md": memory("flamingo", body=body), "main/b.md": "pelican"})
     assert [c.path for c in search(catalog, "flamingo", [REF])] == ["main/a.md"]
     assert len(passages(body[:MEMORY_BYTES])) <= MOST
 
 
-def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(catalog: Catalog, fake) -> None:
     files = {
         "main/deploys.md": memory("deploys", "How deploys run", "See [[Freeze Window]] and [[nowhere]]."),
         "main/freeze-window.md": memory("Freeze Window", "Nothing ships in the last week of a quarter"),
@@ -75,9 +71,7 @@ def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(
     assert shared["main/freeze-window.md"].parts["told"] == 0
 
 
-def test_a_question_that_names_a_time_prefers_what_was_learned_then(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_question_that_names_a_time_prefers_what_was_learned_then(catalog: Catalog, fake) -> None:
     old = {"main/a.md": memory("a", "The incident in the queue"), "main/c.md": memory("c", "Lunch at noon")}
     tip = follow(catalog, fake, old)
     new = old | {
@@ -107,9 +101,7 @@ def test_what_the_strategies_contribute_adds_up(catalog: Catalog, fake: MemoryRe
         assert candidate.why.keys() <= {"words", "links", "times"}
 
 
-def test_common_words_are_looked_at_without_walking_their_lists(
-    catalog: Catalog, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_common_words_are_looked_at_without_walking_their_lists(catalog, fake, monkeypatch) -> None:
     """The budget is spent on the rarest words; the others still decide among what those found."""
     files = {f"main/m{n:03}.md": f"the queue {'flamingo ' * (n % 30 == 7)}has {n}" for n in range(180)}
     files |= {"main/x.md": "a flamingo beside the road"}
@@ -125,9 +117,7 @@ def test_common_words_are_looked_at_without_walking_their_lists(
     assert order[-1] == "main/x.md"
 
 
-def test_of_as_good_texts_none_is_left_out_for_being_found_by_a_later_word(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_of_as_good_texts_none_is_left_out_for_being_found_by_a_later_word(catalog: Catalog, fake) -> None:
     """The newest of equal ones is wanted, and the second word alone finds it."""
     follow(
         catalog,
@@ -318,18 +308,14 @@ def test_a_line_of_a_log_is_named_by_its_time(catalog: Catalog, fake: MemoryRepo
         assert search(catalog, "heron", [REF], now=found.time + days * DAY) == there
 
 
-def test_a_line_of_a_log_that_a_memory_says_is_not_found_beside_it(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_line_of_a_log_that_a_memory_says_is_not_found_beside_it(catalog: Catalog, fake) -> None:
     lines = "- 14:05:33Z [feedback ab] The heron howls at night.\n- 15:05:33Z [feedback ab] Herons sleep.\n"
     files = {"main/logs/2026/11/2026-11-20.md": lines, "main/a.md": "The heron howls at night, often.\n"}
     follow(catalog, fake, files)
     assert sorted(found.kind for found in search(catalog, "heron", [REF])) == ["log", "memory"]
 
 
-def test_a_build_that_is_stopped_goes_on_where_it_was(
-    tmp_path: Path, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_that_is_stopped_goes_on_where_it_was(tmp_path: Path, fake, monkeypatch) -> None:
     monkeypatch.setattr(postings, "BATCH", 10)
     tip = fake.put({f"main/m{n}.md": f"fact {n}" for n in range(35)})
     catalog = Catalog.open(tmp_path)

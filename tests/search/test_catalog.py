@@ -51,12 +51,8 @@ def test_a_memory_is_found_by_name_description_and_body(catalog: Catalog, fake: 
     assert found(catalog, "kubernetes") == []
     (hit,) = search(catalog, "noon", [REF])
     assert (hit.agent, hit.file, hit.name, hit.type, hit.archived) == (
-        "main",
-        "b.md",
-        "deploy-window",
-        "project",
-        False,
-    )
+        "main", "b.md", "deploy-window", "project", False,
+    )  # fmt: skip
 
 
 def test_nobody_else_on_the_machine_can_read_it(tmp_path: Path) -> None:
@@ -123,9 +119,7 @@ def test_a_ref_that_is_gone_leaves_nothing_to_find(catalog: Catalog, fake: Memor
     assert catalog.tip(REF) is None
 
 
-def test_a_rewritten_ref_is_read_anew_where_the_old_tip_is_gone(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_rewritten_ref_is_read_anew_where_the_old_tip_is_gone(catalog: Catalog, fake) -> None:
     old = follow(catalog, fake, {"main/a.md": MOCKS})
     del fake.commits[old]
     follow(catalog, fake, {"main/b.md": DEPLOY}, time=START + 5)
@@ -137,9 +131,7 @@ def ages(catalog: Catalog) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("at_once", [True, False], ids=["at once", "commit by commit"])
-def test_only_a_taught_body_makes_a_memory_young(
-    fake: MemoryRepository, tmp_path: Path, at_once: bool
-) -> None:
+def test_only_a_taught_body_makes_a_memory_young(fake, tmp_path: Path, at_once: bool) -> None:
     """A dream, a sync, a merge, a move to the archive and a change of frontmatter leave its age alone."""
     catalog = Catalog.open(tmp_path)
     commits: list[str] = []
@@ -169,9 +161,7 @@ def test_only_a_taught_body_makes_a_memory_young(
     assert ages(catalog) == {"main/a.md": 1, "main/archive/0f/b.md": 1, "main/c.md": 5}
 
 
-def test_a_side_branch_merged_later_is_dated_by_its_own_commits(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_side_branch_merged_later_is_dated_by_its_own_commits(catalog: Catalog, fake) -> None:
     """The walk does not end at the stored tip: what was merged may be older than it."""
     root = fake.put({})
     tip = follow(catalog, fake, {"main/a.md": MOCKS}, root, time=START + 5 * DAY)
@@ -244,9 +234,7 @@ def test_what_was_edited_often_counts_once(tmp_path: Path, fake: MemoryRepositor
     assert state_of(tmp_path / "long") == state_of(tmp_path / "fresh")
 
 
-def test_what_another_process_took_out_is_indexed_again(
-    catalog: Catalog, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_process_took_out_is_indexed_again(catalog: Catalog, fake, monkeypatch) -> None:
     """Between the texts and where they stand, another process may find that they stand nowhere."""
     tip = fake.put({"main/a.md": MOCKS})
     index_texts = postings.index_texts
@@ -269,9 +257,7 @@ def test_what_another_process_took_out_is_indexed_again(
     [b"", b"not a database at all" * 400, b"SQLite format 3\0" + b"\xff" * 5000],
     ids=["empty", "foreign", "header only"],
 )
-def test_a_file_that_is_no_catalog_is_made_anew(
-    tmp_path: Path, fake: MemoryRepository, content: bytes
-) -> None:
+def test_a_file_that_is_no_catalog_is_made_anew(tmp_path: Path, fake, content: bytes) -> None:
     (tmp_path / "catalog.sqlite").write_bytes(content)
     catalog = Catalog.open(tmp_path)
     follow(catalog, fake, {"main/a.md": MOCKS})
@@ -310,9 +296,7 @@ def test_damage_inside_a_file_heals_while_it_is_searched(tmp_path: Path, fake: M
     assert found(again, "fact 7 about mocks", limit=1) == ["main/m7.md"]
 
 
-def test_a_folder_that_cannot_be_written_gets_a_catalog_in_memory(
-    tmp_path: Path, fake: MemoryRepository
-) -> None:
+def test_a_folder_that_cannot_be_written_gets_a_catalog_in_memory(tmp_path: Path, fake) -> None:
     (tmp_path / "file").write_text("")
     catalog = Catalog.open(tmp_path / "file" / "gitmem")
     assert catalog.in_memory
@@ -445,9 +429,7 @@ def test_a_pasted_log_asks_no_more_than_its_ends() -> None:
         ("café opening", "cafe"),
     ],
 )
-def test_wholes_and_parts_find_each_other(
-    catalog: Catalog, fake: MemoryRepository, text: str, query: str
-) -> None:
+def test_wholes_and_parts_find_each_other(catalog: Catalog, fake, text: str, query: str) -> None:
     catalog.bring_up_to_date(
         fake, REF, fake.put({"main/a.md": text, "main/b.md": "another fact"}), read_memory
     )
@@ -477,9 +459,7 @@ def test_equal_scores_are_ordered_by_path(catalog: Catalog, fake: MemoryReposito
     assert found(catalog, "mocks") == ["abc/same.md", "main/same.md", "zoe/same.md"]
 
 
-def test_a_term_that_is_everywhere_finds_nothing_beside_a_rare_one(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_term_that_is_everywhere_finds_nothing_beside_a_rare_one(catalog: Catalog, fake) -> None:
     files = {f"main/m{n:03}.md": f"project fact {n}" for n in range(300)}
     follow(catalog, fake, files | {"main/x.md": "flamingo"})
     assert found(catalog, "project flamingo") == ["main/x.md"]
@@ -487,9 +467,7 @@ def test_a_term_that_is_everywhere_finds_nothing_beside_a_rare_one(
     assert len(found(catalog, "project unicorn", limit=7)) == 7
 
 
-def test_what_stands_elsewhere_does_not_crowd_out_what_does(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_what_stands_elsewhere_does_not_crowd_out_what_does(catalog: Catalog, fake) -> None:
     """Texts that stand elsewhere are indexed too: the search looks below them."""
     now = {"main/a.md": "a long text in which the word mocks comes up once and nothing else does at all"}
     follow(catalog, fake, now)

@@ -43,9 +43,7 @@ def test_age_is_that_of_the_last_lesson(catalog: Catalog, fake: MemoryRepository
     assert times(catalog, fake, first) == {"main/a.md": START, "main/b.md": START}
 
 
-def test_a_content_that_came_back_is_dated_as_of_the_revision(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_content_that_came_back_is_dated_as_of_the_revision(catalog: Catalog, fake) -> None:
     commits: list[str] = []
     for number, text in enumerate(("One.", "Two.", "One.")):
         commits.append(fake.put({"main/a.md": text}, *commits[-1:], time=START + number * DAY))
@@ -54,9 +52,7 @@ def test_a_content_that_came_back_is_dated_as_of_the_revision(
 
 
 @pytest.mark.parametrize("steps", range(4))
-def test_what_there_was_no_time_for_is_walked_by_whoever_asks_next(
-    catalog: Catalog, fake: MemoryRepository, steps: int
-) -> None:
+def test_what_there_was_no_time_for_is_walked_by_whoever_asks_next(catalog, fake, steps: int) -> None:
     tip, commits = "", list[str]()
     for number, text in enumerate(("One.", "Two.", "Two!")):
         message = DREAM if number == 2 else LESSON
@@ -71,9 +67,7 @@ def test_what_there_was_no_time_for_is_walked_by_whoever_asks_next(
 
 
 @pytest.mark.parametrize("second", [START, START - DAY])
-def test_a_clock_that_stands_still_or_goes_back_hides_no_lesson(
-    catalog: Catalog, fake: MemoryRepository, second: int
-) -> None:
+def test_a_clock_that_stands_still_or_goes_back_hides_no_lesson(catalog, fake, second: int) -> None:
     """Also where the same content came back, and something else was learned after it."""
     commits = [fake.put({"main/a.md": "One."}, time=START + DAY)]
     for time, files in (
@@ -91,9 +85,7 @@ def test_a_clock_that_stands_still_or_goes_back_hides_no_lesson(
     ]
 
 
-def test_what_a_merge_united_is_as_young_as_the_younger_side(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_what_a_merge_united_is_as_young_as_the_younger_side(catalog: Catalog, fake) -> None:
     base = fake.put({"main/a.md": "One.", "main/b.md": "One."})
     ours = fake.put({"main/a.md": "Two.", "main/b.md": "One."}, base, time=START + DAY)
     theirs = fake.put({"main/a.md": "Three.", "main/b.md": "Four."}, base, time=START + 2 * DAY)

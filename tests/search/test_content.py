@@ -48,9 +48,7 @@ def entered(fake: MemoryRepository, catalog: Catalog) -> tuple[str, str]:
     return tip, catalog.places(REF)[0].blob
 
 
-def test_it_is_kept_until_its_text_leaves_the_index(
-    fake: MemoryRepository, catalog: Catalog, tmp_path: Path
-) -> None:
+def test_it_is_kept_until_its_text_leaves_the_index(fake, catalog: Catalog, tmp_path: Path) -> None:
     """What was forgotten must not stay behind in the words that an answer would tell."""
     tip, oid = entered(fake, catalog)
     said = open_content(fake.blob(oid))
@@ -61,18 +59,14 @@ def test_it_is_kept_until_its_text_leaves_the_index(
     assert (catalog.opened(oid), rows(tmp_path)) == (None, 0)
 
 
-def test_what_the_index_does_not_hold_is_not_kept(
-    fake: MemoryRepository, catalog: Catalog, tmp_path: Path
-) -> None:
+def test_what_the_index_does_not_hold_is_not_kept(fake, catalog: Catalog, tmp_path: Path) -> None:
     entered(fake, catalog)
     catalog.keep_opened("ab" * 20, Opened("a", "", "user", "One."))
     assert rows(tmp_path) == 0
 
 
 @pytest.mark.parametrize("value", ["", "[]", "7", '["a", "b"]', "{", '["a","b","c","d",[],[1],true]'])
-def test_what_something_else_wrote_is_not_believed(
-    fake: MemoryRepository, catalog: Catalog, tmp_path: Path, value: str
-) -> None:
+def test_what_something_else_wrote_is_not_believed(fake, catalog, tmp_path: Path, value: str) -> None:
     _, oid = entered(fake, catalog)
     catalog.keep_opened(oid, Opened("a", "", "user", "One."))
     with closing(sqlite3.connect(tmp_path / "gitmem" / "catalog.sqlite")) as other, other:

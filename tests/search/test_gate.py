@@ -78,11 +78,8 @@ def test_what_a_memory_is_about_is_told_by_enough_of_its_words(
 def test_the_first_needs_as_much_as_the_gate_says_and_others_beside_it_less() -> None:
     gate = RecallGate(least=2.0, rest=1.0, near=0.4, vague=False)
     for covered, first, beside in (
-        (1.0, True, True),
-        (0.99, False, True),
-        (0.5, False, True),
-        (0.49, False, False),
-    ):
+        (1.0, True, True), (0.99, False, True), (0.5, False, True), (0.49, False, False),
+    ):  # fmt: skip
         one = candidate(covered=covered)
         assert fits(one, 10.0, gate) is first and fits(one, 10.0, gate, beside=True) is beside
     assert (PROMPT.vague, QUESTION.vague) == (False, True)

@@ -55,9 +55,7 @@ def test_no_question_shares_a_content_word_with_its_memory(given: RecallCorpus, 
     assert {id: words for id, words in shared.items() if words} == {}
 
 
-def test_what_words_cannot_find_is_mostly_met_with_silence(
-    given: RecallCorpus, home: Path, tmp_path: Path
-) -> None:
+def test_what_words_cannot_find_is_mostly_met_with_silence(given, home: Path, tmp_path: Path) -> None:
     found = measure(given, GitCommand(dict(os.environ)), tmp_path / "ground", 1_800_000_000, lambda _: None)
     wrong = [one.query.text for one in found.asked if one.selected and not one.selected_share]
     right = [one.query.text for one in found.asked if one.share(5)]

@@ -90,9 +90,7 @@ def test_the_best_ten_share_with_what_they_link_to(catalog: Catalog, fake: Memor
     assert search(catalog, "heron", [REF], limit=0) == search(catalog, "heron", []) == ()
 
 
-def test_of_several_repositories_so_many_are_told_together(
-    catalog: Catalog, fake: MemoryRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_several_repositories_so_many_are_told_together(catalog: Catalog, fake, monkeypatch) -> None:
     tip = follow(catalog, fake, {f"main/m{n}.md": f"heron {n}" for n in range(3)})
     source = RecallSource(fake, catalog, {REF: "user"}, {REF: tip})  # type: ignore[arg-type]
     assert len(gather("heron", [source, source], limit=4)) == 4

@@ -237,9 +237,7 @@ def test_the_best_of_several_repositories_come_first(ground: Ground, tmp_path: P
     }
 
 
-def test_a_full_match_in_a_small_repository_is_above_a_partial_one_in_a_large_one(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_full_match_in_a_small_repository_is_above_a_partial_one_in_a_large_one(ground, tmp_path) -> None:
     private = Ground(tmp_path / "private")
     other = {f"main/m{n}.md": f"Heron number {n} likes colour {n * 7}.\n" for n in range(300)}
     private.put({**other, "main/latency.md": "Latency of the printer does not matter.\n"})

@@ -141,13 +141,9 @@ def test_each_that_is_not_shown_says_why_in_the_order_of_their_scores() -> None:
     done = recall("q", [], some, NOW, {REF: "user"}, limit=1, selection=selection)
     assert [(item.name, item.scope, item.kind) for item in done.items] == [("x", "user", "memory")]
     assert [(one.candidate.name, one.why, one.detail) for one in done.left] == [
-        ("y", "unmerged", "topic"),
-        ("a", "limit", ""),
-        ("gone", "gone", ""),
-        ("b", "limit", ""),
-        ("gone", "limit", ""),
-        ("z", "below", "little"),
-    ]
+        ("y", "unmerged", "topic"), ("a", "limit", ""), ("gone", "gone", ""), ("b", "limit", ""),
+        ("gone", "limit", ""), ("z", "below", "little"),
+    ]  # fmt: skip
     assert done.unmerged == done.left[:1] and done.nearest == ()
     none = recall("q", [], some, NOW, {REF: "user"}, selection=Selection((Y,), left))
     assert none.items == () and [one.why for one in none.left] == ["duplicate", "unmerged", "below"]
@@ -264,18 +260,11 @@ BLOCKS = [
 @pytest.mark.parametrize(
     ("query", "chars", "told"),
     [
-        ("alpha", 146, "0…2"),
-        ("alpha", 145, "01"),
-        ("zeta theta", 142, "…23"),
-        ("delta", 61, "…1"),
-        ("alpha zeta", 73, "…2"),
-        ("delta eta", 70, "…3"),
-        ("alphabet", 73, "0"),
-        ("epsilometer", 73, "…1"),
-        ("nothing", 73, "0"),
-        ("nothing", 72, "…1"),
+        ("alpha", 146, "0…2"), ("alpha", 145, "01"), ("zeta theta", 142, "…23"), ("delta", 61, "…1"),
+        ("alpha zeta", 73, "…2"), ("delta eta", 70, "…3"), ("alphabet", 73, "0"),
+        ("epsilometer", 73, "…1"), ("nothing", 73, "0"), ("nothing", 72, "…1"),
     ],
-)
+)  # fmt: skip
 def test_an_excerpt_is_the_paragraphs_that_find_room(query: str, chars: int, told: str) -> None:
     *parts, last = excerpt("\n\n".join(BLOCKS), query, chars).split("\n\n")
     assert "".join("…" if part == "[…]" else str(BLOCKS.index(part)) for part in parts) == told

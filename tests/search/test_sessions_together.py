@@ -49,18 +49,14 @@ def asked(catalog: Catalog, query: str = ASKED, **options: object) -> dict[str, 
     return {one.path: one for one in search(catalog, query, [REF], **options)}  # type: ignore[arg-type]
 
 
-def test_words_split_over_a_session_find_its_memories_first(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_words_split_over_a_session_find_its_memories_first(catalog: Catalog, fake) -> None:
     follow(catalog, fake, TALK | ALONE | NOISE)
     order = list(asked(catalog))
     assert order[0] == "main/gateway-2.md"
     assert order.index("main/clock.md") > 0
 
 
-def test_a_memory_that_shares_no_word_is_found_beside_one_that_does(
-    catalog: Catalog, fake: MemoryRepository
-) -> None:
+def test_a_memory_that_shares_no_word_is_found_beside_one_that_does(catalog: Catalog, fake) -> None:
     files = {"main/b.md": ("s1", "Who feeds the heron?"), "main/c.md": ("s1", "Ann, on Mondays.")}
     files |= {"main/a.md": ("s1", "At noon."), "main/d.md": ("s2", "Ben, on Fridays.")}
     files |= {"main/e.md": ("s1", "With fish."), "main/f.md": ("s1", "Too far off.")}
@@ -74,9 +70,7 @@ def test_a_memory_that_shares_no_word_is_found_beside_one_that_does(
     assert asked(catalog, "who feeds the heron").keys() == {"main/b.md"}
 
 
-def test_neighbours_do_not_depend_on_how_the_index_was_built(
-    tmp_path: Path, fake: MemoryRepository
-) -> None:
+def test_neighbours_do_not_depend_on_how_the_index_was_built(tmp_path: Path, fake) -> None:
     """Read at once, or one by one in another order: the answer is that of the tree and its times."""
     files = TALK | ALONE | NOISE
     once, grown = Catalog.open(tmp_path / "once"), Catalog.open(tmp_path / "grown")
@@ -92,9 +86,7 @@ def test_neighbours_do_not_depend_on_how_the_index_was_built(
 
 
 @pytest.mark.parametrize("where", ["agent", "ref", "session"])
-def test_only_the_same_session_agent_and_ref_is_beside(
-    catalog: Catalog, fake: MemoryRepository, where: str
-) -> None:
+def test_only_the_same_session_agent_and_ref_is_beside(catalog: Catalog, fake, where: str) -> None:
     session, body = TALK["main/gateway-1.md"]
     rest = {"main/gateway-2.md": TALK["main/gateway-2.md"]} | ALONE | NOISE
     alone = dict(rest)

@@ -178,12 +178,9 @@ def test_reading_line_by_line_gives_everything_once(chat: Talk) -> None:
         found += session.messages
         end = session.end
     assert [(m.uuid, m.text, len(m.tools)) for m in found] == [
-        ("1", "use tabs", 0),
-        ("2", "Looking.", 0),
-        ("2.2", "", 1),
-        ("3", "and pnpm", 0),
+        ("1", "use tabs", 0), ("2", "Looking.", 0), ("2.2", "", 1), ("3", "and pnpm", 0),
         ("4", "and ruff", 0),
-    ]
+    ]  # fmt: skip
     assert end == chat.size()
 
 

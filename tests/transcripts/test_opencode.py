@@ -37,11 +37,8 @@ def test_the_recorded_session_is_read_as_it_was_held(base: Database) -> None:
         ("agent", "Done and dusted."),
     ]
     assert (session.id, session.client, session.cwd, session.skipped) == (
-        SESSION,
-        "opencode",
-        "/home/dev/app",
-        0,
-    )
+        SESSION, "opencode", "/home/dev/app", 0,
+    )  # fmt: skip
     assert session.messages[0].time == datetime(2026, 11, 23, 8, 50, 46, 873000, UTC)
     written, listed = session.messages[1].tools
     assert (written.name, written.input["file_path"], written.input["content"]) == (
@@ -120,13 +117,9 @@ def test_answers_refusals_todos_and_patches_are_told_apart(base: Database) -> No
         (f"{id}.3", "not main", "refusal", "Bash"),
     ]
     assert [(one.name, one.is_error) for one in said[0].tools] == [
-        ("question", False),
-        ("Bash", True),
-        ("Bash", True),
-        ("Write", False),
-        ("Edit", False),
+        ("question", False), ("Bash", True), ("Bash", True), ("Write", False), ("Edit", False),
         ("TodoWrite", False),
-    ]
+    ]  # fmt: skip
     assert [one.text for one in todos_of(said[0].tools) if not one.done] == ["one"]
 
 

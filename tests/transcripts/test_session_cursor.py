@@ -106,9 +106,7 @@ def fork(folder: Path, client: str) -> list[Path]:
 
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_message_is_known_in_a_fork_whichever_is_read_first(
-    tmp_path: Path, client: str, order: int
-) -> None:
+def test_a_message_is_known_in_a_fork_whichever_is_read_first(tmp_path, client: str, order: int) -> None:
     taught: list[str] = []
     for file in fork(tmp_path, client)[::order]:
         known = load_handled(tmp_path / "cursors")
