@@ -343,9 +343,12 @@ def _told(memory: Leaving) -> dict[str, str]:
 
 
 def snapshot_item(one: SnapshotState) -> ReviewItem:
-    """A newer snapshot of the team's."""
+    """A newer snapshot of the team's, or a first one of which nobody knows that it is the team's."""
     of = one_line(one.updated_at, 40)
-    title = f"{one_line(one.agent, 80)}: team knowledge of {of} is newer than the snapshot merged last"
+    what = f"team knowledge of {of} is newer than the snapshot merged last"
+    if one.state == "initialize":
+        what = f"a snapshot of {of} is in the {one.source} alone, and no memory is here yet"
+    title = f"{one_line(one.agent, 80)}: {what}"
     lines = (title, f"accept merges it, accept --how replace takes it whole, reject keeps yours: {one.id}")
     return ReviewItem(
         one.id, "snapshot", title, lines, {"agent": one.agent, "updatedAt": one.updated_at}, one

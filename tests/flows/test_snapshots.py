@@ -16,6 +16,7 @@ from gitmem.app.client_setup import after_checkout
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.tombstone import bury, with_stones
 from gitmem.flows.context import workspace_at
+from gitmem.flows.review_items import snapshot_item
 from gitmem.flows.snapshots import pending_snapshots, settle_snapshot, snapshot_standings
 from gitmem.ledger.restore import take_back
 from gitmem.ledger.snapshot import Snapshot, state, write_snapshot
@@ -281,6 +282,7 @@ def test_a_strangers_branch_is_never_taken_in_by_looking_at_it(ann: Person, team
     assert mate.memories() == {}
     (one,) = pending_snapshots(mate.workspace)
     assert (one.state, one.source, one.trusted) == ("initialize", "work tree", False)
+    assert snapshot_item(one).title.endswith(" is in the work tree alone, and no memory is here yet")
     settle_snapshot(mate.workspace, mate.edges, one, "keep")
     assert "evil.md" not in mate.memories()
     assert pending_snapshots(mate.workspace) == ()
