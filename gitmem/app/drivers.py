@@ -82,14 +82,10 @@ def _newest(base: bytes, ours: bytes, theirs: bytes) -> bytes:
 
 
 def _moment(data: bytes) -> float:
-    import json
-    from datetime import UTC, datetime
+    from gitmem.rules.snapshot import parse_state, updated_at  # memories have none
 
-    try:
-        moment = datetime.fromisoformat(json.loads(data)["updatedAt"])
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return -1.0
+    moment = updated_at(parse_state(data) or {})
+    return -1.0 if moment is None else moment
 
 
 def show(argv: Sequence[str]) -> int:

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +23,7 @@ from gitmem.core.text import counted
 from gitmem.flows import exchange
 from gitmem.flows.engines import choice_for
 from gitmem.flows.sessions import sessions_here
+from gitmem.ledger import moments
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.workspace import CHOICES, Workspace
 
@@ -98,7 +98,8 @@ def init(
     run = context(ctx, as_json=as_json, quiet=quiet, yes=yes)
     if engine is not None and engine not in CHOICES["engine"]:
         raise UsageError(f"There is no engine {engine!r}", f"Engines are: {', '.join(CHOICES['engine'])}.")
-    workspace, back_to = run.any_workspace, since_when(since)
+    workspace = run.any_workspace
+    back_to = moments.since(workspace.git, since, run.edges.now)
     address = exchange.address(workspace, run.edges, backup) if backup else ""
     key = run.edges.path(identity) if identity else None
     environ, wanted = run.edges.environ, client or ()
@@ -225,21 +226,6 @@ def _tell_lacks(out: Output, plan: InitPlan) -> None:
 def _tell_doubts(out: Output, plan: InitPlan, dry_run: bool) -> None:
     for line in plan.doubts:
         (out.data if dry_run else out.warn)(line)
-
-
-def since_when(given: str) -> float:
-    """The moment that `--since` names, epoch seconds; the beginning of time where it names none.
-
-    Raises:
-        UsageError: it is no date.
-    """
-    if not given:
-        return 0.0
-    try:
-        moment = datetime.fromisoformat(given)
-    except ValueError:
-        raise UsageError(f"{given!r} is no date", "Say --since 2026-09-01") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def recorded_before(run: CommandContext, workspace: Workspace, since: float) -> tuple[SessionFile, ...]:

@@ -12,11 +12,10 @@ import typer.core
 
 from gitmem.cli.context import AgentOption, CommandContext, Json, ScopeOption, context, names
 from gitmem.cli.output import day
-from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
 from gitmem.flows.json_values import entry_value
+from gitmem.ledger import moments
 from gitmem.ledger.log import LogEntry, fates, learned
-from gitmem.ledger.moments import moment_of
 from gitmem.ledger.signatures import SignatureVerdict, trusts, verdicts
 from gitmem.ledger.workspace import Scope
 
@@ -84,7 +83,7 @@ def log(
     whole.
     """
     run = context(ctx, as_json=as_json, pages=True)
-    begin = _moment(run, since)
+    begin = moments.since(run.workspace.git, since, run.edges.now)
     all_of_it = learned(run.workspace, name, scope, agent, merges=with_merges)
     found = islice((pair for pair in all_of_it if pair[1].time >= begin), max_count)
     proved = _proved(run, found)
@@ -115,20 +114,6 @@ def _proved(
         shared = [entry.commit for where, entry in some if where.name == "project"]
         signed = verdicts(run.workspace, shared)
         yield from ((where, entry, signed.get(entry.commit)) for where, entry in some)
-
-
-def _moment(run: CommandContext, since: str) -> int:
-    if not since:
-        return 0
-    # A day alone is its end for `--at`, and its beginning here.
-    day_alone = re.fullmatch(r"\d{4}-\d\d-\d\d", since)
-    try:
-        moment = moment_of(run.workspace.git, f"{since} 00:00" if day_alone else since, run.edges.now)
-    except UsageError:
-        moment = None
-    if moment is None:
-        raise UsageError(f"{since!r} is no date", "Say --since 2026-09-01, or --since '2 weeks ago'")
-    return moment
 
 
 def _print(run: CommandContext, scope: Scope, entry: LogEntry, signed: SignatureVerdict | None) -> None:

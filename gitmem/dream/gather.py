@@ -31,7 +31,7 @@ from gitmem.core.memory import parse
 from gitmem.core.merge import Files, agent_folder
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import counted, decode, one_line
-from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, moment, said_when
+from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, said_when
 from gitmem.engines.engine import ConsolidateInput, Observation
 from gitmem.engines.offline.distil import paragraphs
 from gitmem.engines.offline.equivalence import ClaimIndex, holds
@@ -261,7 +261,7 @@ def _side(path: str, claim: Claim, past: MemoryPast) -> str:
     if commit is None:
         return text
     who = one_line(commit.author.name, 40)
-    return f"{text} ({who}, {moment(commit.author).date().isoformat()})"
+    return f"{text} ({who}, {commit.author.moment.date().isoformat()})"
 
 
 def _asked(path: str, agents: Collection[str]) -> bool:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
@@ -23,7 +23,7 @@ from gitmem.core.names import homes, slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.core.trailers import parse as parse_trailers
-from gitmem.git.repository import BLOB, EXECUTABLE, Commit, CommitDiff, Difference, Repository, Signature
+from gitmem.git.repository import BLOB, EXECUTABLE, Commit, CommitDiff, Difference, Repository
 from gitmem.ledger.workspace import Scope
 from gitmem.values import dataclass
 
@@ -328,12 +328,12 @@ def said_when(
         if commit is None or provenance is None:
             continue
         if provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
-            found[ref] = moment(commit.author)
+            found[ref] = commit.author.moment
         elif provenance.op == "adopt":
             if written := adopted(commit, path_of(ref)):
                 found[ref] = written
             elif commit.author.time < commit.committer.time and not relative_dates(said[1]):
-                found[ref] = moment(commit.author)
+                found[ref] = commit.author.moment
         elif files and (days := _logged(provenance.claims, ref, files)):
             found[ref] = max(days)
     return found
@@ -367,12 +367,6 @@ def _logged(fates: Iterable[Fate], ref: str, files: Mapping[str, bytes]) -> list
     digits = ref.rpartition("#")[2]
     mine = (fate for fate in fates if fate.target.rpartition("#")[2] == digits)
     return [line.when for line in lines_named(mine, read).values()]
-
-
-def moment(who: Signature) -> datetime:
-    """A signature's time in its own time zone."""
-    zone = timezone(timedelta(minutes=who.offset)) if who.offset else UTC
-    return datetime.fromtimestamp(who.time, zone)
 
 
 class Taught(Mapping[str, float]):

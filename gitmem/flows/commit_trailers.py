@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Literal
@@ -414,7 +414,7 @@ class _Work:
         self, commit: Commit, request: TrailerRequest, number: int, before: TrailerRequest | None = None
     ) -> None:
         """Does what a request asks for; `before` is what the commit asked to remember in its place."""
-        said = _moment(commit.author)
+        said = commit.author.moment
         own = self.mine.has(commit, request)
         if request.mistyped:
             if own:
@@ -609,13 +609,6 @@ def _before_head(workspace: Workspace) -> tuple[str, ...]:
             continue
     others = [tip for tip in _every_tip(workspace) if tip not in heads]
     return tuple(dict.fromkeys([*others, *parents]))
-
-
-def _moment(who: Signature) -> datetime:
-    try:
-        return datetime.fromtimestamp(who.time, timezone(timedelta(minutes=who.offset)))
-    except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0, UTC)
 
 
 def _read(workspace: Workspace) -> TrailerProgress | None:

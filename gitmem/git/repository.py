@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -54,6 +55,14 @@ class Signature:
     email: str
     time: int
     offset: int = 0
+
+    @property
+    def moment(self) -> datetime:
+        """The time in its own time zone; the beginning of time where no calendar has it."""
+        try:
+            return datetime.fromtimestamp(self.time, timezone(timedelta(minutes=self.offset)))
+        except (ValueError, OverflowError, OSError):
+            return datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,28 @@ def _was_here(scope: Scope, commit: str, tip: str) -> bool:
     return commit in stood or any(repo.is_ancestor(commit, other) for other in stood - {tip})
 
 
+def since(git: GitCommand, given: str, now: float) -> int:
+    """The moment that `--since` names, seconds since the epoch; 0 where it names none.
+
+    Args:
+        given: a date as git reads it; a day alone is its end for `--at`, and its beginning here.
+        now: epoch seconds, from which relative dates count.
+
+    Raises:
+        UsageError: it is no date.
+    """
+    if not given:
+        return 0
+    day_alone = re.fullmatch(r"\d{4}-\d\d-\d\d", given)
+    try:
+        moment = moment_of(git, f"{given} 00:00" if day_alone else given, now)
+    except UsageError:
+        moment = None
+    if moment is None:
+        raise UsageError(f"{given!r} is no date", "Say --since 2026-09-01, or --since '2 weeks ago'")
+    return moment
+
+
 def moment_of(git: GitCommand, when: str, now: float | None = None) -> int | None:
     """Seconds since the epoch that a date means to git; None for what is no date.
 

@@ -23,7 +23,15 @@ from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files, subtree
 from gitmem.ledger.files import linked, read_regular
 from gitmem.ledger.layout import names_below
-from gitmem.rules.snapshot import FORMAT, FUTURE_SECONDS, MOST_FILES, STATE_BYTES, STATE_FILE, digest
+from gitmem.rules.snapshot import (
+    FORMAT,
+    FUTURE_SECONDS,
+    MOST_FILES,
+    STATE_BYTES,
+    STATE_FILE,
+    digest,
+    updated_at,
+)
 from gitmem.values import dataclass
 
 State = Literal["none", "initialize", "prompt-update", "current"]
@@ -330,14 +338,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _seconds(value: Mapping[str, Any]) -> int | None:
-    text = value.get("updatedAt")
-    if not isinstance(text, str) or len(text) > 64:
-        return None
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        return max(0, int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()))
-    except (ValueError, OverflowError):
-        return None
+    moment = updated_at(value)
+    return None if moment is None else max(0, int(moment))
 
 
 def _write(path: Path, data: bytes) -> None:

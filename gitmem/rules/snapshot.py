@@ -53,11 +53,13 @@ def _judge_state(side: Side, folder: str) -> Iterator[Finding]:
         yield Finding(path, 1, "path", error.message)
     if len(files) > MOST_FILES:
         yield Finding(path, 1, "limit", f"has more than {MOST_FILES:,} files, so it is not taken in")
-    value = _value(state.data) if state is not None and state.data and state.size <= STATE_BYTES else None
+    value = (
+        parse_state(state.data) if state is not None and state.data and state.size <= STATE_BYTES else None
+    )
     if value is None:
         yield Finding(path, 1, "snapshot", "is missing or cannot be read, so this snapshot is not taken in")
         return
-    number, moment = value.get("format", FORMAT), _moment(value)
+    number, moment = value.get("format", FORMAT), updated_at(value)
     if not isinstance(number, int) or isinstance(number, bool) or number > FORMAT:
         yield Finding(
             path, 1, "snapshot", f"is in format {quoted(str(number))}, which this gitmem does not know"
@@ -75,7 +77,8 @@ def _judge_state(side: Side, folder: str) -> Iterator[Finding]:
         yield Finding(path, 1, "snapshot", what, "notice")
 
 
-def _value(data: bytes) -> dict[str, object] | None:
+def parse_state(data: bytes) -> dict[str, object] | None:
+    """What a `snapshot.json` holds; None where it is no object of JSON."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -83,7 +86,8 @@ def _value(data: bytes) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def _moment(value: Mapping[str, object]) -> float | None:
+def updated_at(value: Mapping[str, object]) -> float | None:
+    """When a snapshot says that it was made, epoch seconds; None where it says no time."""
     text = value.get("updatedAt")
     try:
         moment = datetime.fromisoformat(text.strip()) if isinstance(text, str) and len(text) <= 64 else None

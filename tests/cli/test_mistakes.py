@@ -29,6 +29,7 @@ MISTAKES = [
     ("log --onelin", 2, "No such option: --onelin", "See: git mem log -h"),
     ("log -n many", 2, "'many' is not a valid number", "See: git mem log -h"),
     ("log --since 2026-13-01", 2, "'2026-13-01' is no date", "Say --since 2026-09-01"),
+    ("init --since someday", 2, "'someday' is no date", "Say --since 2026-09-01"),
     ("log --since someday", 2, "'someday' is no date", "Say --since 2026-09-01"),
     ("--color blue status", 2, "'blue' is not one of", "See: git mem -h"),
     ("review accpt s-1", 2, "Did you mean 'accept'?", "See: git mem review -h"),
