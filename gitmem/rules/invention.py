@@ -114,7 +114,7 @@ def _is_pointer(claim: Claim, path: str, step: ReplayedCommit, there: Mapping[st
     ends = {
         path_of(fate.target) for fate in step.fates if path_of(fate.source) == path and fate.target in there
     }
-    names = {slugify(end.rpartition("/")[2].removesuffix(".md")) for end in ends - {path}}
+    names = {_called(end) for end in ends - {path}}
     names |= {slugify(parse(end, step.after[end]).name) for end in ends - {path}}
     return links <= names
 
@@ -210,13 +210,13 @@ def _unlinked(text: str) -> str:
 def _turned_links(new: str, fates: Sequence[Fate], step: ReplayedCommit, ground: DreamGround) -> str:
     """Why links lead elsewhere than before, as a phrase; empty where only dead ones were mended."""
     old = {link for fate in fates for link in _links(references(step.before)[fate.source].key)}
-    standing = {slugify(path.rpartition("/")[2].removesuffix(".md")) for path in ground.standing}
+    standing = set(map(_called, ground.standing))
     standing |= {slugify(parse(path, data).name) for path, data in step.after.items() if is_memory(path)}
     gone = {
-        slugify(name)
+        name
         for path, data in step.before.items()
         if path not in step.after and is_memory(path)
-        for name in (parse(path, data).name, path.rpartition("/")[2].removesuffix(".md"))
+        for name in (slugify(parse(path, data).name), _called(path))
     }
     left = sorted(link for link in old - _links(new) if link in standing - gone)
     if not left or not _links(new) - old:
@@ -226,8 +226,12 @@ def _turned_links(new: str, fates: Sequence[Fate], step: ReplayedCommit, ground:
 
 def _links(text: str) -> set[str]:
     """Names that a text links to, as links compare them."""
-    found = (one or other.rpartition("/")[2].removesuffix(".md") for one, other in _LINK.findall(text))
-    return {slugify(name) for name in found}
+    return {slugify(one) if one else _called(other) for one, other in _LINK.findall(text)}
+
+
+def _called(path: str) -> str:
+    """The name that links have for a file."""
+    return slugify(path.rpartition("/")[2].removesuffix(".md"))
 
 
 def _about(texts: Iterable[str]) -> frozenset[str]:
@@ -297,7 +301,7 @@ def _titled(path: str, name: str, memory: Memory) -> tuple[str, ...]:
     A name is made of what it says: in small letters, `v1-2-0` for v1.2.0, with `-2` behind it where it was
     taken. Whether it was is in no step; where the file bears the same name, whoever decides has seen it.
     """
-    if slugify(name) == path.rpartition("/")[2].removesuffix(".md"):
+    if slugify(name) == _called(path):
         name = _COUNTER.sub("", name)
     said = [memory.description, memory.body]
     return added(name.casefold(), [*said, *(_APART.sub("-", text) for text in said)])

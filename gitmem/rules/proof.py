@@ -143,9 +143,9 @@ def _whole(
     earlier = {path: data for step in steps for path, data in step.after.items() if path in fresh}
     merged = replace(merged, before={**earlier, **merged.before})
     yield from inventions(merged, ground)
-    by_hand = {_what(one) for step in steps if step.person for one in refiled(step)}
+    judged = {_what(one) for step in steps for one in refiled(step)}
     everything = ReplayedCommit(before, end, tuple(fates))
-    yield from (one for one in refiled(everything) if _what(one) not in by_hand)
+    yield from (one for one in refiled(everything) if _what(one) not in judged)
     yield from _stored(merged, ground)
 
 

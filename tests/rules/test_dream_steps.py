@@ -260,15 +260,13 @@ def invented(
     return "; ".join(one.message for one in found)
 
 
-@pytest.mark.parametrize("link", ["b", "beta"])
+@pytest.mark.parametrize("see", ["See [[b]]", "- SEE ALSO: [[beta]]"])
 @pytest.mark.parametrize(("source", "made_up"), [("a", False), ("c", True)])
-def test_a_pointer_stands_where_a_claim_was_that_went_there(source: str, made_up: bool, link: str) -> None:
+def test_a_pointer_stands_where_a_claim_was_that_went_there(source: str, made_up: bool, see: str) -> None:
     before = memory("One.", name="a") | memory("One.", name="c")
-    after = memory(f"See [[{link}]].", name="a") | {
-        "main/b.md": memory("One.", name="beta")["main/beta.md"]
-    }
+    after = memory(f"{see}.", name="a") | {"main/in/b.md": memory("One.", name="beta")["main/beta.md"]}
     old = {path: data for path, data in before.items() if path == f"main/{source}.md"}
-    new = {path: data for path, data in after.items() if path == "main/b.md"}
+    new = {path: data for path, data in after.items() if path == "main/in/b.md"}
     assert bool(invented(before, after, Fate("merged", ref(old, "One"), ref(new, "One")))) is made_up
 
 
@@ -281,6 +279,21 @@ def test_a_link_to_what_is_there_leads_nowhere_else(old: str, new: str, turned: 
     before, after = (memory(f"Ask {link} for ports.") | others for link in (old, new))
     fate = Fate("superseded", ref(before, "Ask"), ref(after, "Ask"), "newer")
     assert ("leads elsewhere" in invented(before, after, fate)) is turned
+
+
+@pytest.mark.parametrize(
+    ("reason", "files"),
+    [
+        (" ".join(f"a/b{number}.py" for number in range(10)), [f"a/b{number}.py" for number in range(8)]),
+        ("see docs/ports (x.toml), .env and/or a word.", ["docs/ports", "x.toml", "and/or"]),
+    ],
+)
+def test_the_files_that_a_reason_names_are_looked_up(reason: str, files: list[str]) -> None:
+    asked: list[str] = []
+    before, after = memory("The port is 4000."), memory("The port is 4001.")
+    fate = Fate("superseded", ref(before, "port"), ref(after, "port"), reason)
+    assert "4001" in invented(before, after, fate, lookup=Lookup(code=asked.append))
+    assert asked == files
 
 
 @pytest.mark.parametrize("kind", ["merged", "superseded"])

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
-from gitmem.rules.rule import Finding, RuleFile
+from gitmem.rules.rule import HOST, Finding, RuleFile
 
 IGNORE, ROLE, POSE, SECRECY, CARRY, UNREAD, CONFIDED, DOWNLOAD = (
     "tells the reader to ignore its instructions",
@@ -138,6 +138,15 @@ def test_markup_is_found_wherever_a_line_has_it(text: str) -> None:
     for put in puts:
         found = [(one.line, one.what, one.level) for one in find_instructions(put.format(text))]
         assert found == [(2, "poses as the client's own markup", "error")]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [("a.png", "A\0\u200b", 0), ("a.txt", "A\u200b", 1), ("main/a.md", "A\0\u200b", 1)],
+)
+def test_what_a_host_has_that_is_no_text_hides_nothing(path: str, text: str, found: int) -> None:
+    file = RuleFile(path, path.removeprefix("main/") if "/" in path else HOST, text.encode())
+    assert len(list(judge_hidden(file))) == found
 
 
 @pytest.mark.parametrize(

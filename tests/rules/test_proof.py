@@ -76,7 +76,9 @@ def test_what_a_person_made_of_a_claim_need_not_be_about_the_same() -> None:
 
 
 def test_what_was_reworded_in_a_squash_went_into_the_new_words() -> None:
-    """Who learns answers for them; what is told is that nobody checked."""
+    """Who learns answers for them; what is told is that nobody checked, also where a merge came after."""
+    other = ReplayedCommit(ANNS, BENS, (), squashed=True)
+    assert told(ANNS, other) == told(ANNS, other, end=BENS) == [("main/a.md", "unchecked")]
     new = memory("One is enough.")
     assert told(ANNS, ReplayedCommit(ANNS, new, (), squashed=True)) == [("main/a.md", "unchecked")]
     assert ("main/a.md", "account") in told(ANNS, ReplayedCommit(ANNS, new, ()))

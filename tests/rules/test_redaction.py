@@ -92,6 +92,11 @@ def test_a_key_that_is_shown_row_by_row_or_without_its_end_is_taken_out() -> Non
 
 
 @pytest.mark.parametrize("secret", SECRETS)
+def test_no_token_leaves_behind_a_colour(secret: str) -> None:
+    assert secret[:8] not in shown(f"\x1b[31m{secret}\x1b[0m", credentials)
+
+
+@pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("width", [30, 40, 50, 60])
 def test_no_token_leaves_in_halves(secret: str, width: int) -> None:
     """Of a half no detector says that it is one."""

@@ -220,3 +220,24 @@ def test_among_many_texts_each_is_found_as_it_is_by_itself() -> None:
     for some in (texts[at : at + 7] for at in range(0, len(texts), 7)):
         mixed = [*harmless[:4], *some, *harmless[4:], *some[:1]]
         assert scan(mixed) == tuple(find_secrets(text) for text in mixed)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["pass", "passwd", "password", "pw", "pwd", "secret", "token", "key", "KEY", "<hunter2>", "{hunter2}",
+     "[hunter2]", "(hunter2)", "*hunter2", "xxxx2", "...2", "…2", "your2-pw", "your-pw2", "my-pw2",
+     "some-pw2", "the-pw2", "example-2", "dummy-2", "placeholder-2", "changeme-2", "redacted-2", "MY_PASSWORD2",
+     "••••", "****"],
+)  # fmt: skip
+def test_a_word_that_stands_for_a_password_is_none(said: str) -> None:
+    assert (find_secrets(f"The password is `{said}`.") == ()) is (said != "your2-pw")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["postgres://ann:${PW1}@db/x", "postgres://ann:$(pass a1b2c3)@db/x", "postgres://ann:{{ pw_x1 }}@db/x",
+     "mysql://ann:${A1:-${B2}c}@db/x", "API_KEY=${{ secrets.aB3dE6gH9jK2mN5pQ8xyz }}",
+     "export API_KEY=$(vault read secret/abc123def456ghi789)"],
+)  # fmt: skip
+def test_what_a_shell_or_a_template_puts_a_value_in_for_is_none(text: str) -> None:
+    assert find_secrets(text) == ()
