@@ -171,7 +171,7 @@ def merge_memory(
     ours: Memory,
     theirs: Memory,
     path: str,
-    buried: tuple[Buried, Buried] = (nothing_buried, nothing_buried),
+    buried: Sequence[Buried] = (),
 ) -> MergedMemory:
     """Merges two edits of one memory.
 
@@ -228,7 +228,7 @@ def _memory(path: str, front: Frontmatter | None, body: str) -> Memory:
 
 
 def _buried(
-    order: Order, by_id: list[dict[str, Claim]], keys: dict[str, str], buried: tuple[Buried, Buried]
+    order: Order, by_id: list[dict[str, Claim]], keys: dict[str, str], buried: Sequence[Buried]
 ) -> frozenset[str]:
     gone = set()
     for number, is_buried in enumerate(buried):

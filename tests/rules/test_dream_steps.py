@@ -67,8 +67,8 @@ def test_what_a_line_became_says_nothing_else() -> None:
 
 
 def test_a_memory_made_of_a_line_about_a_person_is_about_one() -> None:
-    after = memory("Ship on port 80, Ann said so.\n\nI like tea.")
-    fates = (Fate("merged", SHIP, ref(after, "Ship")), Fate("merged", TEA, ref(after, "tea")))
+    after = memory("Ship on port 80, Ann said so, and I like tea.")
+    fates = tuple(Fate("merged", line, ref(after, "Ship")) for line in LINES)
     assert [one.rule for one in refiled(ReplayedCommit({}, after, fates, lines=LINES))] == ["place"]
 
 

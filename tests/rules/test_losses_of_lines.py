@@ -125,3 +125,11 @@ def test_what_a_commit_says_of_a_claim_comes_before_what_stands_in_its_place() -
     one = Revision("1" * 40, ("Ann <a@x>",), format_message("Tidy", said), (sides[0],), sides[1])
     (found,) = losses(before, after, one)
     assert found.message == "claim dropped by Ann: Ports start at 4000. (111111111111): moved out"
+
+
+def test_what_a_memory_says_that_no_request_touches_accounts_for_no_loss() -> None:
+    before, after = state(A, B, c=HEAD.format("c", "A is a fact.")), state(A, B)
+    assert [one.message for one in losses(before, after)] == [
+        "claim dropped: A is a fact.",
+        "claim dropped: About c",
+    ]

@@ -133,7 +133,7 @@ def test_a_step_answers_for_what_it_says_or_was_asked_to_say(
     person: bool, fates: int, told_of: bool
 ) -> None:
     """What a person takes out by hand is told elsewhere, unless the commit gives a false account of it."""
-    old, new = memory("One.\n\nTwo."), memory("One.")
+    old, new = memory("One.\n\nTwo.", name="a#b"), memory("One.", name="a#b")
     (gone,) = (ref for ref, one in references(old).items() if one.text == "Two.")
     said = (Fate("merged", gone, "main/a.md#000000000000"),)[:fates]
     step = ReplayedCommit(old, new, said, person=person, commit="c0ffee")
