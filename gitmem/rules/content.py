@@ -88,16 +88,16 @@ def _frontmatter(text: RuleFile) -> Iterator[Finding]:
         said = trouble.replace(f" in line {digits}", "") if digits.isdecimal() else trouble
         yield Finding(text.path, int(digits) if digits.isdecimal() else 1, "frontmatter", quoted(said))
     for key in ("name", "description", "type"):
-        if not front.text(key).strip():
+        if not front.text(key):
             yield Finding(text.path, _key_line(text, key), "frontmatter", f"has no {key}")
         elif len([field for field in front.fields if field.key == key]) > 1:
             what = f"has {key} more than once, so readers differ on what it is"
             yield Finding(text.path, _key_line(text, key), "frontmatter", what)
-    named = front.text("type").strip()
+    named = front.text("type")
     if named and named.lower() not in TYPES:
         what = f"unknown type {quoted(named)}: known are {', '.join(sorted(TYPES))}"
         yield Finding(text.path, _key_line(text, "type"), "type", what)
-    if any(field.key == "type" and str(field.value).strip().lower() == "user" for field in front.fields):
+    if any(field.key == "type" and str(field.value).lower() == "user" for field in front.fields):
         what = "is about a person (type user), which is never shared with a project"
         yield Finding(text.path, _key_line(text, "type"), "scope", what)
 

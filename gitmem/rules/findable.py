@@ -106,8 +106,8 @@ def _lost(
     near: set[str] = set()
     for path in touched:
         old, new = (_parsed(tree, path) for tree in (search.before, search.after))
-        said = old.description.strip() if old else ""
-        then = new.description.strip() if new else ""
+        said = old.description if old else ""
+        then = new.description if new else ""
         for query in filter(None, dict.fromkeys((said, then))):
             alike = (one for one in search.first(query, after=False) if one not in search.changed)
             near |= set(islice(alike, NEIGHBOURS))
@@ -120,7 +120,7 @@ def _lost(
             failures |= set(_judged(search, said, path, {path}, "its new description", then))
     for path in near:
         memory = parse(path, search.before[path])
-        if query := memory.description.strip():
+        if query := memory.description:
             failures |= set(_judged(search, query, path, {path}, "its own description"))
     for one in dict.fromkeys(asked):
         if homes.get(one.path):
