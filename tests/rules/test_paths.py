@@ -324,6 +324,10 @@ def test_a_name_that_became_ambiguous_is_told_where_it_is_new() -> None:
     three = side({f"main/{name}.md": name for name in ("a", "A", "\u0430")})
     (found,) = judge_collisions(both, three, context)
     assert (found.path, found.message) == ("main/\u0430.md", what.format("main/A.md, main/a.md"))
+    many = side({f"main/{name}.md": name for name in ("aBc", "Abc", "abc", "ABC", "aBC", "abC", "ABc")})
+    (found,) = judge_collisions(None, many, context)
+    others = ", ".join(f"main/{name}.md" for name in ("ABC", "ABc", "Abc", "aBC", "aBc", "abC"))
+    assert found == Finding("main/abc.md", 1, "collision", what.format(others))
     folders = side({"x/a.md": "1", "X/b.md": "2"})
     assert {one.path for one in judge_collisions(None, folders, context)} == {"x"}
 
