@@ -214,6 +214,14 @@ def test_tasks_made_one_by_one_are_followed() -> None:
     assert "- In hand: Write" in state and "Read" not in state
 
 
+def test_a_file_stands_with_what_was_done_to_it_and_what_a_patch_defines() -> None:
+    """As Codex records it."""
+    patch = "*** Begin Patch\n*** Add File: reader.py\n+def read(path):\n*** End Patch\n"
+    done = call("Write", "ok", file_path="reader.py", patch=patch), call("Read", "x", file_path="other.py")
+    found = bodies(noted([person(1, "go"), agent(2, "Fine.", *done)]))["Files and Functions"]
+    assert found == "- `reader.py`: written ×1; with `read`\n- `other.py`: read ×1"
+
+
 @pytest.mark.parametrize("name", ["plain", "resumed", "memory", "subagent"])
 def test_recorded_sessions_are_noted_in_one_run_or_many(name: str) -> None:
     said = read_session(FIXTURES / f"{name}.jsonl").messages
