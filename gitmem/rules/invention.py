@@ -95,7 +95,7 @@ def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
         sources = [*around.get(path, ()), *flows.get(path, ()), listed]
         facts = (*added(text, sources), *misplaced(text, sources))
         fresh = about(text) - _about(sources)
-        if not facts and fresh and fates and any(about(here[f.source].key) - about(text) for f in fates):
+        if not facts and fates and any(about(here[f.source].key) - about(text) for f in fates):
             facts = tuple(f"the word {word}" for word in sorted(fresh))
         if facts:
             what = f"nothing before it has {', '.join(facts)}"

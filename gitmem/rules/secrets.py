@@ -207,7 +207,7 @@ def values(text: str, found: Iterable[Secret]) -> dict[str, Secret]:
     for secret in found:
         for start, end in secret.spans:
             whole = text[start:end].strip("\"'`“”")
-            parts = [whole, _SEPARATORS.sub("", whole), whole.partition(":")[2].strip("\"'")]
+            parts = [whole, _SEPARATORS.sub("", whole), whole.partition(":")[2].strip(" \"'")]
             parts += [line.strip() for line in whole.splitlines() if len(line.strip()) >= _LONG]
             for part in parts:
                 for form in (part, _slug(part)):

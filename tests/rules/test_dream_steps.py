@@ -314,7 +314,8 @@ def test_so_many_files_that_a_reason_names_are_looked_at(number: int, taught: bo
 
 def test_what_an_agent_says_stands_in_its_own_folder() -> None:
     files = {**memory("One."), "other/a.md": memory("Two.")["main/a.md"], LOG: b"- 10:00:00Z [user] Tea.\n"}
-    assert [one.text for one in sources_of(files, "main")] == ["One.", "About it", "Tea."]
+    files[LOG.replace("20.md", "19.md")] = b"- 10:00:00Z [user] Milk.\n"
+    assert [one.text for one in sources_of(files, "main")] == ["One.", "About it", "Milk.", "Tea."]
 
 
 def test_one_reason_that_tells_of_a_name_is_proved_whatever_else_went_there() -> None:

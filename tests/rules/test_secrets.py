@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from planted_secrets import GITHUB, UUID_TOKEN, Maker, Sample, look_alikes, plan
 
 from gitmem.rules import secrets
 from gitmem.rules.screen import refused_claims, screen
-from gitmem.rules.secrets import DetectorUnavailable, find_secrets, nameable, redact, scan
+from gitmem.rules.secrets import DetectorUnavailable, Secret, find_secrets, nameable, redact, scan, values
 
 PLANTED = planted()
 HARD = [sample for sample in PLANTED if not sample.soft]
@@ -241,3 +242,51 @@ def test_a_word_that_stands_for_a_password_is_none(said: str) -> None:
 )  # fmt: skip
 def test_what_a_shell_or_a_template_puts_a_value_in_for_is_none(text: str) -> None:
     assert find_secrets(text) == ()
+
+
+LONG, SHORT = "abcdefghijklmnopqrstuvw1", "abcdefghijklmnopqrstuv1"
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ('"abc123"', ["abc123"]),
+        ("a: 'Pw_1234'", ["Pw_1234", "a-pw-1234", "a: 'Pw_1234", "a:Pw_1234", "pw-1234"]),
+        ("\u201cx1 y2 z3\u201d", ["x1 y2 z3", "x1-y2-z3", "x1y2z3"]),
+        ("ab:cd:ef1", ["ab-cd-ef1", "ab:cd:ef1", "cd-ef1", "cd:ef1"]),
+        (f" {LONG} \n{SHORT}", [f" {LONG} \n{SHORT}", LONG, f"{LONG}-{SHORT}", LONG + SHORT]),
+        ("abc12", []),
+        ("abcdef", []),
+        ("123456", []),
+    ],
+)
+def test_what_is_looked_for_elsewhere_is_no_word_number_or_short(text: str, known: list[str]) -> None:
+    said = f"It is {text}."
+    found = Secret("rule", "block", 1, ((6, 6 + len(text)),), "", "0")
+    assert sorted(values(said, [found])) == known
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "span"),
+    [(1, 1, (0, 1)), (2, 2, (2, 4)), (1, 3, (0, 5)), (4, 4, (6, 7)), (0, 0, (0, 1)), (9, 9, (6, 7)),
+     (2, 1, (2, 4)), (3, 3, (0, 7))],
+)  # fmt: skip
+def test_what_was_decoded_stands_in_whole_lines(first: int, last: int, span: tuple[int, int]) -> None:
+    """An empty one shows nothing, so all of it is meant."""
+    found = secrets._lines("a\nbc\n\nd", SimpleNamespace(start_line=first, end_line=last))
+    assert found == (span,)
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("xab1234567y", False),
+        ("xab12345678y", True),
+        (" a1 ", True),
+        ("xa1 ", False),
+        (" a1x", False),
+        ("x-1-y", True),
+    ],
+)
+def test_a_short_value_is_no_part_of_a_word(text: str, alone: bool) -> None:
+    assert secrets._stands_alone(text, (1, len(text) - 1)) is alone
