@@ -12,9 +12,11 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from gitmem.core.account import account, path_of, references
+from gitmem.core.daily_log import LogLine
+from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
 from gitmem.dream.proof import prove_plan
-from gitmem.engines.consolidation import UnaccountedError, consolidated
+from gitmem.engines.consolidation import UnaccountedError, consolidated, retyped
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.engines.fates import ENTRIES, Unreadable, entries
 from gitmem.rules.account import errors
@@ -315,6 +317,133 @@ def test_an_answer_without_end_is_none() -> None:
     assert len(entries(told(*[change(DEPLOY)] * ENTRIES))) == ENTRIES
     with pytest.raises(Unreadable, match="accounts for"):
         entries(told(*[change(DEPLOY, gone=(gone("a", "b", "dropped"),) * 300)] * 4))
+
+
+LINED = "main/logs/2026/11/2026-11-20.md"
+
+
+def lined(count: int) -> ConsolidateInput:
+    when = datetime(2026, 11, 20, tzinfo=UTC)
+    lines = {
+        f"{LINED}#{n:012}": LogLine(when, "project", "", f"Fact {n} {'x' * 120}") for n in range(count)
+    }
+    return asked(lines=lines)
+
+
+@pytest.mark.parametrize(("count", "told_of", "more"), [(0, 0, 0), (20, 20, 0), (22, 20, 2)])
+def test_lines_that_nothing_was_made_of_are_named(count: int, told_of: int, more: int) -> None:
+    notes = consolidated(lined(count), FILES, "").notes
+    assert len(notes) == told_of + bool(more) and notes[told_of:] == (f"left: {more} more",) * bool(more)
+    if count:
+        first = f"left: {LINED}#{0:012}: the model made no memory of it: “Fact 0 {'x' * 92}…”"
+        assert notes[0] == first
+
+
+def test_who_is_told_of_many_problems_is_told_how_many_there_are() -> None:
+    assert str(UnaccountedError("It", ("one",))) == "It does not account for what it changed: one"
+    assert UnaccountedError("It", ("one", "b", "c")).message.endswith(": one (and 2 more)")
+    files = {f"main/m{n:02}.md": memory(f"m{n}", "A", f"Fact {n}.") for n in range(62)}
+    with pytest.raises(UnaccountedError) as failed:
+        consolidated(asked(files), {}, told())
+    assert len(failed.value.problems) == 61 and failed.value.problems[60] == "and 126 more problems"
+    few = {path: files[path] for path in [*files][:30]}
+    with pytest.raises(UnaccountedError) as failed:
+        consolidated(asked(few), {}, told(*(change(path) for path in few)))
+    assert len(failed.value.problems) == 60
+
+
+@pytest.mark.parametrize(
+    ("told_as", "found"),
+    [
+        (f" `{DEPLOY}` ", True),
+        (f"memory/project/{DEPLOY}", True),
+        (f"/tmp/x/memory/{DEPLOY}", True),
+        (f"project/{DEPLOY}", True),
+        (f"./{DEPLOY}", True),
+        ("main\\deploy.md", True),
+        ("deploy.md", True),
+        ("other/deploy.md", False),
+        ("style.md", False),
+    ],
+)
+def test_a_path_is_known_as_the_model_was_shown_it(told_as: str, found: bool) -> None:
+    after = edited(DEPLOY, "is blue.", "is: blue.")
+    if found:
+        assert set(only(consolidated(GIVEN, after, told(change(told_as)))).edits) == {DEPLOY}
+    else:
+        assert "no change of the answer names it" in problem(after, told(change(told_as)))
+    twice = {**FILES, "reviewer/deploy.md": FILES[DEPLOY]}
+    both = {**twice, DEPLOY: after[DEPLOY], "reviewer/deploy.md": after[DEPLOY]}
+    if told_as == "deploy.md":
+        assert "names it" in problem(both, told(change(told_as)), asked(twice))
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"x" * (MEMORY_BYTES + 1), f"it is larger than {MEMORY_BYTES:,} bytes"),
+        (b"\xff", "it is no UTF-8"),
+        (b"a\0b", "it is no text"),
+    ],
+)
+def test_what_can_be_no_memory_stays_as_it_was(data: bytes, why: str) -> None:
+    made = consolidated(GIVEN, {**FILES, DEPLOY: data}, "")
+    assert made.changes == () and made.log == (f"{DEPLOY}: {why}; it stays as it was",)
+
+
+def test_a_memory_of_blanks_is_gone_and_no_remark_comes_without_end() -> None:
+    assert "is gone, and nothing says where" in problem({**FILES, DEPLOY: b" \n"}, told(change(DEPLOY)))
+    after = edited(DEPLOY, "is blue.", "is  blue.")
+    remarks = [change(subject=f"Remark {n}") for n in range(22)]
+    assert len(consolidated(GIVEN, after, told(change(DEPLOY), *remarks)).notes) == 20
+    made = only(consolidated(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject=""))))
+    assert (made.subject, made.kind, made.reason) == ("Consolidate deploy", "tidy", "both say the same")
+
+
+A, B = "main/a.md", "main/b.md"
+USER, PLAIN = memory("u", "U", "U.", type="user"), memory("p", "P", "P.")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "heard", "found"),
+    [
+        ({A: PLAIN}, {A: PLAIN, B: PLAIN}, (), 0),
+        ({A: PLAIN}, {B: USER}, (), 1),
+        ({A: PLAIN}, {B: USER}, ("user",), 0),
+        ({}, {B: USER}, (), 0),
+        ({A: PLAIN}, {A: USER}, (), 0),
+        ({A: PLAIN}, {}, (), 0),
+        ({A: USER}, {B: b"P.\n"}, (), 2),
+        ({}, {B: b"P.\n"}, (), 1),
+        ({A: PLAIN}, {B: PLAIN.replace(b"description: P", b"description:")}, (), 1),
+        ({A: PLAIN}, {B: PLAIN.replace(b"name: p", b"name:")}, (), 1),
+    ],
+)
+def test_a_new_memory_has_a_header_and_the_type_of_what_it_is_made_of(
+    before: dict[str, bytes], after: dict[str, bytes], heard: tuple[str, ...], found: int
+) -> None:
+    assert len(retyped(before, after, [A, B], heard)) == found
+
+
+@pytest.mark.parametrize(
+    ("changes", "told_of"),
+    [
+        ([change(REAL)], True),
+        ([change(REAL, MOCKS)], False),
+        ([change(REAL), change(MOCKS)], True),
+        ([change(REAL, gone=(gone(REAL, NEVER, "merged"),))], False),
+        ([change(REAL, gone=(gone(REAL, "Use the", "dropped", into_file=MOCKS),))], False),
+    ],
+)
+def test_a_claim_that_stood_twice_goes_once_where_both_are_named(
+    changes: list[dict[str, Any]], told_of: bool
+) -> None:
+    files = {**FILES, REAL: memory("real", "Use the real database", "Stays.", NEVER)}
+    after = {**files, REAL: memory("real", "Use the real database", "Stays.")}
+    if told_of:
+        assert f"is in {MOCKS}, too: name both files" in problem(after, told(*changes), asked(files))
+    else:
+        assert only(consolidated(asked(files), after, told(*changes))).kind == "move"
 
 
 _JSON = st.recursive(
