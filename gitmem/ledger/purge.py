@@ -458,7 +458,7 @@ def look_at_files(workspace: Workspace, texts: Purge) -> list[LeftPlace]:
 
 def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[LeftPlace]:
     """Where objects that could not be erased are in history, and why."""
-    found = dict.fromkeys(sorted(existing(repo, oids)), "")
+    found = sorted(existing(repo, oids))
     if not found:
         return []
     # What no ref has but the one of changes to documents is listed as theirs; its log has it, too.
@@ -470,7 +470,7 @@ def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[LeftPla
             f"{others.get(oid) or documents.get(oid) or oid[:12]} in {name}",
             PROPOSED if oid in documents and oid not in refs else _why(repo.git_dir, oid),
         )
-        for oid in list(found)[:MOST_LEFT]
+        for oid in found[:MOST_LEFT]
     ]
 
 

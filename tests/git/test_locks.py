@@ -52,7 +52,7 @@ def test_a_second_writer_is_told_who_writes(tmp_path: Path) -> None:
         writer_lock(tmp_path, "extract", blocking=False),
     ):
         pass
-    assert str(tmp_path / "extract.lock") in caught.value.message
+    assert str(tmp_path / "extract.lock") in caught.value.message and caught.value.kind == "locked"
     assert who.pid == run.pid
     with writer_lock(tmp_path, "dream", blocking=False) as path:
         assert path == tmp_path / "dream.lock"

@@ -166,6 +166,7 @@ def test_what_is_known_of_a_memory_is_told_after_its_age() -> None:
     aged = "2 days old; not checked against the code since"
     assert (item.facts, item.note) == ((aged, "disputed", "by Ann"), f"{aged}; disputed; by Ann")
     assert (item.text, item.age_days, item.stale, item.why) == ("Body", 2, True, {"words": 5.0})
+    assert item.commit == "" and "as of" not in as_context(done)
     for time, told in ((0, "of unknown age; {}"), (NOW - 86_400, "1 day old; {} since")):
         assert age_note(time, NOW, True)[2] == told.format(
             "only the names in it were checked against the code"
