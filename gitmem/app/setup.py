@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -74,6 +74,7 @@ class InitPlan:
         left: project that this repository has been so far; what was learned as that comes along.
         backup: address of the backup to start from; empty for none.
         launcher: what hooks start, to be written; None where it stands.
+        starts: what others taught, from which memory of the project will start.
     """
 
     project_id: str
@@ -94,6 +95,7 @@ class InitPlan:
     left: str = ""
     backup: str = ""
     launcher: Launcher | None = None
+    starts: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
@@ -165,7 +167,7 @@ class InitPlan:
                 f"read {path} only: the code branch tracks it "
                 f"(to let gitmem write there: git rm -r --cached {shlex.quote(str(path))})"
             )
-        return found
+        return [*found, *self.starts]
 
 
 @dataclass(frozen=True)
@@ -258,6 +260,7 @@ def plan_init(
         left=known if workspace.initialised and known != choice.id else "",
         backup=backup,
         launcher=None if launcher.is_ours else launcher,
+        starts=_starts(workspace, {live.agent for live, _ in adopt if live.scope.name == "project"}),
     )
 
 
@@ -345,15 +348,24 @@ def _taken(home: Path) -> str:
     )
 
 
-def _start_from_remote(workspace: Workspace) -> list[str]:
+def _start_from_remote(workspace: Workspace, *, dry_run: bool = False) -> list[str]:
     from gitmem.ledger.share import start_from_remote
 
     try:
-        started = start_from_remote(workspace)
+        started = start_from_remote(workspace, dry_run=dry_run)
     except RepositoryError as error:
         # What stands there keeps nobody from a memory of their own.
         return [f"left alone: the remote's memory branch: {error.message}"]
     return ["project memory starts from the remote's memory branch"] if started else []
+
+
+def _starts(workspace: Workspace, adopted: Collection[str]) -> tuple[str, ...]:
+    """What others taught, from which memory that is not there yet will start, a line each."""
+    from gitmem.flows.snapshots import first_snapshots
+
+    if workspace.initialised:
+        return ()
+    return tuple(_start_from_remote(workspace, dry_run=True) or first_snapshots(workspace, adopted))
 
 
 def _snapshots(workspace: Workspace, edges: Edges) -> Sequence[str]:

@@ -168,7 +168,8 @@ def init(
         )
         return
     for note in done.notes:
-        run.out.say(f"  {note}")
+        if note not in lines:
+            run.out.say(f"  {note}")
     for saved in done.laid_out:
         run.out.say(f"  laid out {counted(len(saved.laid_out), 'file')} in {saved.live.path}")
     if plan.changes:

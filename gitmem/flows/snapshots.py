@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from gitmem.core.errors import RepositoryError
@@ -26,6 +26,22 @@ from gitmem.ledger.snapshot_intake import (
 from gitmem.ledger.workspace import Workspace
 
 
+def first_snapshots(workspace: Workspace, adopted: Collection[str]) -> list[str]:
+    """Says of which snapshots a look would begin memory, a line each.
+
+    Args:
+        adopted: agents whose memory begins otherwise.
+    """
+    found, _ = standings(workspace, workspace.allowed)
+    first = (one for one in found if one.state == "initialize" and one.trusted)
+    return [_start(one) for one in first if one.agent not in adopted]
+
+
+def _start(one: SnapshotState) -> str:
+    files = counted(len(one.snapshot.files) if one.snapshot else 0, "file")
+    return f"memory of {one.agent} starts from its snapshot ({files}, {one.source})"
+
+
 def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], bool]:
     """Takes in what agents without memory have a snapshot of, and notes which wait; live ones are saved.
 
@@ -38,9 +54,7 @@ def look_for_snapshots(workspace: Workspace, edges: Edges) -> tuple[list[str], b
     taken: tuple[SnapshotState, ...] = ()
     if any(one.state == "initialize" and one.trusted for one in found):
         taken = take_trusted(workspace, workspace.author(edges.now), allow, copies_of(workspace, edges))
-    for one in taken:
-        files = counted(len(one.snapshot.files) if one.snapshot else 0, "file")
-        lines.append(f"memory of {one.agent} starts from its snapshot ({files}, {one.source})")
+    lines += map(_start, taken)
     _note(workspace, found)
     for one in found:
         lines += [f"snapshot of {one.agent}: left out {r.path}: {r.message}" for r in one.refused]

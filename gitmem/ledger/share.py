@@ -161,14 +161,14 @@ def turn_off(workspace: Workspace) -> bool:
     return True
 
 
-def start_from_remote(workspace: Workspace) -> bool:
+def start_from_remote(workspace: Workspace, *, dry_run: bool = False) -> bool:
     """Begins the project scope of a fresh clone from the remote's memory branch, where one was fetched.
 
     What this clone learns for the team then goes to review. Memory that stands here already is never mixed
     with it unasked; `workspace` sees the new settings at once.
 
     Returns:
-        Whether there was one.
+        Whether there is one.
 
     Raises:
         RepositoryError: it is in a newer format.
@@ -186,6 +186,8 @@ def start_from_remote(workspace: Workspace) -> bool:
     if theirs is None:
         return False
     check_arrival(repo, theirs, SHARED_REF)
+    if dry_run:
+        return True
     ours = memory_commit(repo, SHARED_REF)
     if ours is None:
         land_commit(repo, SHARED_REF, theirs, None, "gitmem share: start from the remote")

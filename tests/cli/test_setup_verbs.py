@@ -28,6 +28,23 @@ def auto_memory(home: Path, repo: Path) -> Path:
     return folder
 
 
+def test_what_others_taught_is_told_of_before_it_is_taken(gitmem, git, repo: Path, tmp_path: Path) -> None:
+    gitmem("init", "-y")
+    gitmem("remember", "Deploys go out on Tuesdays.", "--scope", "project")
+    gitmem("snapshot", "create")
+    git("-C", repo, "add", ".claude")
+    git("-C", repo, "commit", "-q", "-m", "Add what the agent knows")
+    for name, told in (
+        ("one", "memory of main starts from its snapshot (2 files, origin/main)"),
+        ("two", "project memory starts from the remote's memory branch"),
+    ):
+        git("clone", "-q", repo.as_uri(), tmp_path / name)
+        assert told in gitmem("init", "-n", cwd=tmp_path / name).out
+        assert gitmem("init", "-y", cwd=tmp_path / name).err.count(told) == 1
+        assert gitmem("list", "--scope", "project", "--json", cwd=tmp_path / name).json
+        git("-C", repo, "update-ref", "refs/heads/gitmem/project", "refs/gitmem/project")
+
+
 def test_init_says_what_it_touches_and_does_nothing_on_a_dry_run(gitmem, repo: Path, home: Path) -> None:
     before = everything(repo)
     ran = gitmem("init", "-n")
