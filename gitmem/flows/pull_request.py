@@ -47,12 +47,11 @@ from gitmem.ledger.land import read_tip
 from gitmem.ledger.push_plan import (
     Leaving,
     doubts_to_leave,
-    leaving,
     refuse_personal,
     refuse_secrets,
 )
 from gitmem.ledger.remotes import find_remote
-from gitmem.ledger.share import agree, agreed
+from gitmem.ledger.share import agree, leaving_first
 from gitmem.ledger.side_branches import (
     asked_for,
     closed_at_host,
@@ -252,8 +251,7 @@ def _of_dream(
         return made
     there = repo.ref(remote.tracking(branch))
     if there != tip:
-        consented = agreed(workspace)
-        fresh = leaving(repo, tip, [published, *([consented] if consented else [])])
+        fresh = leaving_first(workspace, remote, tip)
         refuse_secrets(repo, remote, [tip], allow)
         for one in doubts_to_leave(repo, before, after, changed, allow):
             edges.say(doubt_told(one, "leaves"))

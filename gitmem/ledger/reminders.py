@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gitmem.ledger import session_files
-from gitmem.ledger.files import read_json, read_regular
+from gitmem.ledger.files import read_json
 from gitmem.values import dataclass
 
 WAITING = "waiting"
@@ -117,7 +117,7 @@ def leave(
     """
     name = session_files.plain(session)
     known, before, _ = _read(state, name)
-    told = _told(state, name)
+    told = session_files.seen(state, name, TOLD)
     rows = {one.key: _without_text(one) if one.key in told else one for one in known}
     again = _said_elsewhere(state, name) if found else frozenset()
     for one in found:
@@ -155,7 +155,7 @@ def take(state: Path, session: str) -> str:
     rows, _, place = _read(state, session)
     if not any(one.text for one in rows):
         return ""
-    told = _told(state, session)
+    told = session_files.seen(state, session, TOLD)
     new = [one for one in rows if one.text and one.key not in told]
     if len(new) < TOGETHER and not any(one.score >= LIKELY for one in new):
         return ""
@@ -171,8 +171,8 @@ def take(state: Path, session: str) -> str:
         quotes += f'{"; " if said else ""}"{quote}"'
         said.append(one)
     # What cannot be noted is not said: it would be said again.
-    keys = [*told, *(one.key for one in said)][-KEPT:]
-    if not said or not session_files.write(state / TOLD / session, "\n".join(keys).encode("ascii")):
+    keys = [*told, *(one.key for one in said)]
+    if not said or not session_files.remember(state, session, keys, TOLD):
         return ""
     return f"{_BEFORE}{quotes}{after}\n"
 
@@ -193,7 +193,7 @@ def ended(state: Path, sessions: Sequence[str], now: float) -> Iterator[tuple[st
         if path.name.startswith(".") or (path.name not in names and now - path.lstat().st_mtime < PATIENCE):
             continue
         rows, held, _ = _read(state, path.name)
-        told = _told(state, path.name)
+        told = session_files.seen(state, path.name, TOLD)
         if held or any(one.text for one in rows):
             yield path.name, _undecided(held, rows, told)
 
@@ -230,15 +230,6 @@ def _cut(text: str, most: int) -> str:
     kept = text.encode()[: most - 3].decode("utf-8", "ignore")
     whole = kept.rpartition(" ")[0]
     return f"{whole if 2 * len(whole) > len(kept) else kept}…"
-
-
-def _told(state: Path, session: str) -> list[str]:
-    """Keys of what a session's agent was told, oldest first."""
-    try:
-        found = read_regular(state / TOLD / session, _BYTES)
-    except OSError:
-        return []
-    return found[0].decode("ascii", "replace").split() if found else []
 
 
 def _read(state: Path, session: str) -> tuple[list[Sentence], list[Any], str]:

@@ -76,12 +76,12 @@ def write(file: Path, data: bytes, kept: int = 0) -> bool:
 
 
 def seen(state: Path, session: str, folder: str = SHOWN) -> list[str]:
-    """Object names of the memories that a session was shown, oldest first.
+    """Object names of the memories that a session was shown, or keys of what it was told, oldest first.
 
     Args:
         state: `<common git dir>/gitmem`.
         session: as `session_of` gives it.
-        folder: `SHOWN` or `AT_ACTION`.
+        folder: `SHOWN`, `AT_ACTION`, or another of the state's.
     """
     try:
         found = read_regular(state / folder / session, _BYTES)

@@ -203,7 +203,7 @@ def fold_private(repo: Repository) -> None:
     _move_all(repo, PRIVATE_REF, SHARED_REF)
 
 
-def agreed(workspace: Workspace) -> str | None:
+def _agreed(workspace: Workspace) -> str | None:
     """The commit whose memories the person agreed to share, where it is still here."""
     oid = config_get(workspace.git, None, AGREED, scope="local", git_dir=workspace.layout.common_dir)
     return oid if oid and is_commit(workspace.code, oid) else None
@@ -363,7 +363,7 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     known = [there for branch in branches if (there := repo.ref(remote.tracking(branch)))]
     found = leaving(repo, oid, known)
     # What was agreed to is asked of git at this moment: sharing may have been turned off meanwhile.
-    consent = agreed(workspace) if found else None
+    consent = _agreed(workspace) if found else None
     found = leaving(repo, oid, [*known, consent]) if consent else found
     # What a person took of a teammate's inbox came from there, word for word.
     ours = find_paths(repo, repo.commit(oid).tree, {one.path for one in found if one.type != "user"})
