@@ -76,7 +76,8 @@ def purge(
         if not plan:
             out.data("nothing here holds it")
             if not dry_run:
-                raise CheckFailed("Nothing was purged", "See whether it is written in another way.")
+                hint = "What others sent since: git mem sync. Or it is written in another way."
+                raise CheckFailed("Nothing was purged", hint)
             return
         _show_plan(out, plan)
         if dry_run:

@@ -51,6 +51,8 @@ PROPOSED = (
     "a change to a document that waits in review has it: git branch -D gitmem/docs, and purge it once more"
 )
 
+FETCHED = "the remote has it still, from where it was fetched: git mem sync"
+
 MOST_LEFT = 20
 """Places where a text still is that are listed."""
 
@@ -465,10 +467,12 @@ def _left_in(repo: Repository, oids: Collection[str], name: str) -> list[LeftPla
     refs = _listed(repo, f"--exclude={DOCS_REF}", "--all")
     others = _listed(repo, "--reflog", "--indexed-objects") | refs
     documents = _listed(repo, DOCS_REF) if repo.ref(DOCS_REF) is not None else {}
+    fetched = _listed(repo, "--glob=refs/remotes/*/gitmem/*")
+    why = dict.fromkeys(fetched, FETCHED) | {oid: PROPOSED for oid in documents if oid not in refs}
     return [
         LeftPlace(
             f"{others.get(oid) or documents.get(oid) or oid[:12]} in {name}",
-            PROPOSED if oid in documents and oid not in refs else _why(repo.git_dir, oid),
+            why.get(oid) or _why(repo.git_dir, oid),
         )
         for oid in found[:MOST_LEFT]
     ]
