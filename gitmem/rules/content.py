@@ -173,15 +173,12 @@ def judge_logs(before: Side | None, after: Side, _context: RuleContext) -> Itera
     if before is None:
         return
     for folder in before.folders:
-        old = list(_logs(before, folder))
-        if not old:
-            continue
         now: dict[str, list[str]] = {}
         for text in _logs(after, folder):
             now.setdefault(_day(text), []).append(text.text)
         at = f"{folder}/{TOMBSTONES}"
         stones = after.texts.get(at)
-        for text in old:
+        for text in _logs(before, folder):
             there = "\n".join(now.get(_day(text), []))
             for line in taken_out(text.text, there, stones.text if stones else ""):
                 number = 1 + split(text.text).index(line)

@@ -242,6 +242,8 @@ def front(*lines: str) -> Frontmatter | None:
         ("modified: 2026-11-20", "modified: 2026-11-21", "modified: 2026-11-22", "modified: 2026-11-22"),
         ("type: x", "type: other", "type: Reference", "type: Reference"),
         ("", 'team: "a"', "team: a", 'team: "a"'),
+        ("", "team:", "", "team:"),
+        ("", "team:", "team:", "team:"),
         ("", "a: 1\nb: 1", "b: 1\na: 1", "a: 1\nb: 1"),
         ("", "tags: [f, e]", "tags: [d, c, b, a]", "tags: [a, b, c, d, e, f]"),
         ("", "", "e: 1\nd: 1\nc: 1", "e: 1\nd: 1\nc: 1"),

@@ -285,7 +285,7 @@ def test_a_link_to_what_is_there_leads_nowhere_else(old: str, new: str, turned: 
     ("reason", "files"),
     [
         (" ".join(f"a/b{number}.py" for number in range(10)), [f"a/b{number}.py" for number in range(8)]),
-        ("see docs/ports (x.toml), .env and/or a word.", ["docs/ports", "x.toml", "and/or"]),
+        ("see docs/ports (x.toml), .env and/or x//y.py", ["docs/ports", "x.toml", "and/or", "y.py"]),
     ],
 )
 def test_the_files_that_a_reason_names_are_looked_up(reason: str, files: list[str]) -> None:
