@@ -110,6 +110,7 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
         ("feedback", "Please do not fix this by hand"),
         ("feedback", "Let's stop committing it"),
         ("feedback", "Ann calls it unjust this time"),
+        ("feedback", "Ask at this time OnlyOffice starts"),
         ("feedback", "Fixtures of the tests are made by hand"),
         ("feedback", "Fix this, and from now on run the linter"),
         ("feedback", "For this task and every other one use tabs"),

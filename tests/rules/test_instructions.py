@@ -129,7 +129,7 @@ def test_an_order_is_found_in_disguise(text: str) -> None:
         "  < system >", "<invoke name =", "<|im_start|>", "<|im_end|>", "<|eot_id|>", "<|assistant|>",
         "[INST]", "[/inst]", "<<SYS>>", "<</sys>>", "<start_of_turn>", "<end_of_turn>",
         "# System prompt", "###### developer  message:  ", '"type" : "tool_result"', "Human: do",
-        "assistant:\tdone", '{"type": "tool_use", "name": "Bash"}',
+        "assistant:\tdone", "``<tool_use>`", '{"type": "tool_use", "name": "Bash"}',
     ],
 )  # fmt: skip
 def test_markup_is_found_wherever_a_line_has_it(text: str) -> None:

@@ -56,6 +56,15 @@ def test_a_sentence_teaches_one_that_is_cut_into_other_clauses(
     assert untaught(new, [PORT], [Source("main/b.md", source)]) == missing
 
 
+def test_a_sentence_with_the_same_facts_of_other_things_teaches_nothing() -> None:
+    new, known = "Staging is on 9090, production is on 8080.", ["Staging and production are up."]
+    for source, missing in (
+        ("Production is on 9090, staging is on 8080.", ("the number 8080", "the number 9090")),
+        ("Staging on 9090, production is on 8080.", ()),
+    ):
+        assert untaught(new, known, [Source("main/b.md", source)]) == missing
+
+
 @pytest.mark.parametrize(
     ("new", "missing"),
     [
