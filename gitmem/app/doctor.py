@@ -33,8 +33,7 @@ from gitmem.git.config import config_get
 from gitmem.git.locks import ProcessIdentity, is_alive, locks_below, writer_lock
 from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
-from gitmem.ledger.layout import read_record
-from gitmem.ledger.live_directories import LIVE_FOLDERS
+from gitmem.ledger.layout import LIVE_FOLDERS, read_record
 from gitmem.ledger.workspace import CHOICES, DEFAULTS, MAIN, SHARED_REF, Settings, Workspace, read_settings
 from gitmem.transcripts.privacy import ignoring
 

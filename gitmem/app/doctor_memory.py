@@ -30,8 +30,14 @@ from gitmem.git.repository import EXECUTABLE, LINK, SUBMODULE, TREE, Repository,
 from gitmem.ledger.files import CATALOG
 from gitmem.ledger.foreign_commits import RESCUED, is_usable, rescue, rescue_name
 from gitmem.ledger.land import Tip, check_format, is_commit, is_memory, root_name, root_objects
-from gitmem.ledger.layout import LayoutRecord, blob_name, displaced_files, read_record
-from gitmem.ledger.live_directories import live_directories
+from gitmem.ledger.layout import (
+    LayoutRecord,
+    auto_memory,
+    blob_name,
+    displaced_files,
+    live_directories,
+    read_record,
+)
 from gitmem.ledger.working_copy import scan
 from gitmem.ledger.workspace import PRIVATE_REF, SHARED_REF, Scope, ScopeName, Workspace
 
@@ -207,7 +213,7 @@ def stand(workspace: Workspace, scope: Scope) -> RefState:
 def scope_of(workspace: Workspace, record: LayoutRecord, state: Path) -> ScopeName | None:
     """The scope of a record's folder, by where it is; None for a folder of another repository."""
     path = Path(record.path)
-    if workspace.auto_memory is not None and path == workspace.auto_memory:
+    if path == auto_memory(workspace):
         return "local"
     if state == workspace.state:
         return "project"

@@ -136,8 +136,10 @@ def _unseen_scopes(workspace: Workspace, loaded: bool) -> Iterator[Scope]:
     if not loaded:
         yield from (workspace.scope("local"), workspace.scope("project"))
         return
-    team = workspace.auto_memory / "team" if workspace.auto_memory is not None else None
-    if team is None or not team.is_dir():
+    from gitmem.ledger.layout import auto_memory
+
+    auto = auto_memory(workspace)
+    if auto is None or not (auto / "team").is_dir():
         yield workspace.scope("project")
 
 

@@ -45,8 +45,7 @@ from gitmem.git.remote import without_credentials
 from gitmem.ledger.backup import named_backup
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.land import read_tip
-from gitmem.ledger.layout import read_record
-from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory, live_directories
+from gitmem.ledger.layout import LIVE_FOLDERS, LiveDirectory, live_directories, read_record, taken_by
 from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
 from gitmem.ledger.projects import ProjectChoice, choose_project, note_project, unite_projects
@@ -231,8 +230,8 @@ def plan_init(
             excess = 0 if live.tracked else _excess(named, live, seen.files)
             paged += [(live, excess)] if excess > 0 else []
     common = workspace.layout.common_dir
-    if workspace.taken_by:
-        problems.append(_taken(workspace.taken_by))
+    if owner := taken_by(workspace):
+        problems.append(_taken(owner))
     launcher = Launcher(workspace.around.data)
     starts = launcher.argv
     merging = plan_merge_setup(workspace.git, common, starts, workspace.settings.config)

@@ -24,7 +24,7 @@ from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.failures import Failure, resting
 from gitmem.ledger.holdings import disputed_indexes, keeps_logs, memories
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.layout import read_record
+from gitmem.ledger.layout import read_record, taken_by
 from gitmem.ledger.lookup import daily_logs
 from gitmem.ledger.merge import standing_aside
 from gitmem.ledger.remotes import find_remote
@@ -355,7 +355,7 @@ def standing(workspace: Workspace, edges: Edges) -> Status:
         failed=len(failed_jobs(common)),
         worker=bool(state and is_alive(state.process)),
         waits=tuple(items),
-        taken_by=str(workspace.taken_by or ""),
+        taken_by=str(taken_by(workspace) or ""),
         stale_trees=tuple(map(str, stale_trees(workspace))),
         paused=current(workspace.state, edges.now),
         outgoing=_outgoing(workspace),

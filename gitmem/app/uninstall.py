@@ -26,8 +26,7 @@ from gitmem.git.locks import writer_lock
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
 from gitmem.ledger.files import linked
-from gitmem.ledger.layout import blob_name, read_record, write_record
-from gitmem.ledger.live_directories import LiveDirectory, live_directory
+from gitmem.ledger.layout import LiveDirectory, blob_name, live_directory, read_record, write_record
 from gitmem.ledger.session_notes import FAMILY, ref_of
 from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, Workspace
 

@@ -13,8 +13,7 @@ from gitmem.cli.output import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
 from gitmem.ledger.holdings import chosen_agent
-from gitmem.ledger.layout import read_record
-from gitmem.ledger.live_directories import LiveDirectory, live_directories
+from gitmem.ledger.layout import LiveDirectory, live_directories, read_record
 from gitmem.ledger.lookup import chosen_scopes
 from gitmem.ledger.moments import is_root, resolve_all
 from gitmem.ledger.working_copy import check_out, unpin, unsaved

@@ -33,7 +33,7 @@ from gitmem.git.repository import short_name
 from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.files import log
-from gitmem.ledger.live_directories import live_directories
+from gitmem.ledger.layout import live_directories
 from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ from gitmem.git.trees import Edits
 from gitmem.ledger.blame import blame_memory, carried
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip, together
-from gitmem.ledger.layout import Unwritable
-from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.layout import Unwritable, live_directory
 from gitmem.ledger.paging import archived, standing
 from gitmem.ledger.rule_record import ruled_files
 from gitmem.ledger.save_plan import agent_files

@@ -35,7 +35,7 @@ from gitmem.flows.rule_text import (
 from gitmem.git.command import peek
 from gitmem.git.repository import Repository
 from gitmem.ledger.files import linked, read_theirs, replace_file
-from gitmem.ledger.live_directories import LIVE_FOLDERS
+from gitmem.ledger.layout import LIVE_FOLDERS, auto_memory
 from gitmem.ledger.rule_record import HeadRule, RuleState, read_state
 from gitmem.ledger.workspace import SCOPES, Workspace
 
@@ -330,7 +330,8 @@ def _unfit(workspace: Workspace, top: Path, path: Path, parts: list[str]) -> str
         return "it is a symbolic link, or lies behind one"
     memory = [top / workspace.claude_folder / name for name in (*LIVE_FOLDERS.values(), SNAPSHOTS)]
     memory += [workspace.around.config / "agent-memory", top / "snapshots"]
-    memory += [workspace.auto_memory] if workspace.auto_memory is not None else []
+    auto = auto_memory(workspace)
+    memory += [auto] if auto else []
     if any(path.is_relative_to(folder) for folder in memory):
         return "it is a memory, or lies among them"
     for parent in list(path.parents)[: len(parts) - 1]:

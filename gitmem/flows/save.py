@@ -29,8 +29,17 @@ from gitmem.git.repository import TREE, Signature
 from gitmem.git.trees import list_files
 from gitmem.ledger.foreign_commits import rescue_name, tidy_ref
 from gitmem.ledger.land import Copies, Tip, Written, memory_commit
-from gitmem.ledger.layout import LayoutRecord, blob_name, read_record, records
-from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory, live_directories, live_directory
+from gitmem.ledger.layout import (
+    LIVE_FOLDERS,
+    LayoutRecord,
+    LiveDirectory,
+    auto_memory,
+    blob_name,
+    live_directories,
+    live_directory,
+    read_record,
+    records,
+)
 from gitmem.ledger.paging import known_ages, page
 from gitmem.ledger.save_plan import Plan, SaveRequest, Split, WriterPart
 from gitmem.ledger.taint import note_tainted
@@ -448,13 +457,14 @@ def settle_old_places(workspace: Workspace, edges: Edges) -> None:
     the old one any more; and where another repository moved in, its folder may hold what belongs to the
     one before, which is saved to that.
     """
+    auto = auto_memory(workspace)
     for _, record in records(workspace.private_state):
         path = Path(record.path)
         if path.parent.name in LIVE_FOLDERS.values() or not path.is_dir():
             continue
         owner = _owner(workspace, record)
         mine = owner is not None and owner.ref == workspace.scope("local").ref
-        if owner is not None and mine != (path == workspace.auto_memory):
+        if owner is not None and mine != (path == auto):
             live = LiveDirectory(owner, MAIN, path, path.parent)
             save(replace(request_for(workspace, live, edges), lay_out=False))
 

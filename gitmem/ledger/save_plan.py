@@ -29,8 +29,7 @@ from gitmem.git.trees import blob_or_none, hot_files, list_files, read_paths, su
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.foreign_commits import LOCAL, is_usable
 from gitmem.ledger.land import Tip, root_name
-from gitmem.ledger.layout import Displaced, LayoutRecord, blob_name, is_laid_out
-from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.layout import Displaced, LayoutRecord, LiveDirectory, blob_name, is_laid_out
 from gitmem.ledger.paging import archived
 from gitmem.ledger.push_plan import is_kept
 from gitmem.rules.paths import misfits

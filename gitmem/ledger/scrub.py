@@ -27,17 +27,19 @@ from gitmem.ledger.erase import leave_epoch, left_behind, note_clean, old_tips
 from gitmem.ledger.files import CATALOG, COMMITS, WARNINGS, delete_index, linked, write_atomically
 from gitmem.ledger.layout import (
     ASIDE,
+    LIVE_FOLDERS,
     LayoutRecord,
+    LiveDirectory,
     blob_name,
     displaced_files,
     is_laid_out,
     label,
+    live_directories,
     read_record,
     records,
     replace_file,
     write_record,
 )
-from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory, live_directories
 from gitmem.ledger.memory_refs import memory_refs
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.state import FILE as STATE

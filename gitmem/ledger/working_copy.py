@@ -28,8 +28,10 @@ from gitmem.ledger.holdings import taught
 from gitmem.ledger.land import Tip, Write, Written, land, read_tip
 from gitmem.ledger.layout import (
     ASIDE,
+    LIVE_FOLDERS,
     Displaced,
     LayoutRecord,
+    LiveDirectory,
     blob_name,
     displaced_files,
     is_laid_out,
@@ -42,7 +44,6 @@ from gitmem.ledger.layout import (
     sweep,
     write_record,
 )
-from gitmem.ledger.live_directories import LIVE_FOLDERS, LiveDirectory
 from gitmem.ledger.save_plan import (
     STALE_SECONDS,
     VANISHED,

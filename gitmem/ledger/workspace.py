@@ -254,25 +254,9 @@ class Workspace:
         return self.layout.common_dir / "gitmem"
 
     @cached_property
-    def _auto_memory(self) -> Path | None:
+    def client_folder(self) -> Path | None:
         """The client's own memory folder, whosever it is: looked for once, and by who needs it."""
         return self._find_auto_memory()
-
-    @cached_property
-    def auto_memory(self) -> Path | None:
-        """The client's own memory folder; None where there is none, or it is another repository's."""
-        return None if self.taken_by else self._auto_memory
-
-    @cached_property
-    def taken_by(self) -> Path | None:
-        """The repository whose memory stands in the folder that the client uses for this one, too."""
-        if self._auto_memory is None:
-            return None
-        from gitmem.ledger.layout import read_record, record_key
-
-        record = read_record(self.private_state, record_key(self._auto_memory))
-        home = Path(record.home) if record is not None and record.home else self.layout.common_dir
-        return home if home != self.layout.common_dir and (home / "gitmem").is_dir() else None
 
     @property
     def private_state(self) -> Path:

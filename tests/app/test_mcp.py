@@ -14,7 +14,7 @@ from cli_ground import Ground, memory
 from gitmem.core.trailers import parse as trailers
 from gitmem.flows.notices import take
 from gitmem.ledger import layout
-from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.layout import live_directory
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import SCOPES

@@ -19,6 +19,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Signature, TreeEntry
 from gitmem.git.trees import list_files, read_file
 from gitmem.ledger.land import Tip, Write, land, read_tip
+from gitmem.ledger.layout import auto_memory
 from gitmem.memory_tool import commands
 from gitmem.memory_tool.commands import CommandError
 from gitmem.memory_tool.tool import Backend
@@ -253,7 +254,7 @@ def test_nothing_but_the_ref_is_touched(opened: Open, repo: Path, home: Path, gi
     tool, before = opened(), seen()
     tool.create("/memories/no-mocks.md", MEMORY)
     assert seen() == before
-    folder = tool.workspace.auto_memory
+    folder = auto_memory(tool.workspace)
     assert folder is not None
     folder.mkdir(parents=True)
     gitmem("save")

@@ -17,6 +17,7 @@ from gitmem.app.session_start import session_start
 from gitmem.core.limits import PROMPT_RECALL_CHARS
 from gitmem.flows.context import Edges
 from gitmem.ledger import session_files
+from gitmem.ledger.layout import auto_memory
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.catalog import Catalog
@@ -161,7 +162,7 @@ def test_a_session_starts_with_the_indexes_that_no_client_shows(filled: Ground) 
 
 def test_project_main_is_left_out_where_the_client_has_it(filled: Ground) -> None:
     filled.learn({"main/MEMORY.md": INDEX})
-    auto = filled.workspace.auto_memory
+    auto = auto_memory(filled.workspace)
     assert auto is not None and "Which ports" in start(filled)
     (auto / "team").mkdir(parents=True)
     assert start(filled) == ""

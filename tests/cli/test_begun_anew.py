@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_ground import Ground, memory
 
-from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.layout import live_directory
 
 Git = Callable[..., str]
 

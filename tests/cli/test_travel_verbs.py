@@ -13,8 +13,7 @@ from gitmem.core.claim import parse_body
 from gitmem.core.trailers import Provenance, parse
 from gitmem.git.refs import move_ref
 from gitmem.ledger import working_copy
-from gitmem.ledger.layout import read_record
-from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.layout import live_directory, read_record
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from cli_ground import Ground, memory
 from gitmem.app.file_edits import END
 from gitmem.app.uninstall import UninstallPlan
 from gitmem.git.locks import writer_lock
-from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.layout import LiveDirectory
 from gitmem.ledger.workspace import Scope
 
 

@@ -40,7 +40,7 @@ from gitmem.flows.extract.run import extract_sessions, foresee
 from gitmem.flows.extraction import context_of
 from gitmem.flows.suggestions import accept_suggestions
 from gitmem.ledger.apply import Placed, land_change
-from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.layout import live_directory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.working_copy import save

@@ -10,7 +10,7 @@ from live_ground import LiveGround
 from memory_repository import MemoryRepository
 
 from gitmem.git.command import GitCommand
-from gitmem.ledger.live_directories import LiveDirectory, live_directory
+from gitmem.ledger.layout import LiveDirectory, live_directory
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.search.catalog import Catalog
 

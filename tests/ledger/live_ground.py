@@ -12,7 +12,7 @@ from memory_files import learned
 from gitmem.core.trailers import Op, Provenance
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
-from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.layout import LiveDirectory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, save
 

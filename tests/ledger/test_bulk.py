@@ -27,7 +27,7 @@ from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.land import Ref, Write, land, root_commit
-from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.layout import LiveDirectory
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.paging import page
 from gitmem.ledger.save_plan import SaveRequest

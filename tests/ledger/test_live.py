@@ -13,8 +13,7 @@ from planted_secrets import GITHUB
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.trees import read_files
 from gitmem.ledger import save_plan, working_copy
-from gitmem.ledger.layout import read_record, record_path, write_record
-from gitmem.ledger.live_directories import live_directories, live_directory
+from gitmem.ledger.layout import live_directories, live_directory, read_record, record_path, write_record
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import look, save
 from gitmem.ledger.workspace import Workspace, open_workspace

@@ -18,7 +18,7 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
 from gitmem.ledger.erase import existing, left_behind, old_tips
-from gitmem.ledger.live_directories import LiveDirectory
+from gitmem.ledger.layout import LiveDirectory
 from gitmem.ledger.proposals import make, suggestions_of, waiting
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
 from gitmem.ledger.workspace import DOCS_REF, SHARED_REF, Workspace, open_workspace

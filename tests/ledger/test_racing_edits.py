@@ -15,7 +15,7 @@ from gitmem.git.command import GitCommand
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Tip, Write, land
-from gitmem.ledger.live_directories import live_directory
+from gitmem.ledger.layout import live_directory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import save
 from gitmem.ledger.workspace import Surroundings, open_workspace, store_project_id

@@ -19,6 +19,7 @@ from gitmem.app.spool import Job
 from gitmem.flows.context import initialised_at
 from gitmem.flows.pause import pause
 from gitmem.ledger import reminders
+from gitmem.ledger.layout import auto_memory
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
@@ -85,7 +86,7 @@ def test_a_sentence_is_told_once_with_the_folder_and_in_few_words(held: Held) ->
     held.say(PASSING)
     told = held.prompt()
     assert told.startswith(f'{SAID}"{PASSING}"')
-    assert f"{held.workspace.auto_memory}/" in told or "~/.claude/projects/" in told
+    assert f"{auto_memory(held.workspace)}/" in told or "~/.claude/projects/" in told
     assert len(told.encode()) <= reminders.BYTES + 1
     assert held.prompt() == ""
     held.work("stop")
@@ -148,7 +149,7 @@ def test_a_commit_in_the_middle_of_a_session_parks_nothing(held: Held) -> None:
 def test_of_what_the_agent_wrote_down_behind_a_commit_the_rest_waits(held, wrote: str, waits: bool) -> None:
     """The commit had the turn read to its middle; that something was written proves nothing of the rest."""
     held.say(PASSING, event="commit")
-    memory = held.workspace.auto_memory
+    memory = auto_memory(held.workspace)
     assert memory is not None
     memory.mkdir(parents=True, exist_ok=True)
     text = f"---\nname: db\ndescription: {wrote}\ntype: project\n---\n\n{wrote}\n"

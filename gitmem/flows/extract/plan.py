@@ -46,7 +46,7 @@ from gitmem.ledger.edits import (
     texts,
 )
 from gitmem.ledger.knowledge import KnownMemory
-from gitmem.ledger.live_directories import LIVE_FOLDERS
+from gitmem.ledger.layout import LIVE_FOLDERS, auto_memory
 from gitmem.ledger.suggestions import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace, home
 from gitmem.rules.exclusions import excluded
@@ -142,8 +142,8 @@ def _live_folders(workspace: Workspace) -> list[Path]:
     """Folders in which a file is a memory, whether or not they exist."""
     tops = [tree.path / workspace.claude_folder for tree in workspace.worktrees]
     folders = [top / folder for top in tops for folder in LIVE_FOLDERS.values()]
-    auto = [workspace.auto_memory] if workspace.auto_memory is not None else []
-    return [*folders, *auto, workspace.around.config / "agent-memory"]
+    auto = auto_memory(workspace)
+    return [*folders, *([auto] if auto else []), workspace.around.config / "agent-memory"]
 
 
 @dataclass(frozen=True, kw_only=True)

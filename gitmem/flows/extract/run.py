@@ -49,6 +49,7 @@ from gitmem.ledger.files import read_regular, write_atomically
 from gitmem.ledger.job_record import RunTally, fit
 from gitmem.ledger.knowledge import KnownMemory, known_at
 from gitmem.ledger.land import Copies, Written
+from gitmem.ledger.layout import auto_memory
 from gitmem.ledger.suggestions import (
     Suggestion,
     change_from_json,
@@ -478,7 +479,7 @@ def _put_to_agent(
         if not one.change.gives_up
     ]
     workspace = context.workspace
-    place = reminders.place_of(workspace.auto_memory, workspace.around.home)
+    place = reminders.place_of(auto_memory(workspace), workspace.around.home)
     waiting = reminders.leave(context.reminders, session.id, said, held, place)
     if waiting is None:
         # Parked after all: nothing may be lost where nothing can be left.
