@@ -197,6 +197,7 @@ IN = f"is said to be in {B}, where"
         (MUST, [], [MAY], [told(MUST, "merged", file=B)], "",
          f"is said to be merged, but “{MAY}” has hardly a word of it"),
         # Nobody says so, and a claim that is there or new says all of it.
+        (NEVER, [], [TURNED], [], "merged", "is said there"),
         (NEVER, [], [f"{NEVER} It is slow."], [], "merged", "is said there"),
         (NEVER, [], [f"{NEVER} It is slow.", f"{NEVER} It is old."], [], "merged", "is said there"),
         (NEVER, [], [f"{NEVER} It is old.", f"{NEVER} It is slow."], [], "merged", "is said there"),
