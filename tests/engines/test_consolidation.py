@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
+from planted_secrets import GITHUB
 
 from gitmem.core.account import account, path_of, references
 from gitmem.core.daily_log import LogLine
@@ -342,6 +343,7 @@ def test_lines_that_nothing_was_made_of_are_named(count: int, told_of: int, more
 def test_who_is_told_of_many_problems_is_told_how_many_there_are() -> None:
     assert str(UnaccountedError("It", ("one",))) == "It does not account for what it changed: one"
     assert UnaccountedError("It", ("one", "b", "c")).message.endswith(": one (and 2 more)")
+    assert GITHUB not in UnaccountedError("It", (f"The token is {GITHUB}", "b")).message
     files = {f"main/m{n:02}.md": memory(f"m{n}", "A", f"Fact {n}.") for n in range(62)}
     with pytest.raises(UnaccountedError) as failed:
         consolidated(asked(files), {}, told())
@@ -398,6 +400,22 @@ def test_a_memory_of_blanks_is_gone_and_no_remark_comes_without_end() -> None:
     assert len(consolidated(GIVEN, after, told(change(DEPLOY), *remarks)).notes) == 20
     made = only(consolidated(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject=""))))
     assert (made.subject, made.kind, made.reason) == ("Consolidate deploy", "tidy", "both say the same")
+    made = only(consolidated(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject="X"))))
+    assert made.subject == "X"
+    alone = consolidated(asked(agents=("main",)), after, told(change(DEPLOY)))
+    assert set(only(alone).edits) == {DEPLOY}, "it is one of the agent's own"
+
+
+def test_what_goes_into_a_claim_that_stood_there_is_a_change_of_its_own() -> None:
+    """A file in a folder is found by its name alone, too."""
+    after = without(REAL)
+    after[MOCKS] = FILES[MOCKS].replace(b"a mock hid", b"a  mock hid")
+    why = gone(REAL, "Use the real", "dropped", "mocks.md says it better")
+    made = consolidated(GIVEN, after, told(change(REAL, gone=(why,)), change(MOCKS, reason="blanks")))
+    assert [set(one.edits) for one in made.changes] == [{REAL}, {MOCKS}]
+    nested = {**FILES, "main/topic/t.md": memory("t", "T", "Tea is green.")}
+    then = {**nested, "main/topic/t.md": memory("t", "T", "Tea is  green.")}
+    assert set(only(consolidated(asked(nested), then, told(change("t.md")))).edits) == {"main/topic/t.md"}
 
 
 A, B = "main/a.md", "main/b.md"
