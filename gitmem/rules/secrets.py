@@ -20,6 +20,7 @@ from typing import Any, Literal
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import agent_folder_name, is_agent_folder
 from gitmem.core.text import find_invisible, line_at, one_line
+from gitmem.rules.redaction import cut
 from gitmem.values import dataclass
 
 Severity = Literal["block", "warning"]
@@ -235,10 +236,8 @@ def with_known(text: str, found: Sequence[Secret], known: Mapping[str, Secret]) 
             covered += spans
     if not more:
         return tuple(found)
-    every = sorted(
-        [(start, end, one.rule) for one in found for start, end in one.spans]
-        + [(start, end, rule) for (rule, _), spans in more.items() for start, end in spans]
-    )
+    every = [(start, end, one.rule) for one in found for start, end in one.spans]
+    every += [(start, end, rule) for (rule, _), spans in more.items() for start, end in spans]
     added = [
         replace(
             whose[key],
@@ -298,8 +297,7 @@ def _without(text: str, found: Iterable[Secret]) -> str:
 
 def redact(text: str, findings: Iterable[Secret]) -> str:
     """Returns the text with every occurrence of the findings replaced by `[<rule>]`."""
-    spans = sorted((start, end, finding.rule) for finding in findings for start, end in finding.spans)
-    return _cut(text, spans)
+    return cut(text, [(start, end, finding.rule) for finding in findings for start, end in finding.spans])
 
 
 def _detector(*names: str) -> Detect:
@@ -339,7 +337,7 @@ def _findings(text: str, detect: Detect) -> tuple[Secret, ...]:
     # What a vague rule sees, a better one may have seen as well.
     sure = [one.secret for one in found.values() if not one.vague]
     kept = [one for one in found.values() if not (one.vague and any(one.secret in other for other in sure))]
-    every = sorted((start, end, one.rule) for one in kept for start, end in one.spans)
+    every = [(start, end, one.rule) for one in kept for start, end in one.spans]
     secrets = [
         Secret(
             one.rule,
@@ -484,14 +482,4 @@ def _redacted_line(text: str, first: int, every: list[tuple[int, int, str]]) -> 
         for low, high, rule in every
         if low < end and high > start
     ]
-    return one_line(_cut(text[start:end], inside), 160)
-
-
-def _cut(text: str, spans: list[tuple[int, int, str]]) -> str:
-    parts: list[str] = []
-    at = 0
-    for start, end, rule in spans:
-        if start >= at:
-            parts += [text[at:start], f"[{rule}]"]
-        at = max(at, end)
-    return "".join([*parts, text[at:]])
+    return one_line(cut(text[start:end], inside), 160)
