@@ -74,13 +74,6 @@ def test_each_key_decides_one_and_an_undo_takes_all_back(ground: Ground) -> None
     assert waiting(ground) == {"a1", "b2", "c3"} and not names(ground)
 
 
-def test_nineteen_take_nineteen_keys(ground: Ground) -> None:
-    let_wait(ground, *(f"fact-{number}" for number in range(19)))
-    said = press(ground, "a" * 19)
-    assert "accepted 19 suggestions" in said.out and said.err.count("undo: git mem undo") == 1
-    assert not waiting(ground) and len(names(ground)) == 20
-
-
 def test_a_key_takes_the_last_one_back(ground: Ground) -> None:
     let_wait(ground, "ports", "lint")
     foretold = press(ground, "ar", dry_run=True)

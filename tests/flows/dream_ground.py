@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Scope, Workspace, store_project_id
+from gitmem.transcripts.claude_home import slug
 
 NOW = 1_795_000_000
 DAY = 86_400
@@ -134,6 +136,16 @@ def night(ground: Ground, scope: str = "project") -> Dream | None:
     """What a dream that is asked for proposes, where it proposes anything."""
     done = dream(ground.workspace, ground.edges, scope=scope, force=True)
     return find_dream(ground.workspace, done.id) if done.id else None
+
+
+def converse(ground: Ground, number: int = 5, time: float = 0, folder: str = "") -> None:
+    """Records that many sessions, last written to at a time, or a moment ago."""
+    place = ground.edges.config / "projects" / (folder or slug(ground.repo.resolve()))
+    place.mkdir(parents=True, exist_ok=True)
+    for at in range(number):
+        file = place / f"{folder}session-{at}.jsonl"
+        file.write_text(json.dumps({"type": "user", "cwd": str(ground.repo.resolve())}) + "\n")
+        os.utime(file, (time or ground.now - 10,) * 2)
 
 
 def waiting(ground: Ground, scope: str = "project") -> Dream:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, converse, ground_once, memory
 from once import Once
 
 from gitmem.dream.review import accept, reject
@@ -24,22 +23,11 @@ from gitmem.dream.schedule import (
 )
 from gitmem.flows.dream import dream, maybe_dream
 from gitmem.git.locks import Locked, process_identity
-from gitmem.transcripts.claude_home import slug
 
 
 @pytest.fixture
 def ground(repo: Path, once: Once[None]) -> Ground:
     return ground_once(once, repo, TWICE)
-
-
-def converse(ground: Ground, number: int, time: float) -> None:
-    """Records that many sessions, last written to at a time."""
-    folder = ground.edges.config / "projects" / slug(ground.repo.resolve())
-    folder.mkdir(parents=True, exist_ok=True)
-    for at in range(number):
-        file = folder / f"session-{at}.jsonl"
-        file.write_text(json.dumps({"type": "user", "cwd": str(ground.repo.resolve())}) + "\n")
-        os.utime(file, (time, time))
 
 
 def gate(ground: Ground, **given: object) -> Gate | None:
@@ -88,7 +76,7 @@ def test_sessions_before_the_last_dream_do_not_count(ground: Ground) -> None:
 def test_a_team_reviews_one_dream_at_a_time_and_rests_a_day(ground: Ground) -> None:
     done = dream(ground.workspace, ground.edges, scope="project", force=True)
     ground.now += 2 * DAY
-    converse(ground, 9, ground.now - 10)
+    converse(ground, 9)
     assert name(ground) == "open"
     accept(ground.workspace, done.id, None, ANN, ground.now)
     assert gate(ground) == Gate("accepted", "a dream was accepted less than 24 hours ago", ground.now + DAY)
@@ -99,7 +87,7 @@ def test_a_team_reviews_one_dream_at_a_time_and_rests_a_day(ground: Ground) -> N
 def test_a_rejected_dream_makes_nobody_rest(ground: Ground) -> None:
     done = dream(ground.workspace, ground.edges, scope="project", force=True)
     ground.now += 2 * DAY
-    converse(ground, 9, ground.now - 10)
+    converse(ground, 9)
     reject(ground.workspace, done.id, None, "no", ANN, ground.now)
     assert name(ground) == ""
 
@@ -108,7 +96,7 @@ def test_private_scopes_wait_for_no_review(ground: Ground) -> None:
     ground.put(TWICE, "local")
     assert dream(ground.workspace, ground.edges, scope="local", force=True).id
     ground.now += 2 * DAY
-    converse(ground, 9, ground.now - 10)
+    converse(ground, 9)
     assert dream(ground.workspace, ground.edges, scope="local").gate is None
 
 
@@ -201,7 +189,7 @@ def test_the_worker_dreams_where_it_is_time_and_only_logs_what_fails(ground, mon
 
     monkeypatch.setattr(module, "plan_dream", broken)
     ground.now += 2 * DAY
-    converse(ground, 9, ground.now - 10)
+    converse(ground, 9)
     maybe_dream(ground.workspace, ground.edges)
     assert "no luck" in (ground.workspace.state / "log").read_text()
     assert last_dream(ground.scope("local")) == NOW

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dream_ground import DAY, NOW, TWICE, Ground, ground_once
+from dream_ground import DAY, NOW, TWICE, Ground, converse, ground_once
 from once import Once
 from partial_engine import PartialEngine
 from ran import Gitmem
@@ -40,7 +40,6 @@ from gitmem.ledger import failures
 from gitmem.ledger.dreams import dreams_of
 from gitmem.ledger.job_record import RunTally, read_runs
 from gitmem.ledger.proposals import dreams_in
-from gitmem.transcripts.claude_home import slug
 
 MERGED = "main/real-database.md"
 GONE = "main/no-mocks.md"
@@ -100,15 +99,6 @@ def no_trace(ground: Ground, prior: float, before: dict[str, str]) -> None:
 def dreamt(ground: Ground, time: float) -> None:
     with consolidation_lock(ground.scope(), time):
         pass
-
-
-def converse(ground: Ground, number: int = 5, folder: str = "") -> None:
-    place = ground.edges.config / "projects" / (folder or slug(ground.repo.resolve()))
-    place.mkdir(parents=True, exist_ok=True)
-    for at in range(number):
-        file = place / f"{folder}session-{at}.jsonl"
-        file.write_text(json.dumps({"type": "user", "cwd": str(ground.repo.resolve())}) + "\n")
-        os.utime(file, (ground.now - 10, ground.now - 10))
 
 
 def test_the_engine_that_is_set_dreams_and_never_silently_another(ground: Ground) -> None:
@@ -315,7 +305,7 @@ def test_a_job_whose_dream_is_ended_is_done_all_the_same(ground, gitmem, monkeyp
 
 def test_sessions_in_other_repositories_count_for_what_is_known_of_the_person_alone(ground: Ground) -> None:
     converse(ground, 2)
-    converse(ground, 3, "-elsewhere")
+    converse(ground, 3, folder="-elsewhere")
     held = {status.scope: status.gate for status in dream_status(ground.workspace, ground.edges)}
     assert held["user"] is None
     assert held["local"] and held["local"].reason == "2 of 5 sessions since the last dream"

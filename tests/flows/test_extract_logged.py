@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import extract_ground
 import pytest
 from extract_ground import ASKED, RULE, Killed, change, extract, kill_at, put, tree, workspace
 from once import home_folder, once, place, tmp_path
-from partial_engine import PartialEngine
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
 from gitmem.core import tombstone
-from gitmem.core.change import Change, ChangeOrigin, Edited
+from gitmem.core.change import ChangeOrigin, Edited
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -41,20 +41,13 @@ def edges(repo: Path, monkeypatch: pytest.MonkeyPatch, git) -> Edges:
     return real_edges(repo)
 
 
-class Scripted(PartialEngine):
-    """An engine that proposes what the test says."""
-
-    name = "scripted"
-    reads_history = False
-
-    def __init__(self, *changes: Change) -> None:
-        self.changes, self.asked = changes, 0
+class Scripted(extract_ground.Scripted):
+    """What it proposes was said in the last message."""
 
     def extract(self, given: ExtractInput) -> Extraction:
-        self.asked += 1
-        first = given.messages[-1]
-        origin = ChangeOrigin(given.session, first.uuid, first.uuid, first.time)
-        return Extraction(tuple(replace(change, origin=origin) for change in self.changes))
+        last = given.messages[-1]
+        origin = ChangeOrigin(given.session, last.uuid, last.uuid, last.time)
+        return Extraction(tuple(replace(one, origin=origin) for one in super().extract(given).changes))
 
 
 def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int] = ()) -> Path:
