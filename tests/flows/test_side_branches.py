@@ -48,17 +48,6 @@ def store(repo: Path) -> Repository:
     return open_repository(repo, GitCommand(dict(os.environ)))
 
 
-def host_merges(team: Team, branch: str) -> None:
-    """Merges a request as a host does: git's own merge, and no gitmem."""
-    tree = team.folder / "host"
-    team.git("clone", "-q", "-b", "gitmem/project", team.bare, tree)
-    team.git(
-        "-C", tree, "merge", "-q", "--no-ff", "-m", "Merge", f"origin/{branch.removeprefix('refs/heads/')}"
-    )
-    team.git("-C", tree, "push", "-q", "origin", "gitmem/project")
-    team.git("-C", team.bare, "update-ref", "-d", branch)
-
-
 def dream(one: Machine, edits: dict[str, bytes]) -> None:
     """Parks a dream of one change, and pushes it as a request does."""
     repo = one.workspace.code
