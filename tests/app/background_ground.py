@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,6 @@ from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows import engines
 from gitmem.git.trees import read_files
 from gitmem.ledger.workspace import Workspace
-from gitmem.transcripts.claude_home import slug
 
 NOW = 1_795_200_000
 ASKED = "Remember that we deploy from the release branch only."
@@ -49,14 +47,7 @@ class Ground:
         for text in said:
             made.user(text)
             made.agent("Done.")
-        # The builder numbers messages alike in each session.
-        made.lines = [re.sub(r'(uuid": "|Uuid": ")0000', rf"\g<1>{id[4:8]}", line) for line in made.lines]
-        return self.record(made)
-
-    def record(self, made: Transcript) -> Path:
-        folder = self.home / ".claude/projects" / slug(Path(made.cwd))
-        folder.mkdir(parents=True, exist_ok=True)
-        return made.write(folder / f"{made.session}.jsonl")
+        return made.record(self.home)
 
     def do(self, event: str = "stop", environ: Mapping[str, str] | None = None, **more: object) -> None:
         """Does the worker's job for an event."""

@@ -109,7 +109,7 @@ def test_a_session_that_ran_with_extraction_off_is_never_learned_from(
         + path.read_text()
         .splitlines()[0]
         .replace("2026-11-20", "2026-11-30")
-        .replace("00010000-0000", "00010077-0000")
+        .replace("00000000-0000", "00000077-0000")
         .replace(ASKED, MORE)
         + "\n"
     )

@@ -134,7 +134,7 @@ def test_what_the_agent_wrote_itself_is_its_own_commit_and_not_extracted_again(g
     made.user(ASKED)
     made.call("t1", "Write", file_path=str(path), content=path.read_text())
     made.result("t1", "ok")
-    ground.record(made)
+    made.record(ground.home)
     ground.do("stop")
     assert ground.subjects == ["Add deploy"]
     assert (ground.told.writer, ground.told.session) == ("agent", ID)

@@ -24,7 +24,6 @@ from gitmem.flows.dream_sources import SaidSince
 from gitmem.flows.extraction import context_of
 from gitmem.flows.sessions import sessions_here
 from gitmem.ledger.suggestions import open_suggestions
-from gitmem.transcripts.claude_home import slug
 
 ASKED = "Please remember that we deploy from the release branch only."
 STATED = (
@@ -72,15 +71,12 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def past(repo: Path, home: Path) -> list[Path]:
     """Seven sessions of one statement each, a day apart, oldest first."""
-    folder = home / ".claude/projects" / slug(repo)
-    folder.mkdir(parents=True)
     made = []
     for number, text in enumerate((ASKED, *STATED)):
         session = Transcript(f"0000000{number}-0000-4000-8000-000000000000", str(repo))
-        session.lines += [""] * number  # other uuids than the session before
         session.user(text)
         session.agent("Done.")
-        path = session.write(folder / f"{session.session}.jsonl")
+        path = session.record(home)
         os.utime(path, (1_794_000_000 + 86_400 * number,) * 2)
         made.append(path)
     return made

@@ -26,7 +26,6 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Workspace
-from gitmem.transcripts.claude_home import slug
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/sessions"
 ANN = Signature("Ann", "ann@example.com", 1_795_000_000)
@@ -56,17 +55,11 @@ def workspace(edges: Edges, home: Path, once: Once[None]) -> Workspace:
 
 def session(home: Path, repo: Path, *said: str, number: int = 1) -> Path:
     """A session of this repository in the client's folder; an agent's reply after each prompt."""
-    id = f"{number:08d}-0000-4000-8000-000000000000"
-    made = Transcript(id, str(repo))
+    made = Transcript(f"{number:08d}-0000-4000-8000-000000000000", str(repo))
     for text in said:
         made.user(text)
         made.agent("Done.")
-    folder = home / ".claude/projects" / slug(repo)
-    folder.mkdir(parents=True, exist_ok=True)
-    # The builder numbers messages alike in each session.
-    made.lines = [line.replace("-0000-4000-8000-", f"-0000-4000-800{number}-") for line in made.lines]
-    made.session = id
-    return made.write(folder / f"{id}.jsonl")
+    return made.record(home)
 
 
 def extract(

@@ -17,7 +17,6 @@ from gitmem.flows.dream import dream
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.trees import read_files
-from gitmem.transcripts.claude_home import slug
 
 ASKED = "Remember that we deploy from the release branch only, since main can hold open migrations."
 
@@ -31,9 +30,7 @@ def test_blame_of_a_distilled_claim_names_session_and_message(home, repo, monkey
     session = Transcript("00000001-0000-4000-8000-000000000000", str(repo))
     session.user("Have a look at the deploy script.", timestamp="2026-11-20T14:00:33.250Z")
     session.user(ASKED, timestamp="2026-11-20T14:01:33.250Z")
-    folder = home / ".claude/projects" / slug(repo)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = session.write(folder / f"{session.session}.jsonl")
+    path = session.record(home)
     (uuid,) = (row["uuid"] for row in map(json.loads, path.read_text().splitlines()) if ASKED in str(row))
     extract_sessions(context_of(workspace, edges), OfflineEngine(), (path,))
     place = workspace.scope("local")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from dream_parked import DREAM_ID, Made, park, ref_of
 from once import Once
 from partial_engine import PartialEngine
 from slices import often
+from transcripts import Transcript
 
 from gitmem.core.account import is_memory, references, reject_keys
 from gitmem.core.tombstone import bury
@@ -44,7 +44,6 @@ from gitmem.ledger.dreams import open_dreams
 from gitmem.ledger.land import Write, land, read_tip
 from gitmem.ledger.paging import page
 from gitmem.ledger.restore import take_back
-from gitmem.transcripts.claude_home import slug
 from gitmem.transcripts.model import SessionFile
 
 
@@ -336,45 +335,25 @@ def test_memory_of_moved_code_is_repaired_as_its_history_says(ground, git, gitme
     assert refused.code == 1 and "drop_rows" in refused.err and old in ground.tree()["main/rows.md"]
 
 
-def transcript(folder: Path, cwd: Path, id: str, *said: tuple[str, str]) -> Path:
+def recorded(home: Path, cwd: Path, *said: tuple[str, str]) -> Path:
     """A recording of Claude Code: time and words of a person's prompts."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{id}.jsonl"
-    lines, parent = [], None
-    for number, (time, text) in enumerate(said):
-        uuid = f"{id[:8]}-0000-4000-8000-{number:012d}"
-        lines.append(
-            {
-                "type": "user",
-                "uuid": uuid,
-                "parentUuid": parent,
-                "sessionId": id,
-                "cwd": str(cwd),
-                "timestamp": time,
-                "isSidechain": False,
-                "userType": "external",
-                "version": "2.0.0",
-                "message": {"role": "user", "content": text},
-            }
-        )
-        parent = uuid
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    made = Transcript("0a1b2c3d-0000-4000-8000-000000000001", str(cwd))
+    for time, text in said:
+        made.user(text, timestamp=time)
+    path = made.record(home)
+    os.utime(path, (NOW, NOW))
     return path
 
 
 def test_sessions_are_read_when_asked_for_and_without_what_is_private(ground, home, monkeypatch) -> None:
     monkeypatch.delenv("GITMEM_DISABLE")
-    top = ground.repo.resolve()
-    id = "0a1b2c3d-0000-4000-8000-000000000001"
-    path = transcript(
-        home / ".claude" / "projects" / slug(top),
-        top,
-        id,
+    path = recorded(
+        home,
+        ground.repo.resolve(),
         ("2026-11-01T10:00:00Z", "said before the last dream"),
         ("2026-11-20T10:00:00Z", "we deploy on Mondays <private>the code is 1234</private>"),
         ("2026-11-20T10:01:00Z", "project zebra is late"),
     )
-    os.utime(path, (NOW, NOW))
     ground.configure("ignore", "zebra")
     ground.put(TWICE)
     scans: list[int] = []
@@ -388,7 +367,7 @@ def test_sessions_are_read_when_asked_for_and_without_what_is_private(ground, ho
     sessions = dream_said.SaidSince(ground.workspace, ground.edges, since)
     given = asked(ground, sources=Sources(NOW, sessions=sessions))
     assert not scans
-    assert dict(given.sessions) == {id: "2026-11-20T10:00Z person: we deploy on Mondays"}
+    assert dict(given.sessions) == {path.stem: "2026-11-20T10:00Z person: we deploy on Mondays"}
     assert len(scans) == 1
     ground.configure("extract", "off")
     assert not dream_said.SaidSince(ground.workspace, ground.edges, since)
@@ -397,16 +376,13 @@ def test_sessions_are_read_when_asked_for_and_without_what_is_private(ground, ho
 def test_what_a_session_corrected_is_offered_with_its_message(ground, home, gitmem, monkeypatch) -> None:
     """From the client's own recording to the memory: no part of it is handed on by hand."""
     monkeypatch.delenv("GITMEM_DISABLE")
-    top = ground.repo.resolve()
     said = "No, we install with bun now, not pnpm."
-    path = transcript(
-        home / ".claude" / "projects" / slug(top),
-        top,
-        "0a1b2c3d-0000-4000-8000-000000000001",
+    recorded(
+        home,
+        ground.repo.resolve(),
         ("2026-11-20T10:00:00Z", "Please fix the lint job."),
         ("2026-11-20T10:02:00Z", f"That is slow. {said}"),
     )
-    os.utime(path, (NOW, NOW))
     ground.put(
         notes(tools=("How packages are installed", "We install with pnpm.\n\nThe lock file is kept."))
     )

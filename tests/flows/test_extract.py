@@ -56,8 +56,8 @@ def test_what_was_asked_is_stored_and_shown_and_the_rest_waits(workspace, edges,
     told = parse_trailers(message)
     assert message.startswith("We deploy from the release branch only")
     assert (told.op, told.writer, told.engine) == ("add", "extract", "offline")
-    assert told.session == "00000001-0000-4000-8001-000000000000"
-    assert told.messages == ("00000000-0000-4000-8001-000000000000",) * 2
+    assert told.session == "00000001-0000-4000-8000-000000000000"
+    assert told.messages == ("00000000-0000-4000-8000-000000000001",) * 2
     assert told.job.endswith(".1") and told.code_commit == git("-C", repo, "rev-parse", "HEAD")
     [waiting] = open_suggestions(workspace)
     assert "never mock the database" in waiting.change.body

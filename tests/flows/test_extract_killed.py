@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -59,17 +58,15 @@ def ready(workspace: Workspace) -> Workspace:
 
 
 def transcript(home: Path, repo: Path, number: int, *said: str, subagent: bool = False) -> Path:
-    id = f"{number:08d}-0000-4000-8000-000000000000"
-    made = Transcript(id, str(repo))
+    made = Transcript(f"{number:08d}-0000-4000-8000-000000000000", str(repo))
     for text in said:
         made.user(text, isSidechain=subagent)
         made.agent("Done.", isSidechain=subagent)
-    # The builder numbers messages alike in each session.
-    made.lines = [re.sub(r'(uuid": "|Uuid": ")0000', rf"\g<1>{number:04d}", line) for line in made.lines]
-    folder = home / ".claude/projects" / slug(repo)
-    folder = folder / id / "subagents" if subagent else folder
-    folder.mkdir(parents=True, exist_ok=True)
-    return made.write(folder / (f"agent-{number}.jsonl" if subagent else f"{id}.jsonl"))
+    if not subagent:
+        return made.record(home)
+    folder = home / ".claude/projects" / slug(repo) / made.session / "subagents"
+    folder.mkdir(parents=True)
+    return made.write(folder / f"agent-{number}.jsonl")
 
 
 class Editor(PartialEngine):

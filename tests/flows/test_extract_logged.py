@@ -52,15 +52,11 @@ class Scripted(extract_ground.Scripted):
 
 def said(home: Path, repo: Path, *texts: str, number: int = 1, at: Sequence[int] = ()) -> Path:
     """A session on 2026-11-20; each text at a minute after 14:00, or at that of `at`."""
-    id = f"{number:08d}-0000-4000-8000-000000000000"
-    made = Transcript(id, str(repo))
+    made = Transcript(f"{number:08d}-0000-4000-8000-000000000000", str(repo))
     for turn, text in enumerate(texts):
         minute = at[turn] if at else turn
         made.user(text, timestamp=f"2026-11-20T14:{minute:02d}:33.250Z")
-    made.lines = [line.replace("-0000-4000-8000-", f"-0000-4000-800{number}-") for line in made.lines]
-    folder = home / ".claude/projects" / slug(repo)
-    folder.mkdir(parents=True, exist_ok=True)
-    return made.write(folder / f"{id}.jsonl")
+    return made.record(home)
 
 
 def test_what_was_asked_for_is_a_line_a_find_is_one_when_accepted(workspace, edges, home, repo) -> None:

@@ -73,8 +73,6 @@ class Clone:
         for text, at in texts:
             made.user(text, timestamp=at.isoformat().replace("+00:00", "Z"))
             yield LogLine(at, "project", id, text)
-        unique = f"{self.number}{self.sessions:03d}-8000-"
-        made.lines = [line.replace("-0000-4000-8000-", f"-0000-{unique}") for line in made.lines]
         self.waiting.append(made.write(self.machine.home / f"{id}.jsonl"))
 
     def extract(self, now: datetime, kill: int) -> None:

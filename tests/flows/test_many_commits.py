@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -18,7 +17,6 @@ from gitmem.app.context import real_edges
 from gitmem.flows.context import initialised_at
 from gitmem.git.trees import read_files
 from gitmem.ledger.job_record import read_runs
-from gitmem.transcripts.claude_home import slug
 
 ROOT = Path(__file__).parents[2]
 COMMITS, SESSIONS = 1_000, 100
@@ -40,31 +38,23 @@ def spooled(repo: Path) -> list[str]:
     return [path.name for path in spool.iterdir() if path.is_file() and not path.name.startswith(".")]
 
 
-def transcript(folder: Path, repo: Path, number: int) -> tuple[str, Path]:
-    id = f"{number:08d}-0000-4000-8000-000000000000"
-    made = Transcript(id, str(repo))
-    made.user(f"Remember that service number{number} listens on port {4000 + number}.")
-    made.agent("Noted.")
-    # The builder numbers messages alike in each session.
-    made.lines = [re.sub(r'(uuid": "|Uuid": ")0000', rf"\g<1>{number:04d}", line) for line in made.lines]
-    return id, made.write(folder / f"{id}.jsonl")
-
-
 @pytest.mark.long
 def test_after_a_thousand_commits_and_a_hundred_sessions_nothing_is_left_running(home, repo) -> None:
     (home / ".claude").mkdir()
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     gitmem = [sys.executable, "-P", "-m", "gitmem"]
     subprocess.run([*gitmem, "init", "-y"], cwd=repo, env=environ, check=True, capture_output=True)
-    folder = home / ".claude/projects" / slug(repo)
-    folder.mkdir(parents=True, exist_ok=True)
     most = 0
     for number in range(1, COMMITS + 1):
         words = ["git", "commit", "-q", "--allow-empty", "-m", str(number)]
         subprocess.run(words, cwd=repo, env=environ, check=True)
         if number % (COMMITS // SESSIONS) == 0:
-            id, path = transcript(folder, repo, number // (COMMITS // SESSIONS))
-            payload = {"cwd": str(repo), "session_id": id, "transcript_path": str(path)}
+            nth = number // (COMMITS // SESSIONS)
+            made = Transcript(f"{nth:08d}-0000-4000-8000-000000000000", str(repo))
+            made.user(f"Remember that service number{nth} listens on port {4000 + nth}.")
+            made.agent("Noted.")
+            path = made.record(home)
+            payload = {"cwd": str(repo), "session_id": made.session, "transcript_path": str(path)}
             for event in ("Stop", "SessionEnd"):
                 data = json.dumps({**payload, "hook_event_name": event}).encode()
                 subprocess.run(

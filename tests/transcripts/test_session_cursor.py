@@ -89,7 +89,8 @@ def fork(folder: Path, client: str) -> list[Path]:
     files = [folder / "a.jsonl", folder / "b.jsonl"]
     for number, file in enumerate(files):
         if client == "claude-code":
-            talk = Transcript(f"{number}1111111-0000-4000-8000-000000000000")
+            talk = Transcript()
+            talk.session = f"{number}1111111-0000-4000-8000-000000000000"
             talk.user("use tabs")
             talk.agent("ok")
             talk.lines[-1:] = [*talk.lines[-1:], *([json.dumps({"type": "mode"})] * number)]

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from gitmem.transcripts.claude_home import slug
+
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file "
     "edit, the new_string was NOT written to the file). "
@@ -19,13 +21,18 @@ def reasoned(reason: str) -> str:
     return f"{REFUSED}To tell you how to proceed, the user said:\n{reason}{note}"
 
 
-class Transcript:
-    """A session in the making; each call adds a line, a child of the one before unless told otherwise."""
+SESSION = "11111111-0000-4000-8000-000000000000"
 
-    def __init__(
-        self, session: str = "11111111-0000-4000-8000-000000000000", cwd: str = "/home/dev/app"
-    ) -> None:
+
+class Transcript:
+    """A session in the making; each call adds a line, a child of the one before unless told otherwise.
+
+    Sessions whose ids begin otherwise have no message in common.
+    """
+
+    def __init__(self, session: str = SESSION, cwd: str = "/home/dev/app") -> None:
         self.session = session
+        self.end = "" if session == SESSION else session[:8]
         self.cwd = cwd
         self.lines: list[str] = []
         self.last: str | None = None
@@ -64,11 +71,17 @@ class Transcript:
         path.write_text("".join(f"{line}\n" for line in self.lines), encoding="utf-8")
         return path
 
+    def record(self, home: Path) -> Path:
+        """Writes it to where the client keeps those of its folder."""
+        folder = home / ".claude/projects" / slug(Path(self.cwd))
+        folder.mkdir(parents=True, exist_ok=True)
+        return self.write(folder / f"{self.session}.jsonl")
+
     def _now(self) -> str:
         return f"2026-11-20T10:{len(self.lines) // 60:02d}:{len(self.lines) % 60:02d}.000Z"
 
     def _chained(self, kind: str, parent: str | None, more: dict[str, Any]) -> str:
-        uuid = f"{len(self.lines):08d}-0000-4000-8000-000000000000"
+        uuid = f"{len(self.lines):08d}-0000-4000-8000-{self.end:0>12}"
         record = {
             "parentUuid": self.last if parent == "" else parent,
             "isSidechain": False,
