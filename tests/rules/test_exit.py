@@ -504,7 +504,7 @@ def test_a_bisection_shows_the_claim_that_did_it_and_lets_nothing_out(run: Any) 
 @pytest.mark.parametrize("keys", ["ss", "1q", "?q"])
 def test_no_card_that_is_settled_by_a_key_lets_anything_out(keys: str, run, hostile, monkeypatch) -> None:
     pressed = iter(keys)
-    monkeypatch.setattr("gitmem.cli.review_walk.terminal_keys", lambda _: lambda: next(pressed, "q"))
+    monkeypatch.setattr("gitmem.cli.review_walk.terminal_keys", lambda: lambda: next(pressed, "q"))
     said = run("review", "settle")
     assert any("Tests use" in text for text in said)
     assert not [bad for text in said for bad in leaks(text)]
