@@ -28,7 +28,7 @@ from gitmem.core.names import (
     unsafe_segment,
 )
 from gitmem.core.text import beginning, decode
-from gitmem.rules.rule import PLAIN, File, Finding, RuleContext, Side, new_ones, quoted
+from gitmem.rules.rule import EMPTY, PLAIN, File, Finding, RuleContext, Side, new_ones, quoted
 from gitmem.rules.snapshot import STATE_FILE
 
 EXECUTABLE = 0o100755
@@ -118,9 +118,10 @@ def misfits(paths: Iterable[str]) -> dict[str, str]:
 
 def judge_places(before: Side | None, after: Side, context: RuleContext) -> Iterator[Finding]:
     """Finds changed files where none may stand, or of a kind that no memory is."""
+    past = before or EMPTY
     for path in context.changed:
-        old = before.files.get(path) if before else None
-        known = _judge_place(before, path, old) if before and old else ()
+        old = past.files.get(path)
+        known = _judge_place(past, path, old) if old else ()
         yield from new_ones(_judge_place(after, path, after.files[path]), known)
 
 

@@ -296,7 +296,7 @@ def _across(
     wanted = set(new) if found else set()
     at = 0
     for text in texts_of(path, encode(whole)) if wanted else ():
-        start = whole.find(text, at) if text else -1
+        start = whole.find(text, at)
         if start < 0:
             continue
         at = start + len(text)
