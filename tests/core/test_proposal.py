@@ -43,6 +43,8 @@ def test_indexes_tombstones_and_files_of_hosts_ask_for_nothing() -> None:
     base = tree(ports="Ports start at 4000.\n")
     more = {"main/MEMORY.md": b"- x\n", "main/.tombstones": b"", "README.md": b"Hi.\n", ".gitmem": b""}
     assert proposals(base, base | more) == ()
+    log = {"main/logs/2026/11/2026-11-20.md": b"- 10:00:00Z [project ab] Ship it.\n"}
+    assert [one.kind for one in proposals(base, base | log)] == ["added"]
 
 
 def test_line_ends_and_wrapping_make_no_difference() -> None:

@@ -35,6 +35,7 @@ RULES = (
         ("|-- app\n`-- docs", "layout"),
         ("See:\n```sh\nmake all\nmake test\nmake more of it\n```", "code"),
         ("~~~\nx = 1\n~~~", "code"),
+        ("~~~\n~~~\nab", "code"),
         ("   \n\n~~~\nx = 1\n~~~\n\n   \n", "code"),
         ("The cache was removed with #12", "history"),
         ("It was reverted by commit `0123abc`", "history"),

@@ -107,7 +107,7 @@ def test_the_neighbours_of_what_differs_are_looked_after_by_their_own_descriptio
 
 def test_what_only_an_index_says_by_now_is_sought_nowhere() -> None:
     before, after = {A: memory("Old", "One.")}, {"main/MEMORY.md": b"One.\n"}
-    assert told(before, after, {("Old", False): [A]}) == []
+    assert told(before, after, {("Old", False): [A]}) == told(before, before, {}) == []
 
 
 def test_words_and_paths_are_told_as_far_as_they_go_on_a_line() -> None:
