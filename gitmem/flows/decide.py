@@ -493,11 +493,12 @@ def _reject_dispute(one: Dispute, asked: ItemDecision) -> Decided:
 
 
 def _accept_snapshot(one: SnapshotState, asked: ItemDecision) -> Decided:
-    return Decided(settle_snapshot(*asked.place, one, asked.session.how))
+    line, written = settle_snapshot(*asked.place, one, asked.session.how)
+    return Decided(line, _named(written) if asked.session.how != "keep" else ())
 
 
 def _reject_snapshot(one: SnapshotState, asked: ItemDecision) -> Decided:
-    return Decided(settle_snapshot(*asked.place, one, "keep"))
+    return Decided(settle_snapshot(*asked.place, one, "keep")[0])
 
 
 def _accept_leaving(one: HeldBack, asked: ItemDecision) -> Decided:

@@ -11,6 +11,7 @@ from gitmem.core.text import counted
 from gitmem.flows.context import Edges
 from gitmem.flows.save import copies_of, save_all
 from gitmem.ledger.files import SNAPSHOTS, write_atomically
+from gitmem.ledger.land import Written
 from gitmem.ledger.snapshot_intake import (
     How,
     Made,
@@ -84,12 +85,14 @@ def _note(workspace: Workspace, found: Iterable[SnapshotState]) -> None:
             write_atomically(path, (json.dumps(rows) + "\n").encode())
 
 
-def settle_snapshot(workspace: Workspace, edges: Edges, one: SnapshotState, how: How) -> str:
-    """Settles one of them; returns what was done, in one line."""
-    settle(workspace, one, how, workspace.author(edges.now), copies_of(workspace, edges))
+def settle_snapshot(
+    workspace: Workspace, edges: Edges, one: SnapshotState, how: How
+) -> tuple[str, Written | None]:
+    """Settles one of them; returns what was done, in one line, and the commit, where one was made."""
+    written = settle(workspace, one, how, workspace.author(edges.now), copies_of(workspace, edges))
     pending_snapshots(workspace)
     words = {"merge": "merged", "replace": "replaced memory by", "keep": "kept memory over"}[how]
-    return f"{words} the snapshot of {one.agent}"
+    return f"{words} the snapshot of {one.agent}", written
 
 
 def snapshot_standings(workspace: Workspace) -> tuple[tuple[SnapshotState, ...], dict[str, str]]:

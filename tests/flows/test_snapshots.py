@@ -176,7 +176,8 @@ def test_a_newer_snapshot_waits_and_is_merged_with_the_last_one_as_the_base(mate
     (one,) = pending_snapshots(mate.workspace)
     assert (one.agent, one.state, one.source, one.trusted) == ("main", "prompt-update", "origin/main", True)
     assert one.id.startswith("n-")
-    assert settle_snapshot(mate.workspace, mate.edges, one, "merge") == "merged the snapshot of main"
+    line, written = settle_snapshot(mate.workspace, mate.edges, one, "merge")
+    assert line == "merged the snapshot of main" and written is not None
     found = mate.memories()
     assert set(found) == {"MEMORY.md", "ports.md", "hosts.md"}
     assert all(text in found["ports.md"] for text in ("Eighty.", "Closed since May.", "Ben's own."))

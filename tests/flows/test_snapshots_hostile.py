@@ -106,8 +106,10 @@ def test_the_hooks_job_of_a_checkout_takes_nothing_in(stranger: Path, git: Git, 
     ]
     assert sorted(row["agent"] for row in waiting) == ["main", "reviewer"]
     # That a person decides for it is another matter, and shows that the looks above would have seen it.
-    gitmem("review", "accept", waiting[0]["id"], cwd=stranger)
+    done = gitmem("review", "accept", waiting[0]["id"], cwd=stranger)
     assert EVIL in knows(stranger, git)
+    gitmem(*done.err.split("undo: git mem ")[1].split(), cwd=stranger)
+    assert EVIL not in knows(stranger, git)
 
 
 def test_init_on_a_strangers_branch_takes_nothing_in(fork: Path, git: Git, gitmem) -> None:
