@@ -177,12 +177,17 @@ def test_a_side_that_changed_nothing_costs_no_byte(history: tuple[Files, ...]) -
 )
 @settings(max_examples=examples(300, FEW))
 def test_hard_merges_settle(history: tuple[Files, ...]) -> None:
-    """Merging either head again, or the merge with itself through another base, adds nothing."""
+    """Merging either head again, or the merge with itself through another base, adds nothing.
+
+    Of the latter where names tell renames: by half of the claims a file may count as moved between two
+    trees and not between two later ones, and what one writer took out comes back (it is not lost).
+    """
     base, one, other = history
     merged = merge_trees(base, one, other).files
+    told = not any(by_claims_alone(base, tree) for tree in (one, other, merged))
     for side in (one, other):
         assert merge_trees(side, merged, side).files == merged
-        if not {path for path in merged if path not in base and path not in side}:
+        if told and not {path for path in merged if path not in base and path not in side}:
             assert claims(merge_trees(base, merged, side).files) == claims(merged)
     for path, data in merged.items():
         if kind(path) == "memory":
