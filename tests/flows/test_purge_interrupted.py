@@ -142,6 +142,7 @@ class TestInReview:
         ran = ben.run("sync", "-y", code=3)
         assert "origin/gitmem/project still holds what was purged here" in ran.err
         assert "git mem share --mode direct" in ran.err
+        ben.git("fetch", "-q", "origin")
         assert "the remote has it still" in ben.run("purge", SECRET, "-y", "--no-push", code=1).out
         ben.run("share", "--mode", "direct", "-y")
         hook = refuse(team, "refs/heads/gitmem/project")
