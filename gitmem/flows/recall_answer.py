@@ -39,6 +39,7 @@ from gitmem.values import dataclass
 
 if TYPE_CHECKING:
     from gitmem.core.references import Named, NameFate
+    from gitmem.flows.recalled_lines import Settled
     from gitmem.flows.rule_files import HeadRules
     from gitmem.git.repository import Commit, Repository
     from gitmem.ledger.taint_note import Tainted
@@ -191,6 +192,7 @@ class _Reader:
     ) -> None:
         self._workspace, self._held, self._tools, self._asked = workspace, held, cache(tools), asked
         self._opened: list[tuple[Candidate, str]] = []
+        self._settled: Settled = {}
         self._in_head: HeadRules | None = None
         self._tainted: Tainted | None = None
 
@@ -198,7 +200,7 @@ class _Reader:
         if candidate.kind == "log":
             from gitmem.flows.recalled_lines import opened  # most scopes keep no log
 
-            said = opened(self._workspace, self._held[candidate.ref], candidate)
+            said = opened(self._workspace, self._held[candidate.ref], candidate, self._settled)
         else:
             said = self._open(candidate)
             if said.points and not candidate.commit and (file := self._rule_in(candidate)):

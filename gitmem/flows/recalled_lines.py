@@ -22,8 +22,15 @@ from gitmem.search.recall import NotShown
 BROUGHT_SECONDS = 0.3
 
 
-def opened(workspace: Workspace, source: RecallSource, one: Candidate) -> Opened:
+Settled = dict[str, tuple[float, frozenset[tuple[str, str, str]]]]
+"""Of a commit, since when its history was walked (epoch seconds), and the lines that are settled there."""
+
+
+def opened(workspace: Workspace, source: RecallSource, one: Candidate, settled: Settled) -> Opened:
     """A line as it may be shown.
+
+    Args:
+        settled: what this answer knows already; added to.
 
     Raises:
         MissingObject: it is gone, or nothing of its log may be shown.
@@ -40,7 +47,7 @@ def opened(workspace: Workspace, source: RecallSource, one: Candidate) -> Opened
     if fact is None:
         raise MissingObject(f"{one.path} is not there, or not shown")
     claim, line = fact
-    if not _is_open(repo, commit, one.path, claim, line):
+    if not _is_open(repo, commit, one.path, claim, line, settled):
         raise NotShown("settled", path)
     session = f" in session {line.session}" if line.session else ""
     return Opened(
@@ -67,7 +74,7 @@ def bringer(workspace: Workspace, repo: Repository, tip: str, one: Candidate) ->
     return repo.commit(found[-1]) if found else None
 
 
-def _is_open(repo: Repository, commit: str, at: str, fact: Claim, line: LogLine) -> bool:
+def _is_open(repo: Repository, commit: str, at: str, fact: Claim, line: LogLine, settled: Settled) -> bool:
     """Whether a fact may be shown: nobody forgot or rejected it, disputes it, or made a memory of it.
 
     Args:
@@ -81,6 +88,8 @@ def _is_open(repo: Repository, commit: str, at: str, fact: Claim, line: LogLine)
     keys = (line_key(at), *line_keys(f"- {fact.key}"))
     if any(tombstone.matches(buried, key) for key in keys):
         return False
-    told = accounts(repo, commit, (line.when - BEFORE).timestamp())
-    mark = line_mark(at)
-    return not any(line_mark(fate.source) == mark for one in told for fate in fates_of_lines(one))
+    since = (line.when - BEFORE).timestamp()
+    if commit not in settled or settled[commit][0] > since:
+        fates = (fate for one in accounts(repo, commit, since) for fate in fates_of_lines(one))
+        settled[commit] = since, frozenset(line_mark(fate.source) for fate in fates)
+    return line_mark(at) not in settled[commit][1]

@@ -214,8 +214,9 @@ class _History:
             (self._commit(oid), one) for oid in reversed(self.order) for one in self._commit(oid).parents
         )
         for commit, parent in steps:
-            before = self._commit(parent).tree
-            memories = set(filter(is_memory, changed_files(self.repo, before, commit.tree)))
+            before, first = self._commit(parent).tree, parent == commit.parents[0]
+            changed = self._changed(commit.oid) if first else changed_files(self.repo, before, commit.tree)
+            memories = set(filter(is_memory, changed))
             if len(commit.parents) > 1:
                 # A merge, too, puts what one side wrote where the other has renamed the memory to.
                 gone = any(self.repo.entry(commit.tree, path) is None for path in memories)

@@ -130,10 +130,10 @@ def inboxes(workspace: Workspace) -> tuple[Inbox, ...]:
     except RepositoryError:
         return ()
     repo = workspace.code
-    found = []
+    found, turned_down = [], repo.refs(TURNED_DOWN)
     for one in _asking(repo, remote):
         left = one.proposals
-        for ref, rejected in repo.refs(TURNED_DOWN).items():
+        for ref, rejected in turned_down.items():
             if ref.startswith(TURNED_DOWN + inbox_id(one.branch)):
                 left = _asked_since(repo, one, rejected, left)
         accepted = repo.ref(note_of(one.branch))
@@ -235,7 +235,7 @@ def reject_inbox(workspace: Workspace, inbox: Inbox, numbers: tuple[int, ...], a
         note = repo.add_commit(
             tree, (inbox.base,), author, author, f"Turn down of {short_name(inbox.branch)}"
         )
-    id = f"{inbox_id(inbox.branch)}-{note[:6]}"
+    id = replace(inbox, tip=note).id
     try_move_ref(repo, TURNED_DOWN + id, note, None, "gitmem review: turned down")
     return id
 
