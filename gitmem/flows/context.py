@@ -114,19 +114,21 @@ def workspace_at(edges: Edges, *, shows: bool = True) -> Workspace:
     """
     around = Surroundings(GitCommand(edges.environ), edges.home, edges.data, edges.config, _catalog)
     workspace = open_workspace(around, edges.cwd)
-    if workspace.layout.bare or workspace.layout.worktree is None:
-        raise RepositoryError(
-            f"{workspace.layout.git_dir} has no work tree", "Run it in a repository with a work tree."
-        )
-    root = workspace.layout.common_dir
-    root = (root.parent if root.name == ".git" else root).resolve()
+    where = workspace.layout
+    if where.bare or where.worktree is None:
+        hint = "Run it in a repository with a work tree."
+        raise RepositoryError(f"{where.git_dir} has no work tree", hint)
+    root = where.worktree
+    if where.git_dir != where.common_dir:  # linked: the client takes where its repository is
+        root = where.common_dir.parent if where.common_dir.name == ".git" else where.common_dir
+    root = root.resolve()
 
     def auto_memory() -> Path | None:
         from gitmem.transcripts.claude_home import auto_memory_dir, read_settings
 
         return auto_memory_dir(edges.environ, edges.home, root, read_settings(edges.config))
 
-    opened = Workspace(around, workspace.layout, workspace.settings, auto_memory)
+    opened = Workspace(around, where, workspace.settings, auto_memory)
     if shows:
         from gitmem.flows.redaction import configure
 

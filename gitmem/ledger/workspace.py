@@ -444,6 +444,8 @@ class Workspace:
         if alone and where.worktree and (head := self._head_from_files()):
             return (Worktree(where.worktree, *head, bare=False, prunable=False),)
         found = worktrees(self.git, None, git_dir=where.common_dir)
+        if where.worktree and where.git_dir == where.common_dir:  # of a submodule, git lists its git_dir
+            found = (replace(found[0], path=where.worktree), *found[1:])
         return tuple(tree for tree in found if not tree.bare and not tree.prunable and tree.path.is_dir())
 
     def tracked_files(self, top: Path) -> frozenset[str]:

@@ -85,7 +85,7 @@ def memory_folder(config: Path, repository_root: Path) -> Path:
 
     Args:
         config: the client's folder.
-        repository_root: real path of the parent of the common git directory; worktrees share it.
+        repository_root: real path of the main work tree; for a linked one that in which its `.git` is.
 
     Returns:
         The folder, which need not exist. Beyond 200 characters the client appends a hash that cannot
@@ -120,7 +120,7 @@ def auto_memory_dir(
     Args:
         environ: environment of the person's command.
         home: their home.
-        repository_root: real path of the parent of the common git directory.
+        repository_root: as for `memory_folder`.
         user_settings: content of `<config>/settings.json`, see `read_settings`.
 
     Returns:

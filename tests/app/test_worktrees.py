@@ -16,6 +16,7 @@ from gitmem.app.context import real_edges
 from gitmem.app.launcher import Launcher
 from gitmem.flows.context import workspace_at
 from gitmem.ledger.workspace import Workspace
+from gitmem.transcripts.claude_home import slug
 
 Git = Callable[..., str]
 FACT = "---\nname: ports\ndescription: Which ports\ntype: project\n---\n\nThe proxy listens on 8081.\n"
@@ -111,3 +112,25 @@ def test_live_directories_and_hooks_follow_work_trees_that_come_move_and_go(
     assert "8082" in (moved / LIVE).read_text()
     gitmem("save", cwd=project)
     assert "8082" in (project / LIVE).read_text() and "8081" in (project / LIVE).read_text()
+
+
+@pytest.mark.parametrize("layout", ["submodule", "separate"])
+def test_a_git_directory_elsewhere_leaves_the_work_tree_what_the_client_knows(
+    layout: str, repo: Path, git: Git, home: Path, tmp_path: Path
+) -> None:
+    """Claude Code 2.1.330 names its memory after the work tree; in a linked one after the git directory."""
+    if layout == "submodule":
+        around, tree = tmp_path / "around", tmp_path / "around/part"
+        git("init", "-q", around)
+        git("-C", around, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", repo, "part")
+        common = around / ".git/modules/part"
+    else:
+        tree, common = tmp_path / "tree", tmp_path / "tree-git"
+        git("clone", "-q", f"--separate-git-dir={common}", repo, tree)
+    linked = tmp_path / "linked"
+    git("-C", tree, "worktree", "add", "-q", "-b", "other", linked)
+    for top, known in ((tree, tree), (linked, common)):
+        folder = workspace_at(real_edges(top)).client_folder
+        assert folder == home / ".claude/projects" / slug(known.resolve()) / "memory"
+    # Here its sessions are looked for.
+    assert [one.path for one in workspace_at(real_edges(tree)).worktrees] == [tree, linked]
