@@ -30,7 +30,7 @@ from gitmem.core.errors import MissingObject
 from gitmem.core.facts import undated
 from gitmem.core.memory import Memory, description_claim, disputed_keys, parse
 from gitmem.core.merge import kind
-from gitmem.core.names import archived_path, homes, hot_path
+from gitmem.core.names import homes
 from gitmem.core.purge import Purge, unfit
 from gitmem.core.text import iso
 from gitmem.core.trailers import (
@@ -438,10 +438,9 @@ class _Search:
         return {claim.id: claim for claim in claims}
 
     def _changed(self, commit: Commit, parent: str, path: str) -> list[str]:
-        """Other memories that a commit changed or deleted, those of the same agent first."""
+        """Memories that a commit changed or deleted, those of the same agent first."""
         agent = path.partition("/")[0]
-        others = (other for other in self._changes(parent, commit.oid) if other != path)
-        return sorted(others, key=lambda other: other.partition("/")[0] != agent)
+        return sorted(self._changes(parent, commit.oid), key=lambda one: one.partition("/")[0] != agent)
 
     def _replaced(self, parent: str, oid: str) -> tuple[str, ...]:
         """Memories of a parent that a commit changed or deleted, by path; none where history ends."""
@@ -678,8 +677,6 @@ def _moves(before: tuple[Difference, ...]) -> _Moves:
 
 def _is_same(repo: Repository, old: tuple[str, str], new: tuple[str, str]) -> bool:
     """Whether one is the other renamed: the same name, or at least half of the claims."""
-    if old[1] == new[1]:
-        return True
     sides = [blob_or_none(repo, oid) for _, oid in (old, new)]
     if sides[0] is None or sides[1] is None:
         return False
@@ -690,8 +687,7 @@ def _is_same(repo: Repository, old: tuple[str, str], new: tuple[str, str]) -> bo
 
 
 def _with_twins(paths: set[str]) -> set[str]:
-    hot = {hot_path(path) or path for path in paths}
-    return hot | paths | {place for path in hot if (place := archived_path(path))}
+    return {home for path in paths for home in homes(path)}
 
 
 def _said(memory: Memory) -> set[str]:

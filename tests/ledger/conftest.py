@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from blame_ground import History
 from live_ground import LiveGround
 from memory_repository import MemoryRepository
 
@@ -45,3 +46,9 @@ def live(workspace: Workspace, repo: Path) -> LiveDirectory:
 @pytest.fixture
 def ground(live: LiveDirectory, monkeypatch: pytest.MonkeyPatch) -> LiveGround:
     return LiveGround(live, monkeypatch)
+
+
+@pytest.fixture
+def history(repo: Path) -> History:
+    """A memory ref of which nothing is told yet."""
+    return History(repo)
