@@ -38,6 +38,12 @@ OVERRIDES = frozenset(
 MEANINGS = 3
 """Public class names that stand for more than one thing, at most; a number that only ever gets smaller."""
 
+FACES = frozenset({"mcp", "memory_tool", "view"})
+"""Folders that are one thing to whoever uses them: their tests are called after the folder."""
+
+NAMELESS = 43
+"""Files that no file of tests is called after, at most; a number that only ever gets smaller."""
+
 
 def no_noun(stem: str) -> bool:
     """Whether a module's name is a participle or an adverb, or hangs on one: `last_decided`."""
@@ -84,6 +90,16 @@ def test_no_two_files_of_tests_have_one_name() -> None:
     names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
     double = [name for name, count in names.items() if count > 1]
     assert double == [], "call one after what it tries: test_count_verb.py beside test_count.py"
+
+
+def test_a_stranger_finds_the_test_of_a_file_by_its_name() -> None:
+    """`ls tests/*/*save_plan*`: the file's name stands in that of a file of tests, word by word."""
+    tests = [f"_{path.stem}_" for path in (ROOT / "tests").rglob("test_*.py")]
+    subjects = {(folder if folder in FACES else path.stem): path.relative_to(PACKAGE).as_posix()
+                for path in sorted(PACKAGE.rglob("[!_]*.py"))
+                for folder in [path.relative_to(PACKAGE).parts[0]]}  # fmt: skip
+    nameless = [path for name, path in subjects.items() if not any(f"_{name}_" in test for test in tests)]
+    assert len(nameless) <= NAMELESS, nameless
 
 
 def test_one_class_name_has_one_meaning() -> None:

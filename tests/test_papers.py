@@ -131,9 +131,9 @@ def test_a_client_is_in_the_files_that_contributing_lists(name: str) -> None:
     )
     for page in ("docs/faq.md", *(("docs/guide/first-day.md",) if client.sessions else ())):
         assert client.title in paper(page), f"{page} lacks it"
-    tests = paper("tests/app/test_client_input.py") + paper("tests/app/test_client_hooks.py")
+    tests = paper("tests/app/test_clients_input.py") + paper("tests/app/test_client_hooks.py")
     assert re.search(rf"\b{name}\b", tests, re.IGNORECASE), (
-        "tests/app/test_client_input.py and _hooks.py lack it"
+        "tests/app/test_clients_input.py and _hooks.py lack it"
     )
     foreign = paper("tests/conftest.py").partition("foreign = (")[2].partition(")")[0]
     beginnings = tuple(re.findall(r'"([A-Z_]+)"', foreign))

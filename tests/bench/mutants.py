@@ -49,15 +49,16 @@ ROOMS = (
 
 TESTS = (
     "tests/core", "tests/git", "tests/ledger", "tests/rules", "tests/search",
-    "tests/flows/test_acceptance.py", "tests/flows/test_carrying.py", "tests/flows/test_check_bypass.py",
-    "tests/flows/test_check_fates.py", "tests/flows/test_check_history.py",
+    "tests/flows/test_acceptance.py", "tests/flows/test_purge_replay_clones.py",
+    "tests/flows/test_check_bypass.py", "tests/flows/test_check_fates.py",
+    "tests/flows/test_check_history.py",
     "tests/flows/test_dream_proof.py", "tests/flows/test_dream_proof_branch.py",
-    "tests/flows/test_foreign_purge.py", "tests/flows/test_purge.py",
+    "tests/flows/test_purge_consent.py", "tests/flows/test_purge.py",
     "tests/flows/test_purge_interrupted.py", "tests/flows/test_rule_text.py", "tests/flows/test_sync.py",
 )  # fmt: skip
 """Those that run the rooms and not much else."""
 
-WHOLE = ("tests/rules/test_exit.py",)
+WHOLE = ("tests/rules/test_redaction_exit.py",)
 """Those among them that run every verb, and take minutes."""
 
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")

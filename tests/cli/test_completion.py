@@ -69,7 +69,7 @@ LINES = [
 ]
 ASKED = [("gitmem", LINES[:1]), ("git-mem", LINES[:1]), ("git mem", LINES)]
 """By each name, since a shell finds a script by it; all kinds of words by one, as all ask the same
-(test_common_options.py has what is answered)."""
+(test_app_options.py has what is answered)."""
 
 
 @needs("bash")

@@ -14,7 +14,7 @@ from playing import Playing, canary
 from real_client import Client, find_client
 from record_sessions import prepare, transcript
 from scripted_api import Call, Step
-from test_fork_client import shared
+from test_claude_code_engine_client import shared
 
 from gitmem.core.session_notes import TEMPLATE
 from gitmem.engines.claude_code import ClaudeCodeEngine, ForkSettings
