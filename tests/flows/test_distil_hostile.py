@@ -76,43 +76,6 @@ def test_what_the_line_says_is_proved() -> None:
     assert rules(over) == {"invented"}, "what is only overtaken is no source"
 
 
-@pytest.mark.parametrize(
-    ("change", "rule"),
-    [
-        (made("Releases are tagged with a v, as in v1.2.1."), "invented"),
-        (made("Releases are never tagged with a v, as in v1.2.0."), "invented"),
-        (made("Releases are tagged with a v, as in v1.2.0, by Ben alone."), "invented"),
-        (made("Releases are tagged with a v, as in v1.2.0."), "invented"),
-        (made("Releases need two reviews and a signed changelog."), "invented"),
-        (made("Releases are tagged with a v, as in v1.2.0.", source=REF[:-12] + "0123456789ab"), "account"),
-        (
-            made("Releases are tagged with a v, as in v1.2.0.", source=f"main/other.md{REF[-13:]}"),
-            "invented",
-        ),
-        (made("Releases are tagged with a v, as in v1.2.0.", kind="dropped", reason="old"), "account"),
-        (made("Releases are tagged.", kind="superseded"), "account"),
-        (
-            DreamChange("distil", HONEST.edits, (Fate("merged", REF, f"{TAGS}#000000000000"),), "x", "x"),
-            "account",
-        ),
-    ],
-    ids=[
-        "another number",
-        "a negation",
-        "a fact more",
-        "the reason is missing",
-        "something else",
-        "no such line",
-        "no log",
-        "dropped",
-        "superseded without a reason",
-        "no such claim",
-    ],
-)
-def test_a_claim_that_says_what_its_line_does_not_is_refused(change: DreamChange, rule: str) -> None:
-    assert rule in rules(change)
-
-
 def test_a_line_that_is_no_fact_is_no_source() -> None:
     """What an agent or a person wrote freely into a log was taught by nobody that is known."""
     files = {PATH: f"# {SAID.text}\n\n- {SAID.text}\n- 25:61:00Z [project] {SAID.text}\n".encode()}

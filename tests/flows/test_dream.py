@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from dream_ground import TWICE, Ground, ground_once, memory, notes
+from dream_ground import ANN, TWICE, Ground, ground_once, memory, notes
 from hypothesis import example, given
 from hypothesis import strategies as st
 from once import Once
@@ -15,11 +15,13 @@ from gitmem.core.account import account, references
 from gitmem.core.trailers import parse
 from gitmem.dream.cards import cards_of, claim_origins
 from gitmem.dream.proof import prove_plan, refuse
+from gitmem.dream.review import accept
 from gitmem.dream.schedule import last_dream
 from gitmem.engines.engine import MOST, ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
 from gitmem.flows.dream import DreamOutcome, dream
 from gitmem.git.trees import read_files
+from gitmem.ledger.blame import blame_memory
 from gitmem.ledger.dreams import open_dreams
 
 
@@ -44,15 +46,6 @@ def consolidated(
     for change in made.changes:
         change.apply_to(after)
     return made, {path: data.decode() for path, data in after.items()}
-
-
-def test_a_memory_that_another_holds_is_merged_with_an_account() -> None:
-    made, after = consolidated(TWICE)
-    (change,) = made.changes
-    assert change.subject == "Merge no-mocks into real-database"
-    assert "main/no-mocks.md" not in after and "main/deploys.md" in after
-    assert "Integration tests use the real database" in after["main/real-database.md"]
-    assert {fate.kind for fate in change.fates} == {"merged", "kept"}
 
 
 @pytest.mark.parametrize(
@@ -212,6 +205,23 @@ def test_live_directories_are_saved_before_a_dream(ground: Ground) -> None:
     for name in ("aa", "bb"):
         (folder / f"{name}.md").write_text(memory("Run the linter before committing.", "Lint", name))
     assert night(ground).id
+
+
+def test_what_an_index_line_said_is_blamed_on_who_wrote_the_line(ground: Ground) -> None:
+    ground.put({"main/hint.md": memory("The build is fast.", "A hint on the build", "hint")})
+    said = "ask Bob for the signing key of the release before any migration of the billing tables"
+    rest = "and wait until the nightly backup of them is done"
+    line = f"- [hint](hint.md) — A hint on the build; {said}, {rest}\n"
+    wrote = ground.put({"main/MEMORY.md": line})
+    done = night(ground)
+    (keeps,) = (
+        one.n for one in open_dreams(ground.workspace)[0].changes if one.subject.startswith("Keep in hint")
+    )
+    written = accept(ground.workspace, done.id, (keeps,), ANN, ground.now).written
+    assert written is not None
+    blamed = blame_memory(ground.scope().repo, written.commit, "main/hint.md")
+    (kept,) = (one for one in blamed if said in one.claim.text)
+    assert [origin.commit for origin in kept.origins] == [wrote]
 
 
 RUN = "Run the linter before committing."

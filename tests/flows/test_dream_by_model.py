@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -18,14 +16,11 @@ from once import Once
 from scripted_api import Call, ScriptedApi
 from scripted_api import Step as Answer
 
-from gitmem.core.account import references
-from gitmem.core.errors import CheckFailed, EngineError
 from gitmem.dream.run import keep_apart, known_apart
 from gitmem.engines.anthropic import AnthropicEngine
 from gitmem.engines.engine import DreamProgress
 from gitmem.engines.messages import ApiSettings
 from gitmem.flows.dream import DreamOutcome, dream
-from gitmem.flows.dream_process import Stopped
 
 Git = Callable[..., str]
 
@@ -78,12 +73,6 @@ def run(
         return dream(ground.workspace, ground.edges, scope="project", force=True, engine=thinker, tell=tell)
 
 
-def standing(ground: Ground, git: Git) -> tuple[str, dict[str, str], list[str]]:
-    refs = git("-C", ground.repo, "for-each-ref")
-    locks = [path.name for path in (ground.repo / ".git/gitmem").rglob("*consolidate*")]
-    return refs, ground.tree(), locks
-
-
 def test_a_model_tidies_memory_on_a_branch(ground: Ground, git: Git) -> None:
     before = ground.tree()
     merged = change(
@@ -103,64 +92,6 @@ def test_a_model_tidies_memory_on_a_branch(ground: Ground, git: Git) -> None:
     assert not git(
         "-C", ground.repo, "ls-tree", "-r", "--name-only", f"refs/gitmem/dream/{outcome.id}"
     ).count("real.md")
-
-
-TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3eF5"
-
-
-@pytest.mark.parametrize(
-    ("path", "old", "new", "gone"),
-    [
-        ("main/deploys.md", "\n\nDeploys wait for the night shift.", "", []),
-        ("main/hosts.md", "staging host is blue", f"staging host is blue {TOKEN}", []),
-        (
-            "main/hosts.md",
-            "The staging host is blue.\n\n",
-            "",
-            [{"file": "main/hosts.md", "claim": "The staging host", "fate": "merged",
-              "into_file": "main/hosts.md", "into_claim": "Production", "reason": "says the same"}],
-        ),
-    ],
-    ids=["drops", "a secret", "merges falsely"],
-)  # fmt: skip
-def test_what_a_model_cannot_account_for_leaves_all_as_it_was(
-    ground: Ground, git: Git, path: str, old: str, new: str, gone: list[dict[str, str]]
-) -> None:
-    before = standing(ground, git)
-    text = before[1][path]
-    assert old in text
-    answer = told(change(path, gone=gone))
-    edit = Answer(calls=(write(path, text.replace(old, new)),))
-    with pytest.raises((EngineError, CheckFailed)):
-        run(ground, read(path), edit, answer, answer, answer)
-    assert standing(ground, git)[:2] == before[:2]
-
-
-def test_an_index_alone_is_nothing_to_propose(ground: Ground) -> None:
-    before = ground.tree()
-    outcome = run(
-        ground, Answer(calls=(write("main/MEMORY.md", "- nothing"),)), told(change("main/MEMORY.md"))
-    )
-    assert outcome.plan is not None and outcome.plan.log and ground.tree() == before
-    # What words leave open is asked all the same.
-    assert {one.kind for one in outcome.plan.changes} == {"question"}
-
-
-def test_a_signal_in_the_middle_ends_it(ground: Ground, git: Git) -> None:
-    """`git mem dream kill` sends one."""
-    before = standing(ground, git)
-
-    def tell(step: DreamProgress) -> None:
-        if step.turn == 1:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    with pytest.raises(Stopped):
-        run(ground, read("main/real.md"), Answer(calls=(write("main/real.md", ""),)), told(), tell=tell)
-    assert standing(ground, git)[:2] == before[:2]
-    claims = {
-        claim.text for claim in references({p: t.encode() for p, t in ground.tree().items()}).values()
-    }
-    assert NEVER in claims
 
 
 def test_what_a_model_says_is_two_things_it_is_not_asked_again(ground: Ground) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from dream_ground import ANN, DAY, TWICE, Ground, ground_once, notes
+from dream_ground import ANN, DAY, Ground, ground_once, notes
 from dream_parked import DREAM_ID, Made, once_said, park, ref_of
 from once import Once
 from slices import often
@@ -229,18 +229,6 @@ class TestInParts:
         assert not kept or (again.id, [change.n for change in again.open]) == (DREAM_ID, [2])
         accept(ground.workspace, again.id, None, ANN, LATER)
         assert thinned(ground) == {1}
-
-
-def test_an_accepted_change_that_was_undone_waits_and_is_not_offered_twice(ground: Ground, gitmem) -> None:
-    ground.put(TWICE)
-    gitmem("dream", "--force", "--scope", "project")
-    (dream,) = open_dreams(ground.workspace)
-    accept(ground.workspace, dream.id, None, ANN, LATER)
-    said = gitmem("undo").err
-    assert f"{dream.id} waits again" in said
-    gitmem("dream", "--force", "--scope", "project")
-    (still,) = open_dreams(ground.workspace)
-    assert (still.id, len(still.open)) == (dream.id, len(dream.open))
 
 
 def test_what_landed_is_counted_by_month_and_what_was_undone_is_not(ground: Ground, gitmem) -> None:

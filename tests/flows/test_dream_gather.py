@@ -24,6 +24,7 @@ from gitmem.dream.gather import Sources, gather
 from gitmem.dream.history import look_back
 from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream, prune
+from gitmem.engines import prompts
 from gitmem.engines.engine import (
     ConsolidateInput,
     Consolidation,
@@ -33,6 +34,7 @@ from gitmem.engines.engine import (
     Tell,
     untold,
 )
+from gitmem.engines.offline import OfflineEngine
 from gitmem.flows import dream_sources as dream_said
 from gitmem.flows.dream import dream
 from gitmem.flows.dream_sources import code_facts, dream_sources
@@ -40,6 +42,7 @@ from gitmem.flows.sessions import sessions_here
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
+from gitmem.ledger import holdings
 from gitmem.ledger.dreams import open_dreams
 from gitmem.ledger.land import Write, land, read_tip
 from gitmem.ledger.paging import page
@@ -247,6 +250,20 @@ def test_history_is_not_walked_where_nothing_is_asked_of_it(ground, monkeypatch)
 
     monkeypatch.setattr(type(place.repo), "steps", never)
     assert look_back(place.repo, place.repo.ref(place.ref) or "", {}, (), ()).became == {}
+
+
+def test_ages_are_looked_up_when_an_engine_asks(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model sees how old each memory is; whoever does not ask does not wait for history to be walked."""
+    ground.put(TWICE)
+    ground.put({"reviewer/style.md": memory("Return early.", "Style", "style")}, time=ANN.time + DAY)
+    ground.put({"main/deploys.md": memory("Deploy.", "Deploys", "deploys")}, op="dream", writer="dream")
+    looks, look = list[str](), holdings.taught
+    monkeypatch.setattr(holdings, "taught", lambda *a, **k: (looks.append(a[2]), look(*a, **k))[1])
+    given = asked(ground)
+    assert OfflineEngine().consolidate(given).changes and looks == []
+    assert "deploys.md [project, 2026-11-16, " in prompts.dream(given) and looks == ["main", "reviewer"]
+    assert given.taught["reviewer/style.md"] == ANN.time + DAY and "main/MEMORY.md" not in given.taught
+    assert len(looks) == 2 and len(given.taught) == 4
 
 
 def test_a_dispute_is_told_with_both_sides_and_who_said_them(ground: Ground) -> None:

@@ -113,10 +113,6 @@ class TestFrontmatter:
         further(ground, waits, {self.PATH: TWICE[self.PATH]})
         assert rules(ground, find_dream(ground.workspace, DREAM_ID)) == []
 
-    def test_nor_may_a_merge_in_its_branch(self, ground: Ground) -> None:
-        waits = further(ground, park(ground, [honest()]), {self.PATH: self.NEW}, merge=True)
-        assert rules(ground, waits) == [("account", self.PATH), ("invented", self.PATH)]
-
     def test_what_a_person_changes_is_shown(self, ground: Ground) -> None:
         waits = further(ground, park(ground, [honest()]), {self.PATH: self.NEW})
         lines = list(show(waits))

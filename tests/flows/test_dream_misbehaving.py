@@ -223,20 +223,6 @@ def test_what_ends_a_process_ends_it_and_leaves_nothing(ground: Ground, death: B
     assert fails(ground, lambda given, tell: raised(death), type(death)) is death
 
 
-def test_one_that_hangs_is_ended_by_a_signal(ground: Ground) -> None:
-    """`git mem dream kill` sends one."""
-
-    def make(given: ConsolidateInput, tell: Tell) -> Any:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        signal.pause()
-
-    before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
-    try:
-        fails(ground, make, Stopped)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-
-
 def test_one_that_swallows_the_signal_is_ended_before_its_branch_is_made(ground: Ground) -> None:
     def make(given: ConsolidateInput, tell: Tell) -> Any:
         try:

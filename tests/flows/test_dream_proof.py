@@ -194,18 +194,6 @@ def test_a_memory_that_moves_as_it_is_is_kept(path: str) -> None:
     assert rules(change({"main/small.md": None, path: TREE["main/small.md"]}), allowance=0) == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("main/MEMORY.md", "main/.tombstones", ".gitattributes", "README.md", ".gitmem", "main/notes.txt"),
-        *("main/archive/zz/new.md", "main/deep.md/new.md", "main/SHIP.md", "main/con.md", "No One/new.md"),
-    ],
-)
-def test_no_other_file_is_written(path: str) -> None:
-    text = TREE["main/small.md"] if path.endswith("md") and "MEMORY" not in path else "x"
-    assert "place" in rules(change({path: text}))
-
-
 def test_secrets_and_instructions_that_appear_are_found_and_those_that_stood_there_are_not() -> None:
     token = "ghp_" + "4fKz0uPq7LmN2rTvXw9yBcDe1HjS6gAoIk3V"
     for text, rule in (

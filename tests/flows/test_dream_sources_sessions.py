@@ -11,7 +11,7 @@ from dream_parked import DREAM_ID, Made, once_said, park, ref_of
 from once import Once
 
 from gitmem.core.errors import CheckFailed
-from gitmem.core.trailers import ASKING, Fate
+from gitmem.core.trailers import Fate
 from gitmem.dream.gather import Sources
 from gitmem.dream.proof import ProofEvidence, failures_of, prove_plan, sessions_behind
 from gitmem.dream.review import accept
@@ -97,18 +97,6 @@ def test_a_dream_names_the_session_that_taught_it() -> None:
     assert sessions_behind({**before, **log}, [change], sessions) == ("",)
 
 
-def test_a_file_of_the_code_that_the_reason_names_is_looked_up() -> None:
-    before = {path: text.encode() for path, text in FACTS.items()}
-    one = made("")
-    edits = {path: text.encode() for path, text in one.edits.items() if text is not None}
-    (fate,) = one.fates
-    code = {"docs/build.md": "# Build\n\nThe build takes four minutes.\n"}
-    for reason, rule in (("docs/build.md says so.", []), ("docs/other.md says so.", ["invented"])):
-        told = Fate(fate.kind, fate.source, fate.target, reason)
-        change = DreamChange("merge", edits, (told,), reason, "Say it")
-        assert [found.rule for found in prove_plan(before, [change], code=code.get)] == rule
-
-
 def test_a_file_of_the_code_that_the_reason_names_is_looked_up_on_acceptance(ground, git, gitmem) -> None:
     (ground.repo / "docs").mkdir()
     (ground.repo / "docs/build.md").write_text("# Build\n\nThe build takes four minutes.\n")
@@ -133,19 +121,6 @@ def corrected(ground: Ground, words: str, body: str = BOTH) -> DreamPlan:
     talk = {"s1": f"{SAID}2026-11-20T10:02Z person: {words}\n\n2026-11-20T10:03Z agent: Done."}
     sources = Sources(now=ground.now, sessions=talk)
     return plan_dream(ground.scope(), OfflineEngine(), sources)
-
-
-def test_what_a_session_corrected_is_asked_with_the_message_quoted(ground: Ground):
-    plan = corrected(ground, "It is slow. No, we install with bun now, not pnpm.")
-    assert len(plan.changes) == 1, (plan.notes, plan.log)
-    (change,) = plan.changes
-    assert change.kind == "question" and change.subject.startswith(ASKING)
-    assert "On 2026-11-20 a person said: “No, we install with bun now, not pnpm.”" in change.reason
-    assert "We install with pnpm." in change.reason
-    assert {fate.kind for fate in change.fates} == {"superseded"}
-    (data,) = change.edits.values()
-    assert data is not None and b"bun now" in data and b"The lock file is kept." in data
-    assert plan.sessions == ("s1",)
 
 
 @pytest.mark.parametrize(

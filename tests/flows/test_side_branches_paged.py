@@ -6,20 +6,25 @@ from pathlib import Path
 
 import pytest
 from dream_ground import ANN, NOW, Ground, make_ground, memory
+from dream_parked import Made, park, ref_of
 
 from gitmem.core.names import archived_path
+from gitmem.core.trailers import Fate
 from gitmem.git.trees import write_tree
+from gitmem.ledger.dream_branch import close_landed
 from gitmem.ledger.paging import page
-from gitmem.ledger.side_branches import asked_for, find_landing, left_out
+from gitmem.ledger.side_branches import Landing, asked_for, find_landing, left_out
+from gitmem.ledger.workspace import DREAMS
 
 PATH = "main/ports.md"
 TEXT = memory("Ports start at 4000.\n\nTests take 5000.", "Which ports", "ports")
+FILES = {PATH: TEXT, "main/logs.md": memory("Logs rotate.", "How logs go", "logs")}
 
 
 @pytest.fixture
 def ground(repo: Path) -> Ground:
     made = make_ground(repo)
-    made.put({PATH: TEXT, "main/logs.md": memory("Logs rotate.", "How logs go", "logs")})
+    made.put(FILES)
     return made
 
 
@@ -50,3 +55,16 @@ def test_what_was_edited_at_the_host_and_paged_out_since_has_landed(ground: Grou
     ground.put({PATH: TEXT.replace("Tests take 5000.", "Tests take 5000 and the two after.")})
     page_out(ground)
     assert find_landing(ground.scope().repo, ground.tip(), branch, None) is not None
+
+
+def test_what_a_reviewer_left_out_of_a_dream_is_remembered(ground: Ground) -> None:
+    ground.configure("share", "direct")
+    start, shorter = ground.put(FILES), "Ports from 4000 on."
+    after = TEXT.replace("Ports start at 4000.", shorter)
+    fate = Fate("merged", ref_of(PATH, TEXT, "Ports start"), ref_of(PATH, after, shorter), "It is shorter.")
+    dream = park(ground, [Made({PATH: after}, [fate])])
+    page_out(ground)
+    landed = {DREAMS + dream.id: Landing((dream.tip,), (), start)}
+    (closed,) = close_landed(ground.workspace, landed, ANN, NOW)
+    assert [change.n for change in closed.left_out] == [1]
+    assert "rejected" in ground.tree()["main/.tombstones"]
