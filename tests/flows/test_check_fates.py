@@ -69,49 +69,6 @@ def judged(requests: Requests) -> Callable[..., Found]:
     return run
 
 
-def test_a_true_account_passes(judged) -> None:
-    assert judged(Made(DROPPED, both("merged", KEPT))) == [TOLD]
-
-
-def test_a_claim_that_no_account_names_is_found_on_its_line(judged) -> None:
-    assert judged(Made(DROPPED, account())) == [
-        ("main/twice.md", 3, "account", "error"),
-        ("main/twice.md", 8, "account", "error"),
-    ]
-
-
-@pytest.mark.parametrize("message", [both("merged", KEPT[:-12] + "0" * 12), both("dropped", reason="")])
-def test_a_false_account_is_found(judged, message: str) -> None:
-    assert ("main/twice.md", 8, "account", "error") in judged(Made(DROPPED, message))
-
-
-def test_a_merge_into_a_claim_that_lacks_a_fact_is_found(judged) -> None:
-    found = judged(Made(DROPPED, both("merged", MOCK)), Made({}, "Sum up"))
-    assert found == [TOLD, ("main/twice.md", 8, "merged", "error")]
-
-
-def test_a_target_that_is_emptied_afterwards_is_found(judged) -> None:
-    """Each commit's account is true by itself, and both claims are gone in the end."""
-    found = judged(Made(DROPPED, both("merged", KEPT)), Made(says("keep", "Deploys are easy."), account()))
-    assert {("main/keep.md", 8, "account", "error"), ("main/twice.md", 8, "account", "error")} <= set(found)
-
-
-@pytest.mark.parametrize("writer", ["human", "agent"])
-def test_another_label_hides_no_account(judged, writer: Writer) -> None:
-    message = account(Fate("merged", GONE, MOCK, "says the same"), writer=writer)
-    assert judged(Made(DROPPED, message)) == [
-        ("main/twice.md", 3, "account", "error"),
-        ("main/twice.md", 8, "merged", "error"),
-    ]
-
-
-def test_what_a_person_drops_is_listed_and_passes(requests: Requests) -> None:
-    report = requests.report(CheckRequest(requests.put(Made(DROPPED, "Not needed any more")), "base"))
-    told = {(one.line, one.message.rpartition(" (")[0]) for one in report.findings if one.rule == "dropped"}
-    assert report.passed
-    assert told == {(3, "claim dropped by Ann: About twice"), (8, f"claim dropped by Ann: {TWICE}")}
-
-
 def test_a_persons_edit_of_a_dream_lands(judged) -> None:
     """A reviewer puts back, on the web, what the dream lost."""
     assert judged(Made(DROPPED, account()), Made(says("twice", TWICE), "Put it back")) == []
@@ -124,13 +81,6 @@ def test_a_merge_of_the_base_into_a_dream_drops_nothing(requests: Requests, judg
     report = requests.report(CheckRequest(merge, onto))
     found = [(one.path, one.line, one.rule, one.level) for one in report.findings]
     assert [one for one in found if one[2] in ("account", "dropped", "merged")] == [TOLD]
-
-
-def test_a_merge_that_takes_a_claim_away_is_found(judged) -> None:
-    side, new = says("keep", f"{KEEP}\n\nMore."), says("new", "New.")
-    merge = Made({**side, "main/other.md": None}, "Merge memory", parents=(1, 0))
-    found = judged(Made(side), Made(new, parents=(BASE,)), merge)
-    assert ("main/other.md", 8, "account", "error") in found
 
 
 def test_a_squashed_dream_keeps_its_account(judged) -> None:
@@ -192,13 +142,6 @@ def test_what_a_dream_made_up_is_found_in_a_squash_with_others(judged, style: st
 NEW = "Never mock the database in 2 of 9 suites."
 LOGGED = {"main/logs/2026/11/2026-11-18.md": f"- 10:00:00Z [project 0123abcd] {NEW}\n"}
 CORRECTED = Made(says("other", NEW), account(Fate("superseded", MOCK, ref("other", NEW), "it says so")))
-
-
-def test_what_a_line_of_a_log_taught_may_supersede(requests: Requests) -> None:
-    """The honest twin: somebody said so, and it can be looked up."""
-    found = requests.judged(CORRECTED, onto=requests.put(Made(LOGGED)))
-    assert not [one for one in found if one.level == "error"]
-    assert len([one for one in found if one.rule == "replaced"]) == 1
 
 
 def test_what_the_same_request_taught_first_teaches_no_dream(judged) -> None:

@@ -23,18 +23,6 @@ def ground(tmp_path: Path, once: Once[Ground]) -> Ground:
     )
 
 
-def test_a_token_that_comes_and_goes_is_found_with_its_commit(ground: Ground, gitmem) -> None:
-    """It stays in history, where everybody who fetches reads it."""
-    new = GITHUB[::-1].replace(GITHUB[::-1][-4:], "ghp_")
-    oid = ground.commit({"main/day.md": memory(f"Use `curl -H 'Authorization: token {new}'`.", "day")})
-    ground.commit({"main/day.md": memory(FACT, "day", "About day")}, "Mend")
-    ran = gitmem("check", cwd=ground.work, ok=False)
-    assert ran.code == 1
-    assert "it stays in history" in ran.out
-    assert oid[:12] in ran.out
-    assert new not in ran.out
-
-
 def test_a_token_that_is_taken_away_is_not_printed_not_even_half_of_it(ground: Ground, gitmem) -> None:
     """A request that cleans up names what it takes away; what is cut off is recognised by nobody."""
     ground.commit({"main/token.md": memory("It is in the vault.", "token", "About token")}, "Mend")
