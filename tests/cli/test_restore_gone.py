@@ -70,16 +70,6 @@ def test_a_file_deleted_but_not_saved_yet_comes_back(taught: Ground) -> None:
     assert "Port 9090" in (taught.folder() / "ports.md").read_text()
 
 
-def test_an_archived_memory_comes_back_hot(taught: Ground) -> None:
-    old = memory("old", "An old fact.")
-    taught.learn({f"reviewer/{archive_path('old.md')}": old})
-    taught.run("restore", "old")
-    assert taught.tree()["reviewer/old.md"] == old
-    assert f"reviewer/{archive_path('old.md')}" not in taught.tree()
-    assert (taught.folder() / "old.md").read_text() == old
-    assert "(old.md)" in (taught.folder() / "MEMORY.md").read_text()
-
-
 def test_a_memory_forgotten_in_the_archive_comes_back_hot(taught: Ground) -> None:
     taught.learn({f"reviewer/{archive_path('old.md')}": memory("old", "An old fact.")})
     taught.run("forget", "old")

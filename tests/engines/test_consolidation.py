@@ -19,7 +19,6 @@ from gitmem.core.memory import parse
 from gitmem.dream.proof import prove_plan
 from gitmem.engines.consolidation import UnaccountedError, consolidated, retyped
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
-from gitmem.engines.fates import ENTRIES, Unreadable, entries
 from gitmem.rules.account import errors
 
 
@@ -134,15 +133,6 @@ def test_a_claim_that_moves_is_kept_and_both_files_change_together() -> None:
     holds(made)
 
 
-def test_a_rewording_with_all_its_facts_is_merged_without_a_word() -> None:
-    after = edited(MOCKS, NEVER, "In integration tests the Postgres database is never mocked.")
-    made = consolidated(GIVEN, after, told(change(MOCKS, reason="shorter")))
-    assert [(fate.kind, fate.reason) for fate in only(made).fates] == [
-        ("merged", "says the same in other words")
-    ]
-    holds(made)
-
-
 def test_a_rewording_with_another_fact_needs_the_models_reason() -> None:
     """What the claim said is gone, so a person must be told why."""
     after = edited(DEPLOY, "Deploy on Friday with `make ship`.", "Deploy with `make ship`.")
@@ -191,25 +181,6 @@ def test_a_date_beside_a_relative_one_is_no_invention_where_it_is_the_right_one(
     ]
     wrong = {path: data.replace(b"2026-11-20", b"2026-11-19") for path, data in after.items()}
     assert "2026-11-19" in problem(wrong, told(change("freeze.md")), given)
-
-
-@pytest.mark.parametrize(
-    ("claim", "fate", "reason", "into", "expected"),
-    [
-        ("", "dropped", "it is so", {}, "nothing says where"),
-        ("Deploy on", "dropped", " ", {}, "without a reason"),
-        ("Deploy on Fr", "merged", "it is so", {"into_claim": "Never mock"}, "lacks the name make ship"),
-        ("The staging", "merged", "it is so", {"into_claim": "Never mock"}, "has hardly a word of it"),
-        ("Deploy on", "superseded", "it is so", {"into_file": "main/none.md"}, "which is not there"),
-        ("Deploy on", "superseded", "so", {"into_file": "reviewer/style.md"}, "memory of another agent"),
-    ],
-)
-def test_a_fate_that_cannot_be_is_told(
-    claim: str, fate: str, reason: str, into: dict[str, str], expected: str
-) -> None:
-    where = {"into_file": MOCKS} | into if into else {}
-    answer = told(change(DEPLOY, gone=(gone(DEPLOY, claim, fate, reason, **where),)))
-    assert expected in problem(without(DEPLOY), answer)
 
 
 @pytest.mark.parametrize(
@@ -298,26 +269,6 @@ def test_a_remark_is_for_the_person() -> None:
         GIVEN, after, told(change(DEPLOY), change(subject="Two hosts", reason="which one is it?"))
     )
     assert made.notes == ("model: Two hosts: which one is it?",)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "", "nothing", "```json\n{]\n```", "[" * 100_000, "```\n" * 50_000, "7", "null", '"x"',
-        "[1e999999, NaN", "9" * 10_000,
-    ],
-)  # fmt: skip
-def test_garbage_is_no_answer(answer: str) -> None:
-    assert "no JSON array" in problem(without(DEPLOY), answer)
-    assert not consolidated(GIVEN, FILES, answer).changes
-
-
-def test_an_answer_without_end_is_none() -> None:
-    with pytest.raises(Unreadable, match="10,000 changes"):
-        entries(told(*[{"files": "a.md"}] * 10_000))
-    assert len(entries(told(*[change(DEPLOY)] * ENTRIES))) == ENTRIES
-    with pytest.raises(Unreadable, match="accounts for"):
-        entries(told(*[change(DEPLOY, gone=(gone("a", "b", "dropped"),) * 300)] * 4))
 
 
 LINED = "main/logs/2026/11/2026-11-20.md"

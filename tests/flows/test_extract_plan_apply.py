@@ -128,14 +128,6 @@ def test_an_update_that_an_open_fence_would_swallow_is_a_memory_of_its_own() -> 
     assert "ports.md" not in made.edits
 
 
-def test_an_update_brings_an_archived_memory_back() -> None:
-    files = {"archive/ab/ports.md": b"---\nname: ports\n---\n\nAPI is 80.\n"}
-    made = apply(change("And 90.", op="update", file="archive/ab/ports.md"), files.keys(), files.get)
-    assert made is not None and made.file == "ports.md"
-    assert made.edits["archive/ab/ports.md"] is None
-    assert b"And 90." in (made.edits["ports.md"] or b"")
-
-
 def test_another_memory_of_that_name_keeps_its_file() -> None:
     files = {"The-Name.md": b"Something else.\n", "archive/ab/the-name-2.md": b"More.\n"}
     made = apply(change("A fact."), files.keys(), files.get)
