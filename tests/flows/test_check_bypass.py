@@ -21,7 +21,7 @@ from gitmem.cli.check import prove_dream
 from gitmem.core.account import claims_at, reference
 from gitmem.core.index import entry
 from gitmem.core.tombstone import bury
-from gitmem.core.trailers import Fate, FateKind, Op, Provenance, Writer, format_message
+from gitmem.core.trailers import Fate, Op, Provenance, Writer, format_message
 from gitmem.flows.check import CheckReport, CheckRequest, check
 
 KEY = Maker(7).pem("RSA ", 4)
@@ -113,11 +113,6 @@ def hook(name: str) -> str:
 
 def said(*claims: Fate, op: Op = "dream", writer: Writer = "dream", subject: str = "Consolidate") -> str:
     return format_message(subject, Provenance(op=op, writer=writer, claims=claims))
-
-
-def instead(name: str, new: str, kind: FateKind = "superseded", reason: str = "it changed") -> Fate:
-    """The account of a claim whose body is another one now."""
-    return Fate(kind, claim(name), claim(name, body=new), reason)
 
 
 def dropped(name: str) -> list[Fate]:

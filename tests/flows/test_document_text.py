@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from gitmem.flows.document_text import MOST_BYTES, parse, statements
 
-BEGINNING = "# MAGIC DOC: Layers\n"
-
 
 @pytest.mark.parametrize("bom", ["", "\ufeff"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

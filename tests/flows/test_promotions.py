@@ -16,7 +16,6 @@ from gitmem.ledger import proposals
 __all__ = ["alone", "machine"]
 
 ID = "p-1a8d55"
-DAY = 86_400
 RECORD = """\
 {
  "version": 1,
