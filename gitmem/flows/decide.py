@@ -553,7 +553,7 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
     save_all(workspace, edges)
     remote = find_remote(workspace)
     done = accept_inbox(workspace, remote, one, numbers, asked.author, workspace.allowed)
-    what = asked.of(short)
+    what, made = asked.of(short), (done.commit,) if done.commit else ()
     notes = [f"taken out: {claim.path}: {_first_words(claim.old.text)}" for claim in done.gone if claim.old]
     notes += [f"stays forgotten: {path}: {_first_words(text)}" for path, text in done.buried]
     notes += [f"left in the inbox: {path!a}: {why}" for path, why in sorted(done.aside.items())]
@@ -563,19 +563,19 @@ def _accept_inbox(one: Inbox, asked: ItemDecision) -> Decided:
         save_all(workspace, edges, fresh=True)
         notes.append(f"{remote.name} protects {short_name(SHARED_REF)} ({done.refused})")
         notes.append("your own inbox asks for it: git mem sync")
-        return Decided(f"took in {what} here", done.commits, tuple(notes))
+        return Decided(f"took in {what} here", made, tuple(notes))
     if done.refused:
         notes += _ask_host(workspace, edges, one, done.refused)
         line = f"accepted {what}; {remote.name} lets its own reviewers decide"
         return Decided(line, (), tuple(notes), (f"git mem undo {one.id}",))
     notes += after_merge(workspace, edges)
-    if not done.commits:
+    if not made:
         return Decided(f"{short} was merged already")
     if not done.sent:
         kept = workspace.code.ref(ACCEPTED) or ""
         notes.append(f"{remote.name} is out of reach: git mem sync sends it")
         return Decided(f"accepted {what}", (), tuple(notes), (f"git mem undo {kept[:12]}",))
-    return Decided(f"took in {what}, on {short_name(SHARED_REF)} now", done.commits, tuple(notes))
+    return Decided(f"took in {what}, on {short_name(SHARED_REF)} now", made, tuple(notes))
 
 
 def _ask_host(workspace: Workspace, edges: Edges, one: Inbox, why: str) -> list[str]:

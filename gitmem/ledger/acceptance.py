@@ -51,8 +51,7 @@ class Accepted:
     """What was accepted.
 
     Attributes:
-        commits: on the memory branch, oldest first: the merge, or where a part was chosen the teammate's
-            commits as far as they are about it.
+        commit: the merge on the memory branch; empty where it has all of it already.
         gone: claims that it takes out.
         buried: (path, text) of claims that go because the teammate forgot what they were made of.
         stones: number of texts that it marks as forgotten.
@@ -62,7 +61,7 @@ class Accepted:
         aside: path to why a file of it has no place in memory, and stays in the inbox.
     """
 
-    commits: tuple[str, ...]
+    commit: str
     gone: tuple[BranchChange, ...] = ()
     buried: tuple[tuple[str, str], ...] = ()
     stones: int = 0
@@ -109,14 +108,14 @@ def accept_inbox(
         onto = decided(repo, remote)
         refuse_other(repo, onto, inbox.tip)
         if repo.is_ancestor(inbox.tip, onto):
-            return Accepted(())
+            return Accepted("")
         plan = _Plan(repo, inbox, onto, paths, whole)
         plan.judge(allow)
-        commits = plan.commit(author)
+        commit = plan.commit(author)
         if whole:
             note = note_of(inbox.branch)
             try_move_ref(repo, note, inbox.tip, repo.ref(note), MESSAGE)
-        made = Accepted(commits, plan.gone, plan.buried, plan.stones, whole, aside=aside)
+        made = Accepted(commit, plan.gone, plan.buried, plan.stones, whole, aside=aside)
         if not reachable:
             return made
         pushed = publish(workspace, remote, allow, author.time)
@@ -222,20 +221,19 @@ class _Plan:
         read = {path: (oid, self.repo.blob(oid)) for path, oid in blobs.items()}
         return {path: File(PLAIN, oid, len(data), data) for path, (oid, data) in read.items()}
 
-    def commit(self, author: Signature) -> tuple[str, ...]:
-        """Makes the commits and moves `ACCEPTED` to the last.
+    def commit(self, author: Signature) -> str:
+        """Merges the inbox, or its commits as far as they are about what was chosen, and moves `ACCEPTED`.
 
         Returns:
-            Their names, oldest first.
+            The merge, which an undo takes back as a whole.
 
         Raises:
             RefMoved: another process accepted something meanwhile.
         """
-        repo = self.repo
-        picked = [] if self.whole else self._picked(author)
-        known, tip = repo.ref(ACCEPTED), picked[-1] if picked else self.onto
-        if known != tip:
-            move_ref(repo, ACCEPTED, tip, known, MESSAGE)
+        repo, known = self.repo, self.repo.ref(ACCEPTED)
+        side = self.inbox.tip if self.whole else self._picked(author)
+        if known != self.onto:
+            move_ref(repo, ACCEPTED, self.onto, known, MESSAGE)
         what = "" if self.whole else f": {', '.join(sorted(self.paths))}"
 
         def plan(tip: Tip) -> Write:
@@ -243,11 +241,11 @@ class _Plan:
                 self._edits(tip.tree),
                 f"Accept {short_name(self.inbox.branch)}{what}",
                 Provenance(op="update", writer="human", reviewed=self.inbox.id),
-                parents=(self.inbox.tip,) if self.whole else (),
+                parents=(side,) if side != self.onto else (),
             )
 
         written = land(Ref(repo, ACCEPTED, shared=True), plan, author)
-        return (*picked, *([written.commit] if written else []))
+        return written.commit if written else ""
 
     def _edits(self, tree: str) -> dict[str, bytes | None]:
         now = read_paths(self.repo, tree, self.paths)
@@ -259,13 +257,13 @@ class _Plan:
             edits[attributes.FILE] = attributes.BRANCH_TEXT.encode()
         return edits
 
-    def _picked(self, committer: Signature) -> list[str]:
-        """The branch's commits anew on the memory branch, as far as they are about what was chosen.
+    def _picked(self, committer: Signature) -> str:
+        """The last of the branch's commits made anew on the memory branch, as far as about what was chosen.
 
         With the branch itself as a parent, what was not chosen would read as deleted from there on. The
         author, the date and the message of each stay, but for a subject that names what was not chosen.
         """
-        repo, made, tree = self.repo, list[str](), self.tree
+        repo, made, tree = self.repo, self.onto, self.tree
         commit = signer(repo) or repo.add_commit
         for step in repo.steps(self.inbox.tip, without=(self.onto,)):
             one = step.commit
@@ -278,11 +276,11 @@ class _Plan:
             with repo.together():
                 changed = write_tree(repo, tree, edits)
             if changed != tree:
-                parent, message = made[-1] if made else self.onto, one.message
+                message = one.message
                 if set(filter(speaks, changed_files(repo, trees[0], one.tree))) - self.paths:
                     taken = {path: data for path, data in edits.items() if ours.get(path) != data}
                     message = "\n".join((describe(taken, ours)[1], *message.split("\n")[1:]))
-                made.append(commit(changed, (parent,), one.author, committer, message))
+                made = commit(changed, (made,), one.author, committer, message)
                 tree = changed
         return made
 

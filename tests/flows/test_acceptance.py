@@ -141,12 +141,14 @@ def test_a_part_is_its_author_s_and_the_rest_goes_on_waiting(team: Team, pair) -
 
 
 def test_a_part_is_told_by_what_was_taken_alone_and_an_undo_takes_back_that_alone(team, pair) -> None:
-    """Its author is the teammate; who took it is who undoes it."""
+    """The teammate's commits come as one merge, and who took it is who undoes it."""
     ann, ben = pair
     ann.learn("mine", "Something of my own.")
     ann.run("save")
     teach(ben, "ports", "Ports start at 4000.")
     teach(ben, "hosts", "Staging runs on two hosts.")
+    ben.run("save")
+    teach(ben, "ports", "Ports start at 4000.\n\nThe debugger takes 4999.")
     decide(ben, ann, PATH.format("ports"))
     subjects = ann.git("log", "--format=%s", SHARED_REF)
     assert "ports" in subjects and "hosts" not in subjects
