@@ -245,14 +245,17 @@ def _decided_last(workspace: Workspace, newest: Undoing | None, scope: str | Non
         CheckFailed: another command takes it back, which is said once; or there is nothing to undo.
     """
     since = newest.target.committer.time if newest else 0
-    command = last_decided(workspace.state, since) if scope is None else None
-    if command and command.startswith(_UNDO):
-        return command.removeprefix(_UNDO)
-    if command:
-        if not dry_run:
-            forget_decided(workspace.state, command)
-        hint = "For the newest change before it, run this again, or name a commit: git mem log"
-        raise CheckFailed(f"What was decided last is taken back by: {command}", hint)
+    while command := None if scope else last_decided(workspace.state, since):
+        named = command.removeprefix(_UNDO)
+        if named == command:
+            if not dry_run:
+                forget_decided(workspace.state, command)
+            hint = "For the newest change before it, run this again, or name a commit: git mem log"
+            raise CheckFailed(f"What was decided last is taken back by: {command}", hint)
+        if _beside(workspace, named):
+            return named
+        # It was sent since, or taken back with a newer one.
+        forget_decided(workspace.state, command)
     if newest is None:
         raise CheckFailed("There is nothing to undo", "To undo a certain change: git mem undo COMMIT")
     return ""

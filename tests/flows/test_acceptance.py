@@ -193,12 +193,17 @@ def test_what_is_accepted_out_of_reach_waits_again_when_that_is_undone(team: Tea
     teach(ben, "hosts", "Staging runs on two hosts.")
     decide(ben, ann)
     teach(ben, "ports", "Ports start at 4000.")
+    teach(ben, "paths", "Paths are short.")
     item = asks(ben, ann)
     team.host.rename(team.host.with_name("away.git"))
+    ann.run("review", "accept", item["id"], 1)
     ann.run("review", "accept", item["id"])
     assert "waits again" in ann.run("undo").out
     assert waiting(ann) == [item] and ann.run("status", "--json").json["outgoing"] == []
     assert PATH.format("hosts") in ann.memories("project")
+    # Both went with that one.
+    assert "Accept" in ann.run("undo").out
+    assert "nothing to undo" in ann.run("undo", code=1).err
 
 
 @pytest.mark.long
