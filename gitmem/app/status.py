@@ -7,6 +7,7 @@ from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.app.client_faults import client_faults
+from gitmem.app.doctor_memory import evidence
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.worker import failed_jobs, read_state
@@ -137,15 +138,17 @@ def scope_standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
 
 
 def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
-    head = memory_commit(scope.repo, scope.ref) or ""
+    head = memory_commit(scope.repo, scope.ref)
+    if head is None:
+        if shown := next(evidence(workspace, scope), None):
+            raise RepositoryError(f"it is gone, but {shown.source} shows it at {shown.oid[:12]}")
+        return ScopeStanding(scope.name, scope.ref, "", {}, {}, {}, (), {}, None)
     hot: dict[str, int] = {}
     archived: dict[str, int] = {}
     unreadable: dict[str, str] = {}
     over: list[Over] = []
     disputed: dict[str, str] = {}
-    indexes: dict[str, bytes] = {}
-    aside: dict[str, str] = {}
-    known = memories(scope, head, checked=True, missed=unreadable) if head else {}
+    known = memories(scope, head, checked=True, missed=unreadable)
     for agent, some in known.items():
         for file, blob, said in some:
             counts = archived if is_archived(file) else hot
@@ -160,14 +163,12 @@ def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
             if said.disputed:
                 disputed[f"{agent}/{file}"] = blob
     over += [Over(a, "hot memories", a, n, HOT_MEMORIES) for a, n in hot.items() if n > HOT_MEMORIES]
-    if head:
-        tree = scope.repo.commit(head).tree
-        indexes = read_paths(scope.repo, tree, {f"{agent}/{INDEX}" for agent in known})
-        over += _large_indexes(indexes)
-        aside = standing_aside(scope.repo, tree)
-        disputed |= disputed_indexes(scope.repo, head)
-    upstream = _upstream(workspace, scope, head)
-    logs = _logs(workspace, scope, head) if head else 0
+    tree = scope.repo.commit(head).tree
+    indexes = read_paths(scope.repo, tree, {f"{agent}/{INDEX}" for agent in known})
+    over += _large_indexes(indexes)
+    aside = standing_aside(scope.repo, tree)
+    disputed |= disputed_indexes(scope.repo, head)
+    upstream, logs = _upstream(workspace, scope, head), _logs(workspace, scope, head)
     found = ScopeStanding(
         scope.name, scope.ref, head, hot, archived, unreadable, tuple(over), disputed, upstream, logs
     )
@@ -195,7 +196,7 @@ def _large_indexes(indexes: Mapping[str, bytes]) -> Iterator[Over]:
 def _upstream(workspace: Workspace, scope: Scope, head: str) -> Upstream | None:
     ref = _tracking(workspace, scope)
     there = scope.repo.ref(ref) if ref else None
-    if not head or not ref or there is None:
+    if not ref or there is None:
         return None
     if workspace.sharing == "review":
         from gitmem.core.account import speaks

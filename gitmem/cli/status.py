@@ -57,7 +57,8 @@ def _show(run: CommandContext, found: Status, verbose: bool) -> None:
         counts = [scope.counted(agent) for agent in scope.memories]
         counts += [f"{agent} an index alone" for agent in scope.bare]
         counts += [counted(scope.logs, "daily log")] if scope.logs else []
-        out.data(f"  {scope.name:8} {', '.join(counts) or 'nothing yet'}")
+        bare = "cannot be read: git mem doctor" if scope.ref in scope.unreadable else "nothing yet"
+        out.data(f"  {scope.name:8} {', '.join(counts) or bare}")
         if verbose:
             for line in _details(scope):
                 out.data(f"           {line}")

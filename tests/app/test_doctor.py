@@ -114,6 +114,7 @@ def test_what_a_person_declines_is_named_once(well: Ground, git: Git) -> None:
 def test_a_look_changes_nothing_and_its_json_form_is_a_promise(well: Ground, git: Git) -> None:
     git("-C", well.repo, "update-ref", "-d", REF)
     well.workspace.private_path.chmod(0o755)
+    assert "project  cannot be read: git mem doctor\n" in well.run("status").out
 
     def state() -> dict[str, int]:
         # What SQLite itself lays down beside a file that is read is no change of it.
