@@ -359,12 +359,7 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     texts = tuple(_flat(side.text) for side in sides)
     reason = "\n".join(one for one in change.reason.splitlines() if not _repeats(one, texts))
     sides = [replace(side, notes=tuple(n for n in side.notes if not _repeats(n, texts))) for side in sides]
-    # What holds of several claims in a row is said once, behind the last of them.
-    following = [*(side.notes for side in sides[1:]), ()]
-    sides = [
-        replace(side, notes=()) if side.notes == after else side
-        for side, after in zip(sides, following, strict=False)  # a change of order alone has no side
-    ]
+    sides = _noted_once(sides)
     # Where two begin alike, what stands is what a question quotes.
     order = [_flat(side.text) for side in sorted(sides, key=lambda side: side.mark != "=")]
     title = _QUOTED.sub(lambda quote: _in_full(quote[0], quote[1], quote[2], order), change.subject)
@@ -380,6 +375,15 @@ def told_once(told: Iterable[Iterable[CardSide]]) -> Iterator[CardSide]:
         once.setdefault(tuple((one.mark, repeated(_flat(one.text)), one.notes) for one in some), some)
     for some in once.values():
         yield from some
+
+
+def _noted_once(sides: Sequence[CardSide]) -> list[CardSide]:
+    """The sides, with what holds of several in a row said once, behind the last of them."""
+    following = [*(side.notes for side in sides[1:]), ()]
+    return [
+        replace(side, notes=()) if side.notes == after else side
+        for side, after in zip(sides, following, strict=False)  # a change of order alone has no side
+    ]
 
 
 def by_time(change: DreamCommit, origins: Origins) -> tuple[str, str]:
@@ -485,6 +489,17 @@ def proposal_sides(one: BranchChange, *, by: str = "", notes: tuple[str, ...] = 
         yield CardSide("-", one.old.text, () if one.new else (*notes, told))
     if one.new is not None:
         yield CardSide("=" if one.kind == "moved" else "+", one.new.text, (*notes, told))
+
+
+def memory_cards(wanted: Sequence[BranchChange]) -> tuple[Card, ...]:
+    """What a branch does to claims, a card a memory, in their order."""
+    by_path: dict[str, list[Iterator[CardSide]]] = {}
+    for one in wanted:
+        by_path.setdefault(one.path, []).append(proposal_sides(one))
+    return tuple(
+        Card(n, path, "", tuple(_noted_once([*told_once(told)])))
+        for n, (path, told) in enumerate(by_path.items(), 1)
+    )
 
 
 def _headers(change: DreamCommit) -> Iterator[CardSide]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gitmem.core.claim import Claim, repeated
+from gitmem.core.claim import Claim
 from gitmem.core.text import counted, one_line
 from gitmem.flows.json_values import aside_hint, sound
 from gitmem.git.repository import short_name
@@ -258,20 +258,16 @@ def purge_item(one: ForeignPurge) -> ReviewItem:
 
 def inbox_item(one: Inbox) -> ReviewItem:
     """What a writer asks the team to take in."""
+    from gitmem.dream.cards import card_lines, memory_cards  # as above
+
     short = short_name(one.branch)
     claims = counted(len(one.proposals), "claim")
     title = f"{short}: {claims} in {counted(len(one.memories), 'memory')}"
     if one.closed:
         title = f"{short}: closed at {one.remote} without merging; {claims}"
     lines = [title]
-    for number, path in enumerate(one.memories, start=1):
-        told = one_line(path, FIELD)
-        lines += ["", told if one.closed else f"{number}. {told}"]
-        # A description often says what the body does, but for a full stop.
-        once: dict[tuple[str, ...], list[str]] = {}
-        for some in (_proposal_lines(proposal) for proposal in one.proposals if proposal.path == path):
-            once.setdefault(tuple(map(repeated, some)), some)
-        lines += [line for some in once.values() for line in some]
+    for card in memory_cards(one.proposals):
+        lines += ["", *card_lines(card, whole=True)]
     if one.closed:
         lines += ["", f"accept asks again, reject takes it out of the memory here: {one.id}"]
     else:
@@ -286,16 +282,6 @@ def inbox_item(one: Inbox) -> ReviewItem:
     return ReviewItem(
         one.id, "inbox", one_line(title, TITLE), tuple(lines), value, one, (one.remote, short)
     )
-
-
-def _proposal_lines(one: BranchChange) -> list[str]:
-    source = f" from {one_line(one.source, FIELD)}" if one.source else ""
-    lines = [f"   {one.kind}{source}"]
-    if one.old is not None and one.kind != "moved":
-        lines += [f"   - {line}" for line in one.old.text.splitlines()]
-    if one.new is not None:
-        lines += [f"   {'=' if one.kind == 'moved' else '+'} {line}" for line in one.new.text.splitlines()]
-    return lines
 
 
 def _proposal_value(inbox: Inbox, one: BranchChange) -> dict[str, Any]:

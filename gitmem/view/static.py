@@ -11,17 +11,16 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gitmem.core.account import BranchChange
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.text import counted
-from gitmem.dream.cards import Card, CardSide, proposal_sides, told_once
+from gitmem.dream.cards import Card, memory_cards
 from gitmem.flows.check import CheckReport
 from gitmem.flows.context import Edges
 from gitmem.flows.json_values import entry_value
@@ -205,16 +204,6 @@ def report_html(report: CheckReport) -> bytes:
         f"<title>gitmem check</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
     )
     return (head + "\n".join(body) + "\n</main>\n</body>\n</html>\n").encode("utf-8", "replace")
-
-
-def memory_cards(wanted: Sequence[BranchChange]) -> tuple[Card, ...]:
-    """What a request does to claims, a card a memory, in the order of their paths."""
-    by_path: dict[str, list[Iterator[CardSide]]] = {}
-    for one in wanted:
-        by_path.setdefault(one.path, []).append(proposal_sides(one))
-    return tuple(
-        Card(n, path, "", tuple(told_once(told))) for n, (path, told) in enumerate(by_path.items(), 1)
-    )
 
 
 def _findings(report: CheckReport) -> Iterator[str]:

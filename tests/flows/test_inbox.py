@@ -88,7 +88,10 @@ def test_a_teammate_s_inbox_is_listed_and_taken_in_by_nobody_unasked(team: Team,
     assert ("changed", "main/first.md", "The first fact.", "The first fact, as Ben has it.") in claims
     shown = ann.run("review", "show", item["id"])
     assert shown.err == f"decide: git mem review accept|reject {item['id']} [N...]\n"
-    assert "   - The first fact.\n   + The first fact, as Ben has it." in shown.out
+    assert (
+        "   - The first fact.\n   + The first fact, as Ben has it.\n     main/first.md: changed\n"
+        in shown.out
+    )
     ann.run("sync", "-y")
     assert "main/tea.md" not in ann.memories("project")
     assert ann.run("list", "--json").out.count("tea") == 0
