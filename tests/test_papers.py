@@ -162,9 +162,11 @@ def test_a_verb_is_in_the_files_that_contributing_lists(verb: str) -> None:
 def test_an_engine_is_in_the_files_that_contributing_lists(name: str) -> None:
     assert set(CHOICES["engine"]) == set(ENGINES)
     listed = (path.replace("<name>", name.replace("-", "_")) for path in files_for("an engine"))
-    module, *tables, contract, _ = listed
+    module, choice, made, settings, trial, face, page, contract, _ = listed
     assert (ROOT / module).is_file() or (ROOT / module).with_suffix("").is_dir()
-    assert tables == ["gitmem/engines/choice.py", "gitmem/flows/engines.py", "gitmem/ledger/workspace.py"]
-    assert name in said(tables[0])[2] & said(tables[2])[2]
+    assert name in said(choice)[2] & said(settings)[2]
+    assert {"gitmem/flows/engines.py", "gitmem/app/engine_settings.py"} == {made, trial}
+    assert name in paper(face) and name in paper("gitmem/cli/init.py"), "the help of --engine lacks it"
+    assert f"\n| `{name}` |" in paper(page) and f"`{name}`" in paper("docs/glossary.md")
     # A fork of the client is a process: what it does to a tree is held in tests/app.
     assert name == "claude-code" or f'"{name}"' in paper(contract)

@@ -227,10 +227,10 @@ def try_engine(workspace: Workspace, edges: Edges) -> Tested:
         EngineError: it cannot run, or does not answer; the hint says what to do.
     """
     chosen = choice_for(workspace, edges)
-    if chosen.engine in ("offline", "agent"):
-        return Tested(chosen.engine, asked=False, why="it makes no request")
     if chosen.missing:
         raise chosen.lacking()
+    if not chosen.endpoint:
+        return Tested(chosen.engine, asked=False, why="it makes no request")
     counted = _Counted(meter_for(workspace, edges))
     began = time.monotonic()
     if chosen.engine == "claude-code":
