@@ -1,4 +1,4 @@
-"""Whose a repository is, where git is too old to ask: its configuration may name programs."""
+"""Who owns a repository, where git is too old to refuse a stranger's: its configuration may name programs."""
 
 from __future__ import annotations
 

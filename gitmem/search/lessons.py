@@ -1,4 +1,4 @@
-"""When and on which code memories were taught, as far as history was walked: looked up, and not walked."""
+"""When, and on which code, memories were taught: looked up in what `search/ages.py` kept of its walks."""
 
 from __future__ import annotations
 

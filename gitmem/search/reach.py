@@ -1,4 +1,4 @@
-"""Whether what was taught on a commit of the code holds where one stands: the decision, without git.
+"""Whether what was taught on a commit of the code holds for the one checked out: the decision, without git.
 
 A memory that was learned on a branch describes code that other branches do not have. It is told where its
 commit is, or where an equal change is: squashed, rebased or picked, found by what it changes. Whatever
