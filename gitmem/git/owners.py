@@ -1,4 +1,4 @@
-"""Who owns a repository, where git is too old to refuse a stranger's: its configuration may name programs."""
+"""Who owns a repository, where git is too old to ask that itself: its configuration may start programs."""
 
 from __future__ import annotations
 
