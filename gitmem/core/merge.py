@@ -30,7 +30,7 @@ from gitmem.core.claim import (
 from gitmem.core.daily_log import is_timed, line_keys, merge_lines, split, without_lines
 from gitmem.core.frontmatter import Field, Frontmatter, Value, render_field
 from gitmem.core.memory import Memory, is_said, parse
-from gitmem.core.names import Folded, archived_path, fold, hot_path, is_archived, stays_archived
+from gitmem.core.names import Folded, archived_path, fold, hot_path, stays_archived
 from gitmem.core.names import kind as kind
 from gitmem.core.sequence import Order, contested, merge_keys, pair_edits
 from gitmem.core.text import decode, encode
@@ -577,13 +577,12 @@ class _Merge:
                 self._beside(target, united)
 
     def _versions(self, folder: str) -> dict[str, list[bytes]]:
-        """What the sides hold of the hot memories of an agent's folder."""
+        """What the sides hold of the memories of an agent's folder."""
         found: dict[str, list[bytes]] = {}
         for side in self.sides:
             for path, data in side.items():
-                file = path.removeprefix(folder)
-                if path.startswith(folder) and not is_archived(file) and kind(path) == "memory":
-                    found.setdefault(file, []).append(data)
+                if path.startswith(folder) and kind(path) == "memory":
+                    found.setdefault(path.removeprefix(folder), []).append(data)
         return found
 
     def _list(self, moved: list[tuple[str, str | None, str | None, str]]) -> None:
