@@ -364,7 +364,7 @@ class _Held:
         here = self._at.get(_home(one.path), Counter())
         if one.new is None:
             return one.old is not None and here[one.old.key] <= one.old.ordinal
-        if one.source and _home(one.source) == _home(one.path):
+        if _home(one.source) == _home(one.path):
             # To page a memory out, or to bring it back, is all that this asks for.
             return one.new.key in {claim.key for claim in _claims(self._tree, one.path).values()}
         # What is said elsewhere by now is no longer said here as it was.

@@ -208,15 +208,9 @@ def memory_text(memory: Memory) -> str:
 def without(memory: Memory, gone: Sequence[int]) -> Memory | None:
     """The memory less these claims of its body (by position); None where others would change by it."""
     claims = memory.parsed.claims
-    kept: list[Claim] = []
-    lead = ""
-    for number, claim in enumerate(claims):
-        if number in gone:
-            # The first of a run gives its place, with the blank lines before it, to what follows.
-            lead = lead or claim.lead
-            continue
-        kept.append(replace(claim, lead=lead) if lead and not kept else claim)
-        lead = ""
+    kept = [claim for number, claim in enumerate(claims) if number not in gone]
+    # What comes first stands where the first stood.
+    kept[:1] = [replace(one, lead=claims[0].lead) for one in kept[:1]]
     return _assembled(memory, kept)
 
 

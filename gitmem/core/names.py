@@ -77,7 +77,7 @@ def looks_like_another(segment: str) -> str | None:
     meaning.
 
     Args:
-        segment: in NFC; plain ASCII never looks like another by these rules.
+        segment: in NFC, and not all of it plain ASCII, which looks like what it is.
     """
     if any(_is_hidden(segment, at) for at in range(len(segment))):
         return "holds an invisible character"
@@ -102,7 +102,7 @@ def looks_like_another(segment: str) -> str | None:
             return f"mixes {' and '.join(sorted(map(str.title, scripts)))} letters in one word"
     skeleton = _skeleton(segment)
     for name in RESERVED:
-        if skeleton == _skeleton(name) and segment != name:
+        if skeleton == _skeleton(name):
             return f"looks like {name}"
     return None
 
@@ -292,7 +292,7 @@ def agent_name(raw: str) -> str:
 
     Lower-case ASCII letters, digits, `-`, `_` and `.` stand for themselves. An upper-case letter
     becomes `^` and its lower case; any other byte of the UTF-8 name becomes `^` and three decimal
-    digits; so does a first or last dot, and the first letter of a Windows device name. `Code-Reviewer`
+    digits; so does a last dot, and the first letter of a Windows device name. `Code-Reviewer`
     is `^code-^reviewer`. All of it is legal on Windows and macOS and in git trees.
 
     Raises:
@@ -312,8 +312,8 @@ def agent_name(raw: str) -> str:
     parts = []
     for position, byte in enumerate(data):
         char = chr(byte)
-        edge_dot = char == "." and position in (0, len(data) - 1)
-        if char in _PLAIN and not edge_dot and not (device and position == 0):
+        last_dot = char == "." and position == len(data) - 1
+        if char in _PLAIN and not last_dot and not (device and position == 0):
             parts.append(char)
         elif "A" <= char <= "Z":
             parts.append(f"^{char.lower()}")

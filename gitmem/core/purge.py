@@ -248,9 +248,7 @@ def _character(char: str) -> bytes:
     ways += [f"&#{ord(char)};"] if char in "<>&" else []
     found = dict.fromkeys(way.encode("utf-8", "surrogateescape") for way in ways)
     longest = sorted(found, key=len, reverse=True)
-    return (
-        re.escape(longest[0]) if len(longest) == 1 else b"(?:" + b"|".join(map(re.escape, longest)) + b")"
-    )
+    return b"(?:" + b"|".join(map(re.escape, longest)) + b")"
 
 
 def _quoted(match: re.Match[bytes]) -> bytes:

@@ -292,8 +292,8 @@ def _word(name: str) -> str:
 
 
 _HEADER = re.compile(r"^commit [0-9a-f]{7,64}$", re.MULTILINE)
-_AUTHOR = re.compile(r"^Author: +(.+)$", re.MULTILINE)
-_DATE = re.compile(r"^Date: +(.+)$", re.MULTILINE)
+_AUTHOR = re.compile(r"^Author: +(.+)", re.MULTILINE)
+_DATE = re.compile(r"^Date: +(.+)", re.MULTILINE)
 _STARRED = re.compile(r"(?:(?<=\A)|(?<=\n\n))\* (?=[^\n]+(?:\n\n|\n?\Z))")
 _TRAILERS = re.compile(r"(?:^[ \t]*Gitmem-[A-Za-z-]+:.*(?:\n|\Z))+", re.MULTILINE)
 _NUMBERED = re.compile(r" \(#\d{1,9}\)$")

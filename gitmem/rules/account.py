@@ -369,7 +369,7 @@ def listed(fates: Iterable[Fate], read: Callable[[str], bytes | None]) -> dict[s
         Path of a memory to its lines, which may be several.
     """
     found: dict[str, str] = {}
-    for path in sorted({path_of(fate.source) for fate in fates}):
+    for path in {path_of(fate.source) for fate in fates}:
         if path.count("/") != 1 or not path.endswith(f"/{index.INDEX}"):
             continue
         for unit in index.parse(decode(read(path) or b"")):

@@ -188,6 +188,22 @@ def test_what_git_merges_by_union_becomes_what_gitmem_would_have_merged(tmp_path
     assert by_git != merged == in_order(by_git)
 
 
+@pytest.mark.parametrize(
+    ("line", "timed"),
+    [
+        ("09:30 free", True),
+        ("- 23:59:01 late", True),
+        ("+\t23:59", True),
+        ("-23:59", False),
+        ("x 23:59", False),
+        ("23:591", False),
+        ("3:59", False),
+    ],
+)
+def test_a_line_is_timed_that_begins_with_a_time(line: str, timed: bool) -> None:
+    assert is_timed(line) is timed
+
+
 FENCE = "```\n14:05:01 failed\n09:00 began\n```\n"
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.core.errors import CheckFailed, EngineError, GitmemError, RepositoryError, UsageError
+from gitmem.core.errors import (
+    CheckFailed,
+    Declined,
+    EngineError,
+    GitmemError,
+    MissingObject,
+    RepositoryError,
+    Resting,
+    UsageError,
+)
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "code"),
     [
         (GitmemError, "error", 3), (CheckFailed, "check", 1), (UsageError, "usage", 2),
-        (RepositoryError, "repository", 3), (EngineError, "engine", 4),
+        (RepositoryError, "repository", 3), (EngineError, "engine", 4), (Declined, "check", 1),
+        (MissingObject, "missing-object", 3), (Resting, "resting", 3),
     ],
 )  # fmt: skip
 def test_each_has_its_kind_and_exit_code(error: type[GitmemError], kind: str, code: int) -> None:

@@ -83,6 +83,7 @@ def test_what_is_lost_is_named(source: str, target: str, lost: tuple[str, ...]) 
             "It is reviewed by Ben, not by Ana Lopez.",
             "a negation",
         ),
+        ("Frag Ana, nicht Ben.", "Frag Ben, nicht Ana.", "a negation"),
         ("Use spaces, never tabs.", "Use tabs, never spaces.", "a negation"),
         ("We use Redis not Memcached.", "We use Memcached not Redis.", "a negation"),
         ("Ask Ana, not Ben.", "Ask Ben. Do not ask Ana.", "a negation"),

@@ -137,6 +137,8 @@ def test_a_blanked_key_gives_way_and_a_rule_at_the_beginning_is_no_frontmatter()
         ("description: !!str x", "!!str x"),
         ("description: yes", "yes"),
         ("description: 007", "007"),
+        ("metadata:\n\tdescription: [a, 'b']", "a, b"),
+        ("metadata:\n\tdescription: 'a\n\t b'", "a b"),
     ],
 )
 def test_values_are_read_as_a_person_would(line: str, value: str) -> None:

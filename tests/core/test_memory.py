@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from gitmem.core.memory import claim_lines, create, description_claim, memory_text, parse, problems
+from gitmem.core.memory import (
+    Memory,
+    claim_lines,
+    create,
+    described,
+    description_claim,
+    disputed_keys,
+    memory_text,
+    parse,
+    problems,
+    reworded,
+    with_after,
+    without,
+    without_lost,
+)
 
 HEAD = "---\nname: {}\ndescription: {}\ntype: {}\n---\n\n"
 
@@ -89,3 +105,108 @@ def test_a_memory_is_shown_line_by_line_with_the_keys_that_the_format_does_not_k
         " name: a\n type: user\n description:\n   modified: 3\n owner: Ann\n One two.\n ```\n\n x\n ```\n"
     )
     assert memory_text(parse("b.md", b"One.\n")) == " name: b\n type: project\n description:\n One.\n"
+
+
+def edited(body: str, made: Callable[[Memory], Memory | None]) -> str | None:
+    """What becomes of a body, the same with frontmatter before it and without."""
+    found = [made(parse("main/a.md", data)) for data in (f"{body}\n".encode(), file(body=f"{body}\n"))]
+    bodies = {one.body.removeprefix("\n").removesuffix("\n") if one else None for one in found}
+    assert len(bodies) == 1, bodies
+    return bodies.pop()
+
+
+@pytest.mark.parametrize(
+    ("body", "gone", "left"),
+    [
+        ("A.\n\nB.\n\n\nC.", [1], "A.\n\n\nC."),
+        ("A.\n\nB.\n\n\nC.", [0, 1], "C."),
+        ("A.\n\nB.\n\n\nC.", [], "A.\n\nB.\n\n\nC."),
+        ("A.\n\nB.", [0, 1], ""),
+        ("- a\n- b\n- c", [1], "- a\n- c"),
+        ("- a\n\ntext\n\n    code", [1], None),
+    ],
+)
+def test_claims_are_taken_out_where_the_others_stay_what_they_are(
+    body: str, gone: list[int], left: str | None
+) -> None:
+    assert edited(body, lambda memory: without(memory, gone)) == left
+
+
+@pytest.mark.parametrize(
+    ("body", "position", "added", "found"),
+    [
+        ("A.", 0, "X.\n\nY.", "A.\n\nX.\n\nY."),
+        ("A.\n\nB.", 0, "X.", "A.\n\nX.\n\nB."),
+        ("A.\n\nB.", -1, "- x\n- y", "A.\n\nB.\n\n- x\n- y"),
+        ("- a\n- b", 0, "- x", "- a\n- x\n- b"),
+        ("- a\n- b", 0, "X.", "- a\n\nX.\n\n- b"),
+        ("- a", -1, "- x", "- a\n- x"),
+        ("A.\n- b", 0, "- x", "A.\n\n- x\n- b"),
+        ("A.\n# H", 0, "- x", "A.\n\n- x\n\n# H"),
+        ("A.\n\n\nB.", 0, "X.", "A.\n\nX.\n\n\nB."),
+        ("A.\n\n    code", 0, "- x", None),
+    ],
+)
+def test_claims_are_put_in_as_their_neighbours_allow(
+    body: str, position: int, added: str, found: str | None
+) -> None:
+    """Items beside items; a blank line around all else."""
+    new = parse("main/b.md", added.encode()).parsed.claims
+    assert edited(body, lambda memory: with_after(memory, position, new)) == found
+
+
+def test_the_first_claim_of_a_memory_stands_below_its_frontmatter() -> None:
+    new = parse("main/b.md", b"X.").parsed.claims
+    for data, whole in ((b"", b"X.\n"), (file(body="").rstrip() + b"\n", file(body="\nX.\n"))):
+        made = with_after(parse("main/a.md", data), -1, new)
+        assert made and made.render() == whole
+
+
+@pytest.mark.parametrize(
+    ("body", "texts", "found"),
+    [
+        ("A.\n\nB.", {1: "C."}, "A.\n\nC."),
+        ("- a\n- b", {0: "- c"}, "- c\n- b"),
+        ("A.\n\nB.", {0: "C.\n\nD."}, None),
+    ],
+)
+def test_claims_are_reworded_in_their_places(body: str, texts: dict[int, str], found: str | None) -> None:
+    assert edited(body, lambda memory: reworded(memory, texts)) == found
+
+
+def test_a_memory_is_described_anew_if_it_is_read_back() -> None:
+    memory = parse("main/a.md", file())
+    other = described(memory, "About b.")
+    assert other and other.description == "About b." and other.body == memory.body
+    assert described(memory, "About\nb.") is None and described(parse("a.md", b"A.\n"), "B.") is None
+
+
+MARK = "*(disputed 01234567)*"
+
+
+@pytest.mark.parametrize(
+    ("body", "lost", "left"),
+    [
+        (f"A.\n\ntype: project {MARK}\n", {"type": ("project",)}, "A.\n"),
+        (
+            f"type: project {MARK}\n\nA.\n\ntype: feedback {MARK}\n",
+            {"type": ("project", "feedback")},
+            "A.\n",
+        ),
+        (f"A. {MARK}\n\nB. {MARK}\n", {}, None),
+        (f"owner: Ann {MARK}\n", {}, None),
+        (f"type: one\n  two {MARK}\n", {}, None),
+        (f"type: project {MARK}\n\nA. {MARK}\n", {}, None),
+        (f"type: project {MARK}\n\nname: b {MARK}\n", {}, None),
+        ("type: project\n", {}, None),
+    ],
+)
+def test_a_value_that_lost_a_merge_is_shown_by_its_key_and_not_as_a_claim(
+    body: str, lost: dict[str, tuple[str, ...]], left: str | None
+) -> None:
+    """Of a dispute about one key of the frontmatter alone: any other is one about claims."""
+    memory = parse("main/a.md", file(body=body))
+    shown, found = without_lost(memory)
+    assert found == lost and shown.body == f"\n{body if left is None else left}"
+    assert disputed_keys(memory) == ({"01234567": "type"} if lost else {})
+    assert without_lost(parse("main/a.md", body.encode()))[1] == {}

@@ -93,6 +93,7 @@ def test_letters_are_found_as_json_html_and_unicode_write_them(text: str, writte
 def test_longer_texts_go_as_a_whole_and_what_is_short_or_blank_stays() -> None:
     assert purge("the key", "the key is red").clean(b"the key is red; the key") == b"[purged]; [purged]"
     assert purge("One!").clean_name(b"one-two.md") == b"one-two.md"
+    assert purge("Kiwi").clean_name(b"kiwi.md") == b"[purged].md"
     assert purge("One three").clean_name(b"one-three.md") == b"[purged].md"
     assert purge("one two x").clean_name(b"one-two-x") == b"[purged]"
     assert not purge(" ").holds(b"a b") and not Purge().holds(b"a")

@@ -158,6 +158,7 @@ def test_a_notice_is_what_a_cut_leaves(line: str, notice: bool) -> None:
         ("before\n# One\nsaid", [("", "", "before"), ("One", "", "said")]),
         ("\n\n# One #\n\n_guide_ \n\n said \n\n", [("One", "_guide_", " said")]),
         ("# C#\n*guide*\n", [("C#", "*guide*", "")]),
+        ("# #12 is open ##", [("#12 is open", "", "")]),
         ("# One ##  \r\nsaid\rmore", [("One", "", "said\nmore")]),
         ("#One\n## Two", [("", "", "#One\n## Two")]),
         ("# One\n_ no guide_\n", [("One", "", "_ no guide_")]),

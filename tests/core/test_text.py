@@ -132,6 +132,7 @@ def test_every_invisible_character_is_located_and_named() -> None:
         ("abcde", 5, "abcde"), ("漢字", 4, "漢字"), ("漢字", 3, "漢…"), ("漢字x", 4, "漢…"),
         ("e\u0301e\u0301", 2, "e\u0301e\u0301"), ("👩\u200d💻", 4, "👩\u200d💻"),
         ("👩\u200d💻", 3, "👩\u200d…"), ("é 漢字", 4, "é…"),
+        ("use aB3dE6gH9jK2mN5pQ8xyZ", 12, "use…"), ("é aB3dE6gH9jK2mN5pQ8xyZ", 12, "é…"),
     ],
 )  # fmt: skip
 def test_one_line_fits_its_width(text: str, width: int, line: str) -> None:

@@ -12,6 +12,7 @@ from gitmem.core.trailers import (
     Fate,
     Provenance,
     Usage,
+    batch_of,
     format_message,
     one_line,
     parse,
@@ -277,3 +278,17 @@ TOLD = format_message("Merge", Provenance(op="dream", writer="dream")).strip()
 def test_a_commit_without_trailers_is_told_apart_where_a_host_joined_it(message, subjects) -> None:
     """A list in the text of one commit is none: no number is behind its subject, no trailers before it."""
     assert [one.subject for one in tellings(message)] == subjects
+
+
+@pytest.mark.parametrize(
+    ("job", "batch"),
+    [
+        ("batch-ab.1", "batch-ab"),
+        ("batch-ab", "batch-ab"),
+        ("move-ab", "move-ab"),
+        ("job-1.2", ""),
+        ("", ""),
+    ],
+)
+def test_what_is_undone_together_is_told_by_its_job(job: str, batch: str) -> None:
+    assert batch_of(job) == batch

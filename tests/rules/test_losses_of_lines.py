@@ -31,6 +31,7 @@ A, B = "- [a](a.md) \u2014 About a", "- [b](b.md) \u2014 About b"
     ("old", "new", "told"),
     [
         ([A, B], [A], []),
+        ([A, "So it is."], [A], [(2, "claim dropped: So it is.")]),
         ([A, "Ask Ann first."], [A], [(2, "claim dropped: Ask Ann first.")]),
         (
             ["", A, "- [a](a.md): ports are 4000"],
