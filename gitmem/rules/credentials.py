@@ -66,20 +66,22 @@ def judge_secrets(before: Side | None, after: Side, context: RuleContext) -> Ite
     pieces = [*_of_trees(after, context), *_of_paths(before, after, context), *_of_history(after, context)]
     found = scan_together([piece.text for piece in pieces], context.allow)
     told: set[tuple[str, str]] = set()
-    said: dict[str, set[str]] = {}
+    said: dict[tuple[str, str], set[str]] = {}
     known: dict[str, Secret] = {}
     for piece, secrets in zip(pieces, found, strict=True):
         known |= values(piece.text, secrets)
     for piece, secrets in zip(pieces, found, strict=True):
         # A name spells a value as names are spelt.
         for secret in (*secrets, *named_after(piece.text, known)) if piece.name else secrets:
-            place, here = (piece.path, secret.fingerprint), said.setdefault(piece.path, set())
+            place, here = (piece.path, secret.fingerprint), said.get((piece.path, secret.severity), ())
             texts = {piece.text[start:end] for start, end in secret.spans}
             again = piece.joined and any(one in other or other in one for one in texts for other in here)
             if secret.fingerprint in piece.known or place in told or again:
                 continue
             told.add(place)
-            here |= texts
+            # What only may be one says nothing of a sure one that it is a part of.
+            for severity in ("warning", secret.severity):
+                said.setdefault((piece.path, severity), set()).update(texts)
             shown = nameless(piece.path, known) if piece.name else ""
             yield replace(_finding(piece, secret), text="" if shown == piece.path else shown)
 
@@ -172,9 +174,10 @@ def _pieces(
     for unit, line in fresh:
         yield _Piece(text.path, unit, line, commit=commit, known=known)
     if len(fresh) > 1:
-        # What it shows is told where the value stands: by the unit that has it, or has a line of it.
+        # What it shows is told by the unit that has it, or has a line of it; else where its first half is.
         whole = "\n".join(unit for unit, _ in fresh)
-        yield _Piece(text.path, whole, commit=commit, known=known, joined=True)
+        numbers = tuple(line + n for unit, line in fresh for n in range(unit.count("\n") + 1))
+        yield _Piece(text.path, whole, 1, numbers, commit, known, joined=True)
 
 
 def _of_paths(before: Side | None, after: Side, context: RuleContext) -> Iterator[_Piece]:

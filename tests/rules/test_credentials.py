@@ -85,6 +85,8 @@ def test_each_place_is_told_once_and_the_end_before_its_commits() -> None:
     text = memory(f"It is {GITHUB}.")
     found = judged(None, side(main__a=text), revisions=(revision({PATH: text}),))
     assert places(found) == [(PATH, 7, "error", "")]
+    many = judged(None, side(**{f"main__{name}": text for name in "gfedcba"}))
+    assert [one.path for one in many] == [f"main/{name}.md" for name in "abcdefg"]
 
 
 def test_a_key_that_lies_across_claims_is_told_where_it_begins() -> None:
@@ -101,6 +103,24 @@ def test_a_key_that_lies_across_claims_is_told_where_it_begins() -> None:
     assert added and {one.path for one in added} == {PATH}, "also of two claims alone"
     named = memory("One.", description=Maker(3).some(40)).replace("name: a", "name: prod-api-key")
     assert places(judged(None, side(main__a=named))) == [(PATH, 3, "error", "")]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_token_that_lies_across_claims_is_told_where_it_begins_beside_another(first: bool) -> None:
+    halves, whole = ["The github\noauth is " + OTHER[:20], OTHER[20:]], [f"Use\n{GITHUB}."]
+    text = memory(*(halves + whole if first else whole + halves))
+    found = {one.message.partition(" ")[0]: one.line for one in judged(None, side(main__a=text))}
+    assert found == {"github-oauth": 8 if first else 11, "github-pat": 13 if first else 8}
+
+
+def test_a_sure_one_is_told_though_a_part_of_it_by_itself_only_may_be_one() -> None:
+    found = judged(None, side(main__a=memory(f"The token is {OTHER[:20]}", OTHER[20:], "More.")))
+    assert [(one.message.partition(" ")[0], one.level) for one in found] == [
+        ("password-in-prose", "notice"),
+        ("github-oauth", "error"),
+    ]
+    twice = judged(None, side(main__a=memory(f"The token is {GITHUB}.", "More.")))
+    assert [one.level for one in twice] == ["error"]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +151,18 @@ def test_a_name_that_spells_a_value_told_elsewhere_is_not_shown() -> None:
     )
     assert {one.path for one in found} == {PATH, f"main/{slug}.md"} and safe_path(slug) == slug
     assert slug not in repr(without_secrets(found, frozenset()))
+    path = f"main/topics/{slug}.md"
+    deep = judged(
+        None,
+        side(
+            main__a=memory(f"It is `PAYMENTS_API_KEY={spelt}`."),
+            **{path[:-3].replace("/", "__", 1): "A.\n"},
+        ),
+    )
+    said = Finding("main/b.md", 1, "duplicate", f"as {path} does: {slug}.md, {slug}")
+    assert without_secrets([*deep, said], frozenset())[-1].message == (
+        "as main/topics/[generic-api-key] does: [generic-api-key], [generic-api-key]"
+    )
 
 
 def test_the_name_of_the_branch_and_one_that_came_and_went_are_judged() -> None:
