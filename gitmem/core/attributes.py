@@ -36,7 +36,6 @@ Without gitmem, both sides' `updatedAt` stand in one `snapshot.json`, which is J
 CLONE = (
     f"[attr]{MACRO} merge=gitmem",
     "/main/*.md diff=gitmem",
-    "/main/MEMORY.md diff=gitmem",
 )
 """Lines of a clone's `info/attributes`.
 

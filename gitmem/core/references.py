@@ -367,7 +367,7 @@ def _is_below(path: str) -> bool:
     segments = path.split("/")
     return (
         len(path) <= LONGEST
-        and not any(part in ("", ".", "..", ".git") for part in segments)
+        and not any(part in (".", "..", ".git") for part in segments)
         and not path.startswith("-")
         and not (len(segments) > 1 and re.fullmatch(r"(?:www\..*|.*\.(?:com|org|net|io|dev))", segments[0]))
     )

@@ -135,6 +135,9 @@ def test_a_line_of_a_log_is_accounted_for_where_what_was_made_of_it_stands() -> 
     made = account({LOG: LINES}, {LOG: LINES, "main/a.md": MEMORY}, [fate])
     assert made.fates == (fate,) and made.unaccounted == ()
     assert account({LOG: LINES}, {LOG: LINES}, [fate]).fates == ()
+    went = Fate("dropped", target, "", "done")
+    both = account({LOG: LINES, "main/a.md": MEMORY}, {LOG: LINES}, [fate, went]).fates
+    assert [(one.kind, one.source) for one in both] == [("dropped", target), ("dropped", one)]
     assert account({}, {"main/a.md": MEMORY}, [fate]).fates == ()
 
 

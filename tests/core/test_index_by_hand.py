@@ -124,6 +124,14 @@ def test_own_lines_of_both_sides_become_the_line_of_the_merged_memory() -> None:
     assert merge_trees(base, hand, sides[0]).files["main/MEMORY.md"] == hand["main/MEMORY.md"]
 
 
+def test_of_own_lines_that_differ_one_stays_and_prose_needs_no_choice() -> None:
+    versions = [memory("a", about) for about in ("First", "Second")]
+    one, other = (index.entry_of("a.md", data) for data in versions)
+    assert index.merge("", one, other, {"a.md": versions}) in (one, other)
+    assert index.merge(one + other, one + other, one, {"a.md": versions}) == one
+    assert index.merge("Ask Ann.\n", "Ask Ben.\n", "Ask Eve.\n") == "Ask Ben.\nAsk Eve.\n"
+
+
 def test_over_its_limit_an_index_loses_hooks_of_gitmems_own_and_nothing_else() -> None:
     names = [f"m{n:03}" for n in range(190)]
     memories = {f"{n}.md": memory(n, f"{n} {'words ' * 20}") for n in names}

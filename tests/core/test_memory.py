@@ -13,6 +13,7 @@ from gitmem.core.memory import (
     described,
     description_claim,
     disputed_keys,
+    is_said,
     memory_text,
     parse,
     problems,
@@ -210,3 +211,17 @@ def test_a_value_that_lost_a_merge_is_shown_by_its_key_and_not_as_a_claim(
     assert found == lost and shown.body == f"\n{body if left is None else left}"
     assert disputed_keys(memory) == ({"01234567": "type"} if lost else {})
     assert without_lost(parse("main/a.md", body.encode()))[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("loser", "said"),
+    [
+        ("description: Ask Ann!", True),
+        ("description: Ask  Ann", True),
+        ("description: Ask Ben", False),
+        ("description: ", False),
+        ("name: Ask Ann", False),
+    ],
+)
+def test_a_description_that_lost_may_stand_in_the_body(loser: str, said: bool) -> None:
+    assert is_said(f"{loser} {MARK}", ["One.", "Ask Ann."]) is said

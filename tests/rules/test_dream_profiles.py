@@ -82,6 +82,7 @@ def test_an_order_is_told_unless_a_memory_that_is_touched_had_it() -> None:
     assert found(judge_orders, side(a=ORDER, b="B."), side(b=f"B.\n\n{ORDER}")) == []
     assert len(found(judge_orders, side(a=ORDER, b="B."), side(a=ORDER, b=f"B.\n\n{ORDER}"))) == 1
     assert len(found(judge_orders, side(a=ORDER), side(a=f"{ORDER}\n\nMore.", b=ORDER))) == 1
+    assert len(found(judge_orders, side(a=ORDER, b=ORDER), side(c=ORDER, d=ORDER, e=ORDER))) == 1
     many = found(judge_orders, side(a=ORDER), side(**dict.fromkeys("gfedcb", ORDER)))
     assert [path for path, *_ in many] == [f"main/{name}.md" for name in "cdefg"], (
         "the first has it from there"

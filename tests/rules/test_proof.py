@@ -158,7 +158,8 @@ def test_what_a_person_did_elsewhere_puts_nothing_right() -> None:
     lost = ReplayedCommit(memory("One.\n\nTwo."), ANNS, ())
     assert ("main/a.md", "account") in told(memory("One.\n\nTwo.") | OTHER, lost, hand)
     old, new = memory("One.\n\nTwo.", name="a#b"), memory("One.", name="a#b")
-    assert told(old, ReplayedCommit(old, new, ()), ReplayedCommit(new, old, (), person=True)) == []
+    steps = ReplayedCommit(old, new, ()), ReplayedCommit(new, old, (), person=True)
+    assert told(old, *steps) == [] and told(old, *steps, end=new) == [("main/a#b.md", "account")]
     foreign = ReplayedCommit({}, {}, (), foreign=("main/y.txt",))
     assert told(ANNS, foreign, hand) == [("main/y.txt", "place")], "nobody sees what became of it"
 

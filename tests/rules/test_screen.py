@@ -108,7 +108,7 @@ def test_claims_are_read_together_and_one_refuses_no_other() -> None:
     assert set(refused_claims([f"PAYMENTS_API_KEY={KEY}", "plain", f"with {KEY} it works"])) == {0, 2}
     assert refused_claims([f"{GITHUB} beside {KEY}."])[0].text == "[github-pat] beside […]."
     weighed = weigh(["fine", GITHUB, "the password is hunter2"])
-    assert list(weighed.refused) == [1]
+    assert (list(weighed.refused), list(weighed.warned)) == ([1], [2])
     assert [finding.rule for finding in weighed.warned[2]] == ["password-in-prose"]
 
 

@@ -142,6 +142,7 @@ def test_invisible_characters_do_not_hide_a_credential(hidden: str) -> None:
         ("the password is hunter2", "password-in-prose"),
         ("The DB password for staging is `swordfish`.", "password-in-prose"),
         (UUID_TOKEN, "generic-api-key"),
+        (UUID_TOKEN.upper().replace("TOKEN", "token"), "generic-api-key"),
         ("password: required", "generic-password"),
     ],
 )
