@@ -18,7 +18,7 @@ from gitmem.values import dataclass
 FILE = TOMBSTONES
 Kind = Literal["forgot", "rejected"]
 
-_LINE = re.compile(r"^v1 ([0-9a-f]{16,64}) ([0-9a-f]{64}) (\d{4}-\d{2}-\d{2}) (forgot|rejected)$")
+_LINE = re.compile(r"v1 ([0-9a-f]{16,64}) ([0-9a-f]{64}) (\d{4}-\d{2}-\d{2}) (forgot|rejected)$")
 
 
 @dataclass(frozen=True)

@@ -215,6 +215,7 @@ def test_bytes_become_text_and_the_same_bytes() -> None:
         ("QWRTYPSDFGHJKLZX", True),
         ("QWRTYPSDFGHJKLZ", False),
         ("some-qwrtypsdfghjklz", False),
+        ("qwrtypsdfghjklz", False),
         ("internationalisation", False),
         ("InternationalisationOfAllTexts", False),
         ("aBcDeFgHiJkL", True),

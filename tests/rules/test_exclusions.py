@@ -59,9 +59,9 @@ RULES = (
 )
 @pytest.mark.parametrize("kind", ["project", "reference"])
 def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reason: str) -> None:
-    found = excluded(text, kind=kind)
-    assert found is not None
-    assert reason in found
+    for said in (text, text.upper()):
+        found = excluded(said, kind=kind)
+        assert found is not None and reason in found
     elsewhere = excluded(text, kind=kind, tracks=lambda _: False)
     assert (elsewhere is None) == (reason == "where its files are" and "PR 4" not in text)
 
@@ -81,7 +81,7 @@ def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reas
     ],
 )  # fmt: skip
 def test_what_matters_to_this_task_is_excluded(text: str) -> None:
-    assert for_this_task_only(text)
+    assert for_this_task_only(text) and for_this_task_only(text.upper())
     assert excluded(text, kind="feedback") == "it matters to this task alone"
 
 
