@@ -195,3 +195,61 @@ def test_where_archived_memories_and_logs_lie() -> None:
 def test_a_folder_that_spells_a_path_is_no_agents(folder: str) -> None:
     """A hostile tree may hold `^046.^047..`, which unescapes to `../..`."""
     assert not names.is_agent_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("a.txt", "is no markdown file"),
+        ("memory.md", "is taken for the index"),
+        ("logs/a.md", "lies in a folder that has another meaning"),
+        ("x/archive/ab/a.md", "lies in a folder that has another meaning"),
+        (".a.md", "is hidden"),
+        ("a.md/b.md", "lies in a folder that is named like a memory"),
+        ("d/" * 16 + "a.md", None),
+        ("d/" * 17 + "a.md", "lies more than 16 folders deep"),
+        ("/".join(["x" * 250] * 4) + ".md", "has too long a path"),
+        ("con.x.md", "is a device name on Windows"),
+        ("con.é.md", "is a device name on Windows"),
+        ("a//b.md", "is empty"),
+        ("a\nb.md", "holds a control character"),
+        ("\udcff.md", "is not UTF-8"),
+        ("a\\b.md", "holds a path separator"),
+        ("é:b.md", "holds a colon, which names a drive or a stream on Windows"),
+        ("e\u0301.md", "is not in Unicode form NFC"),
+        ("é" * 127 + ".md", "is longer than 255 bytes"),
+        ("é" * 126 + ".md", None),
+        (" é.md", "begins or ends with a space, or ends with a dot"),
+        ("é /b.md", "begins or ends with a space, or ends with a dot"),
+        ("é./b.md", "begins or ends with a space, or ends with a dot"),
+        ("git~1/a.md", "is taken for a part of git"),
+        ("p\u0430y.md", "mixes Cyrillic and Latin letters in one word"),
+        ("é\u200b.md", "holds an invisible character"),
+        ("é\u2215b.md", "holds what looks like a path separator"),
+        ("\u0430\uff1ab.md", "holds what looks like a colon"),
+        ("é\u2026/a.md", "ends with what looks like a dot"),
+        ("\u0301/a.md", "is nothing, or ends with a dot, where marks are left out"),
+        ("\u0430gents.md/a.md", "mixes Cyrillic and Latin letters in one word"),
+        ("ﬁle.md", None),
+    ],
+)
+def test_what_is_no_memory_file_says_why(name: str, reason: str | None) -> None:
+    assert names.unfit(name) == reason
+
+
+@pytest.mark.parametrize(
+    ("segment", "reason"),
+    [
+        ("", "is empty"),
+        ("..", "leads out of its folder"),
+        (".", "leads out of its folder"),
+        ("a/é", "holds a path separator"),
+        ("аrсһіvе", "mixes Cyrillic and Latin letters in one word"),
+        ("ӏоɡѕ", "mixes Cyrillic and Latin letters in one word"),
+        ("\uff2c\uff2f\uff27\uff33", "looks like logs"),
+        ("CL\u00c1UDE.md", "looks like CLAUDE.md"),
+        ("é", None),
+    ],
+)
+def test_a_segment_that_no_tree_may_have_says_why(segment: str, reason: str | None) -> None:
+    assert names.unsafe_segment(segment) == reason

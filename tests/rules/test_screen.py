@@ -98,6 +98,8 @@ def test_a_key_with_blank_lines_is_refused_whole() -> None:
     head, *body, end = Maker(3).pem("RSA ", 3).replace("==", "\n4k==").split("\n")
     bare = "\n\n".join([head, *body, end, "After."])
     assert screen({}, {"main/a.md": bare.encode()}, frozenset()).files["main/a.md"].strip() == b"After."
+    split = f"# Use {GITHUB[:20]}\n{GITHUB[20:]}\n\nAfter.".encode()
+    assert screen({}, {"main/a.md": split}, frozenset()).files["main/a.md"].strip() == b"After."
     files = {"main/a.md": memory("a", "How CI signs", f"Before.\n\n{bare}")}
     assert screen({}, files, frozenset()).files == {
         "main/a.md": memory("a", "How CI signs", "Before.\n\nAfter.")
