@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import Allow, Json, Quiet, ScopeOption, context, warn_of
+from gitmem.cli.context import Allow, DryRun, Json, Quiet, ScopeOption, context, warn_of
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.pointer import rule_file
 from gitmem.flows.edit import Wanted
@@ -38,6 +38,7 @@ def remember(
     agent: Annotated[str, typer.Option("--agent", help="main, or a subagent's name.")] = "main",
     scope: ScopeOption = None,
     allow: Allow = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -49,7 +50,7 @@ def remember(
     run = context(ctx, as_json=as_json, quiet=quiet)
     text = sys.stdin.read(MEMORY_BYTES + 1) if text == "-" else text
     wanted = Wanted(text, type, name, description, why, how, agent, scope or "", allow)
-    done = carry_out(run.workspace, run.edges, wanted)
+    done = carry_out(run.workspace, run.edges, wanted, dry_run=dry_run)
     commit = done.written.commit if done.written else None
     if run.out.as_json:
         run.out.json(
@@ -59,15 +60,20 @@ def remember(
                 "file": done.memory.path,
                 "name": done.memory.name,
                 "commit": commit,
+                "dry_run": dry_run,
                 "not_laid_out": done.unwritten or None,
                 "warnings": [{"path": one.path, "rule": one.rule} for one in done.warnings],
             }
         )
         return
     where = f"{done.scope.name}/{done.agent}/{done.memory.path}"
-    if commit is None:
+    if not done.planned:
         rule = rule_file(done.memory)
         run.out.data(f"{where} says so already{f', as a rule of {rule}' if rule else ''}")
+        return
+    if commit is None:
+        run.out.data(f"would {'update' if done.updated else 'store'} {where}: {done.memory.description}")
+        warn_of(run, done.warnings)
         return
     run.out.data(f"{commit[:8]} {'updated ' * done.updated}{where}: {done.memory.description}")
     warn_of(run, done.warnings)

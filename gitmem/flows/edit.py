@@ -83,6 +83,7 @@ class EditOutcome:
 
     Attributes:
         scope, memory: where it stands; of what memory says already, the memory that does.
+        planned: whether anything is to be written.
         unwritten: why the agent's folder does not show it; empty where it does.
         updated: whether a memory of that name was there.
     """
@@ -94,6 +95,7 @@ class EditOutcome:
     warnings: tuple[Finding, ...] = ()
     unwritten: str = ""
     updated: bool = False
+    planned: bool = True
 
 
 def scope_of(workspace: Workspace, wanted: Wanted) -> Scope:
@@ -159,7 +161,7 @@ def composed(wanted: Wanted, now: float, allow: frozenset[str]) -> tuple[str, st
     return name, one_line(described) or _first_sentence(annotate(text, said)), body
 
 
-def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
+def remember(workspace: Workspace, edges: Edges, wanted: Wanted, *, dry_run: bool = False) -> EditOutcome:
     """Stores one memory; the same name again updates it, where it was given.
 
     What the agent's memory says already, as a rule of the code too, is not stored again: in any scope, or
@@ -184,7 +186,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
                     there = tip if one.name == scope.name else read_tip(one.repo, one.ref)
                     rules = _in_archive(one, agent, there, ruled_files(workspace.state, one.name, agent))
                     if (same := _saying(agent_files(one.repo, agent, there) | rules, claims)) is not None:
-                        made[:] = [EditOutcome(one, agent, same, None)]
+                        made[:] = [EditOutcome(one, agent, same, None, planned=False)]
                         return None
         for name in numbered(first):
             paged = _paged_out(scope, agent, tip, name)
@@ -204,11 +206,15 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted) -> EditOutcome:
             edits[f"{agent}/{archive_path(memory.path)}"] = None
         _lift(edits, agent, known, memory)
         seen[:] = _refuse_secrets(edits, agent, paged | known, allow, hold)
-        made[:] = [EditOutcome(scope, agent, memory, None, updated=old is not None)]
+        planned = old is None or memory.render() != old.render()
+        made[:] = [EditOutcome(scope, agent, memory, None, updated=old is not None, planned=planned)]
         said = f"{'Update' if old else 'Remember'} {name}: {description}"
         return Write(edits, said, _human(workspace, "update" if old else "add"))
 
     unwritten: list[str] = []
+    if dry_run:
+        plan(read_tip(scope.repo, scope.ref))
+        return replace(made[0], warnings=tuple(seen))
     copies = where_writable(copies_of(workspace, edges), unwritten)
     written = land(scope, plan, workspace.author(edges.now), copies, agent)
     doubts = tuple(seen) if written else ()

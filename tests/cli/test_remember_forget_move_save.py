@@ -52,6 +52,24 @@ def test_remember_writes_file_index_and_commit(gitmem, git, home: Path) -> None:
     assert (live / ran["file"]).read_text() == text + "\n"
 
 
+def test_a_dry_run_says_what_remember_would_do_and_writes_nothing(gitmem, git, home: Path) -> None:
+    gitmem("remember", "Run the linter.", "--name", "lint")
+    where, ref = tip(git, home, gitmem)
+    before = git(where, "rev-parse", ref)
+    key = "token = ghp_0123456789abcdefghijABCDEFGHIJ012345"
+    for words, out, code in (
+        (("Use tabs.",), "would store local/main/use-tabs.md: Use tabs\n", 0),
+        (("Run it twice.", "--name", "lint"), "would update local/main/lint.md: Run it twice\n", 0),
+        (("Run the linter.",), "local/main/lint.md says so already\n", 0),
+        ((key,), "", 1),
+    ):
+        ran = gitmem("remember", "-n", *words, ok=code == 0)
+        assert (ran.out, ran.code) == (out, code)
+    ran = gitmem("remember", "-n", "Use tabs.", "--json").json
+    assert (ran["file"], ran["commit"], ran["dry_run"]) == ("use-tabs.md", None, True)
+    assert git(where, "rev-parse", ref) == before
+
+
 def test_the_same_name_again_updates_that_memory(gitmem, git, home: Path) -> None:
     gitmem("remember", "Python 3.11 is the minimum.", "--name", "python", "--type", "project")
     gitmem("remember", "Python 3.12 is the minimum.", "--name", "python", "--type", "project")
