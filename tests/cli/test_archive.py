@@ -83,6 +83,7 @@ def full(small: Ground, once: Once[int]) -> Ground:
 
 
 def test_who_writes_too_much_pages_out_the_oldest_and_says_so(full: Ground) -> None:
+    """That itself is not undone, as the next writer would page the same memory out again."""
     (full.folder() / "new.md").write_text(memory("new"))
     said = full.run("save")
     assert "Page 1 memory of reviewer to the archive" in said.out
@@ -91,8 +92,24 @@ def test_who_writes_too_much_pages_out_the_oldest_and_says_so(full: Ground) -> N
     index = (full.folder() / "MEMORY.md").read_text()
     assert entry("new") in index and entry("m001") not in index
     assert full.run("save").err == "nothing to save\n"
+    refused = full.run("undo", full.tip(), code=2)
+    assert "cannot be undone" in refused.err and "git mem restore" in refused.err
+    assert parse(full.workspace.code.commit(full.tip()).message).op == "page"
     full.run("undo")
     assert "new" not in shown(full)
+
+
+def test_who_dies_before_the_page_commit_leaves_it_to_the_next_writer(full: Ground) -> None:
+    def dies(*_: object) -> None:
+        raise RepositoryError("killed")
+
+    (full.folder() / "new.md").write_text(memory("new"))
+    with full.patch.context() as patch:
+        patch.setattr(saving, "page", dies)
+        full.run("save")
+    assert archived(full) == {OLD} and len(shown(full)) == LIMIT + 1
+    full.run("save")
+    assert archived(full) == {OLD, "m001"} and len(shown(full)) == LIMIT
 
 
 def test_undo_of_what_filled_the_folder_brings_back_what_left_it(full: Ground) -> None:
@@ -207,25 +224,17 @@ def test_an_agent_without_a_live_directory_is_paged_as_well(small: Ground) -> No
     assert archived(ground, "user") == {OLD, "m001", "m002", "m003"}
 
 
-def test_who_dies_before_the_page_commit_leaves_it_to_the_next_writer(full: Ground) -> None:
-    def dies(*_: object) -> None:
-        raise RepositoryError("killed")
-
-    (full.folder() / "new.md").write_text(memory("new"))
-    with full.patch.context() as patch:
-        patch.setattr(saving, "page", dies)
-        full.run("save")
-    assert archived(full) == {OLD} and len(shown(full)) == LIMIT + 1
-    full.run("save")
-    assert archived(full) == {OLD, "m001"} and len(shown(full)) == LIMIT
-
-
-def test_remembering_what_is_archived_brings_it_back(full: Ground) -> None:
-    words = ("remember", "It is otherwise.", "--name", OLD, "--scope", "project", "--agent", "reviewer")
-    said = full.run(*words, "--type", "project")
-    assert f"reviewer/{OLD}.md" in said.out
-    assert OLD in shown(full) and "It is otherwise." in (full.folder() / f"{OLD}.md").read_text()
-    assert archived(full) == {"m001"} and len(shown(full)) == LIMIT
+@pytest.mark.parametrize("how", ["remember", "restore"])
+def test_what_is_remembered_or_restored_comes_back_and_another_goes(full: Ground, how: str) -> None:
+    then = full.tip()
+    if how == "remember":
+        words = ("It is otherwise.", "--name", OLD, "--scope", "project", "--agent", "reviewer")
+        assert f"reviewer/{OLD}.md" in full.run(how, *words, "--type", "project").out
+        assert "It is otherwise." in (full.folder() / f"{OLD}.md").read_text()
+    else:
+        full.run(how, OLD, "--at", then)
+        assert full.run(how, OLD, "--at", then).err.startswith("nothing to restore")
+    assert OLD in shown(full) and archived(full) == {"m001"} and len(shown(full)) == LIMIT
     assert f"({OLD}.md)" in (full.folder() / "MEMORY.md").read_text()
 
 
@@ -277,14 +286,6 @@ def test_an_archived_memory_is_forgotten_brought_back_and_moved_and_is_hot_there
     assert entry(OLD) in full.tree("local")["reviewer/MEMORY.md"]
 
 
-def test_a_memory_restored_from_the_archive_stays_and_another_goes(full: Ground) -> None:
-    then = full.tip()
-    full.run("restore", OLD, "--at", then)
-    assert OLD in shown(full) and archived(full) == {"m001"}
-    assert entry(OLD) in (full.folder() / "MEMORY.md").read_text()
-    assert full.run("restore", OLD, "--at", then).err.startswith("nothing to restore")
-
-
 def test_a_whole_state_comes_back_with_its_archive(full: Ground) -> None:
     then = full.tree()
     at = full.tip()
@@ -309,13 +310,6 @@ def test_undo_of_an_edit_reaches_a_memory_that_was_paged_since(small: Ground) ->
     ground.run("undo", edit)
     assert (ground.folder() / f"{OLD}.md").read_text() == memory(OLD)
     assert OLD not in archived(ground) and entry(OLD) in ground.tree()["reviewer/MEMORY.md"]
-
-
-def test_paging_itself_is_not_undone(full: Ground) -> None:
-    """The next writer would page the same memory out again."""
-    said = full.run("undo", full.tip(), code=2)
-    assert "cannot be undone" in said.err and "git mem restore" in said.err
-    assert parse(full.workspace.code.commit(full.tip()).message).op == "page"
 
 
 def change(file: str, body: str) -> Change:

@@ -83,12 +83,21 @@ def test_an_origin_of_one_work_tree_makes_no_project(team, tmp_path, git, monkey
     assert origin is not None and one.workspace.origin == origin
 
 
-def test_a_moved_repository_keeps_its_id_and_gets_its_memory_at_the_new_place(desk, tmp_path) -> None:
+def test_a_moved_repository_keeps_its_id_and_gets_its_memory_at_the_new_place(desk: Machine) -> None:
+    """Before `init` runs again, saves and hooks work there, and the move alone is no deletion."""
     before, id = desk.memories(), project(desk)
     desk.move(desk.home / "elsewhere")
+    desk.run("status")
+    desk.run("save")
+    (desk.code / "x").write_text("x\n")
+    desk.git("add", "x")
+    desk.git("commit", "-q", "-m", "Work")
+    work(desk.code / ".git", {"HOME": str(desk.home), "PATH": "/usr/bin:/bin"})
+    desk.run("sync", code=1)
+    assert desk.memories() == before
     ran = desk.run("init", "-y")
     assert project(desk) == id and id in ran.out
-    assert "nothing changed" not in ran.out and "laid out 2 files of memory" in ran.out
+    assert "nothing changed" not in ran.out and "laid out" in ran.out
     assert f"in {desk.auto}" in ran.err
     assert desk.memories() == before
     assert "4000" in text_of(desk) and "Fridays" in text_of(desk)
@@ -99,20 +108,6 @@ def test_doctor_lays_memory_out_at_the_new_place(desk: Machine) -> None:
     desk.move(desk.home / "elsewhere")
     assert f"folder: {desk.auto} is missing: agents see no local memory\n" in desk.run("doctor").out
     assert "4000" in text_of(desk)
-
-
-def test_a_move_alone_is_no_deletion(desk: Machine) -> None:
-    """Before `init` runs again, saves and hooks work at the new place."""
-    before = desk.memories()
-    desk.move(desk.home / "elsewhere")
-    desk.run("status")
-    desk.run("save")
-    (desk.code / "x").write_text("x\n")
-    desk.git("add", "x")
-    desk.git("commit", "-q", "-m", "Work")
-    work(desk.code / ".git", {"HOME": str(desk.home), "PATH": "/usr/bin:/bin"})
-    desk.run("sync", code=1)
-    assert desk.memories() == before
 
 
 def test_what_stands_unsaved_in_the_old_auto_memory_folder_is_taken_in(desk: Machine) -> None:
@@ -134,24 +129,19 @@ def test_an_old_folder_that_is_gone_is_no_deletion(desk: Machine) -> None:
     assert desk.memories() == before and "4000" in text_of(desk)
 
 
-def test_an_unsaved_edit_in_a_moved_work_tree_replaces_what_it_edits(desk: Machine) -> None:
+def test_an_unsaved_edit_and_a_deletion_in_a_moved_work_tree_are_that(desk: Machine) -> None:
     """The record of the directory goes along, so the edit is an edit and not a second memory."""
-    path = next(path for path in laid_out(desk) if path.parent.name == "ops")
-    path.write_text(path.read_text().replace("Fridays", "Mondays"))
-    desk.move(desk.home / "elsewhere")
-    desk.run("save")
-    text = desk.memories()[f"ops/{path.name}"]
-    assert "Mondays" in text and "Fridays" not in text.split("---")[2]
-
-
-def test_a_deletion_in_a_moved_work_tree_is_a_deletion(desk: Machine) -> None:
     desk.run("remember", "Reviewers rotate.", "--type", "project", "--agent", "ops", "--scope", "local")
-    path = next(path for path in laid_out(desk) if path.parent.name == "ops")
-    path.unlink()
+    ops = [path for path in laid_out(desk) if path.parent.name == "ops"]
+    edited, gone = sorted(ops, key=lambda path: "Fridays" not in path.read_text())
+    edited.write_text(edited.read_text().replace("Fridays", "Mondays"))
+    gone.unlink()
     desk.move(desk.home / "elsewhere")
     desk.run("save")
-    assert f"ops/{path.name}" not in desk.memories()
-    assert len([name for name in desk.memories() if name.startswith("ops/")]) == 2
+    found = {name: text for name, text in desk.memories().items() if name.startswith("ops/")}
+    assert set(found) == {"ops/MEMORY.md", f"ops/{edited.name}"}
+    text = found[f"ops/{edited.name}"]
+    assert "Mondays" in text and "Fridays" not in text.split("---")[2]
 
 
 def test_a_folder_made_from_scratch_in_a_new_work_tree_deletes_nothing(desk: Machine) -> None:
@@ -189,26 +179,18 @@ def test_a_url_that_changed_keeps_the_id_and_a_clone_from_it_is_asked_about(desk
     assert "4000" not in text_of(desk)
 
 
-def test_the_answer_yes_uses_the_memory_that_is_kept(desk: Machine, team: Path, git, terminal) -> None:
+@pytest.mark.parametrize("yes", [True, False])
+def test_the_answer_says_whether_the_memory_that_is_kept_is_used(desk, team, git, terminal, yes) -> None:
     id, moved = project(desk), team.with_name("moved.git")
     team.rename(moved)
     clone_again(desk, moved.as_uri(), git)
-    terminal("y\ny\n")
+    terminal("y\ny\n" if yes else "n\ny\n")
     ran = desk.run("init")
     assert f"you keep memory for {id}, and its history begins with the same commit" in ran.err
-    assert project(desk) == id and "4000" in text_of(desk)
+    assert (project(desk) == id) is yes and ("4000" in text_of(desk)) is yes
     clone_again(desk, moved.as_uri(), git)
     desk.run("init", "-y")
-    assert project(desk) == id, "the person has said so before"
-
-
-def test_the_answer_no_leaves_it_alone(desk: Machine, team: Path, git, terminal) -> None:
-    id, moved = project(desk), team.with_name("moved.git")
-    team.rename(moved)
-    clone_again(desk, moved.as_uri(), git)
-    terminal("n\ny\n")
-    desk.run("init")
-    assert project(desk) != id and "4000" not in text_of(desk)
+    assert (project(desk) == id) is yes, "the person has said so before"
 
 
 def test_the_project_can_be_named_later_and_what_was_learned_meanwhile_comes_along(desk, team, git) -> None:
@@ -240,7 +222,7 @@ def forged(desk: Machine, team: Path, git) -> Path:
     return path
 
 
-def test_a_forged_origin_does_not_get_private_memory(desk: Machine, team: Path, git) -> None:
+def test_a_forged_origin_does_not_get_private_memory_unless_a_person_insists(desk, team, git) -> None:
     id = project(desk)
     desk.code = forged(desk, team, git)
     assert f"--project {id}" in desk.run("init", "-n").out
@@ -249,22 +231,21 @@ def test_a_forged_origin_does_not_get_private_memory(desk: Machine, team: Path, 
     assert project(desk) != id and laid_out(desk) == [] and desk.memories() == {}
     value = desk.run("init", "-y", "--json").json
     assert (value["project"], value["changed"], value["others"]) == (project(desk), False, [])
+    desk.run("init", "-y", "--project", id)
+    assert project(desk) == id and "4000" in text_of(desk)
 
 
-def test_without_a_commit_an_origin_proves_nothing(desk: Machine, team: Path, git) -> None:
+@pytest.mark.parametrize("how", ["an origin without a commit", "an id in a configuration"])
+def test_what_anybody_can_write_proves_nothing(desk: Machine, team: Path, git, how: str) -> None:
     id = project(desk)
-    desk.code = desk.home / "empty"
-    git("init", "-q", desk.code)
-    desk.git("remote", "add", "origin", team.as_uri())
-    desk.run("init", "-y")
-    assert project(desk) != id and laid_out(desk) == []
-
-
-def test_an_id_that_a_configuration_brought_along_proves_nothing(desk: Machine, team: Path, git) -> None:
-    id = project(desk)
-    desk.code = forged(desk, team, git)
-    desk.git("remote", "remove", "origin")
-    desk.git("config", "gitmem.projectId", id)
+    if how == "an id in a configuration":
+        desk.code = forged(desk, team, git)
+        desk.git("remote", "remove", "origin")
+        desk.git("config", "gitmem.projectId", id)
+    else:
+        desk.code = desk.home / "empty"
+        git("init", "-q", desk.code)
+        desk.git("remote", "add", "origin", team.as_uri())
     desk.run("init", "-y")
     assert project(desk) != id and laid_out(desk) == []
 
@@ -284,13 +265,6 @@ def test_a_cut_history_is_asked_about(desk: Machine, team: Path, git) -> None:
     assert f"--project {id}" in desk.run("init", "-y").err
     desk.run("init", "-y", "--project", id)
     assert "4000" in text_of(desk)
-
-
-def test_a_person_can_insist(desk: Machine, team: Path, git) -> None:
-    id = project(desk)
-    desk.code = forged(desk, team, git)
-    desk.run("init", "-y", "--project", id)
-    assert project(desk) == id and "4000" in text_of(desk)
 
 
 def test_two_repositories_of_one_name_are_two_projects(desk, team, git, tmp_path) -> None:
@@ -366,24 +340,19 @@ def test_a_lost_note_costs_a_question_and_no_memory(desk: Machine, team: Path, g
     assert desk.memories() == before and "4000" in text_of(desk)
 
 
-def test_what_a_project_is_comes_with_a_backup(desk, team, git, tmp_path, monkeypatch, capsys) -> None:
-    """So that a forged origin gets nothing on the next machine either."""
+@pytest.mark.parametrize("named", [False, True])
+def test_what_a_project_is_comes_with_a_backup(
+    desk: Machine, team: Path, git, tmp_path: Path, monkeypatch, capsys, named: bool
+) -> None:
+    """So that a forged origin gets nothing on the next machine either; the project can be named at once."""
     git("init", "-q", "--bare", tmp_path / "safe.git")
     desk.run("backup", tmp_path / "safe.git", "-y")
     id = project(desk)
     laptop = Machine(tmp_path / "laptop", monkeypatch, capsys)
     laptop.code = forged(laptop, team, git)
-    ran = laptop.run("init", "-y", "--backup", tmp_path / "safe.git")
-    assert f"git mem init --project {id}" in ran.err
-    assert laid_out(laptop) == []
-    laptop.run("init", "-y", "--project", id)
-    assert "4000" in text_of(laptop)
-
-
-def test_the_project_can_be_named_with_the_backup(desk, team, git, tmp_path, monkeypatch, capsys) -> None:
-    git("init", "-q", "--bare", tmp_path / "safe.git")
-    desk.run("backup", tmp_path / "safe.git", "-y")
-    laptop = Machine(tmp_path / "laptop", monkeypatch, capsys)
-    git("clone", "-q", team, laptop.code)
-    laptop.run("init", "-y", "--backup", tmp_path / "safe.git", "--project", project(desk))
+    words = ("init", "-y", "--backup", tmp_path / "safe.git")
+    if not named:
+        assert f"git mem init --project {id}" in laptop.run(*words).err
+        assert laid_out(laptop) == []
+    laptop.run(*words, "--project", id)
     assert "4000" in text_of(laptop)

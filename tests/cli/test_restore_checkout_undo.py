@@ -48,17 +48,19 @@ def stone(text: str) -> str:
     return tombstone.bury(key, "a" * 16, "2026-11-20", "forgot").line()
 
 
-def test_restore_brings_a_memory_back_as_a_new_commit_and_lays_it_out(taught: Ground) -> None:
+def test_restore_brings_a_memory_back_as_a_new_commit_once_live_edits_are_saved(taught: Ground) -> None:
     before = taught.tip()
+    (taught.folder() / "fresh.md").write_text(memory("fresh"))
     ran = taught.run("restore", "ports", "--at", "~1")
     commit = taught.workspace.code.commit(taught.tip())
-    assert commit.parents == (before,) and parse(commit.message).op == "restore"
-    assert commit.subject == "Restore ports as of ~1"
-    assert body(taught) == "Port 8080."
+    assert taught.workspace.code.is_ancestor(before, commit.oid)
+    assert parse(commit.message).op == "restore" and commit.subject == "Restore ports as of ~1"
+    assert body(taught) == "Port 8080.", "~1 was counted before the save"
+    assert "reviewer/fresh.md" in taught.tree()
     assert ran.out.startswith("restored ports in project as of ")
     assert ran.err.strip() == f"undo: git mem undo {commit.oid[:12]}"
     taught.run("undo", commit.oid[:12])
-    assert body(taught) == "Port 9090."
+    assert body(taught) == "Port 9090." and "reviewer/fresh.md" in taught.tree()
 
 
 def test_restore_brings_a_deleted_memory_back_with_its_index_line(taught: Ground) -> None:
@@ -84,13 +86,6 @@ def test_restore_all_makes_it_as_it_was_then(taught: Ground) -> None:
     assert taught.run("restore", "--all", "--at", then).err.startswith("nothing to restore")
 
 
-def test_restore_saves_live_edits_first_so_that_none_is_lost(taught: Ground) -> None:
-    (taught.folder() / "fresh.md").write_text(memory("fresh"))
-    taught.run("restore", "ports", "--at", "~1")
-    assert body(taught) == "Port 8080."
-    assert "reviewer/fresh.md" in taught.tree(), "~1 was counted before the save"
-
-
 def test_restore_by_name_lifts_what_was_forgotten_and_all_does_not(taught: Ground) -> None:
     then = taught.tip()
     stones = "".join(map(stone, ("Port 9090.", "About ports")))
@@ -108,7 +103,7 @@ def test_restore_by_name_lifts_what_was_forgotten_and_all_does_not(taught: Groun
     assert ".tombstones" not in "".join(taught.tree())
 
 
-def test_restore_into_a_folder_writes_files_and_nothing_else(taught: Ground, tmp_path: Path) -> None:
+def test_restore_into_a_folder_writes_files_and_overwrites_nothing(taught: Ground, tmp_path: Path) -> None:
     before = taught.tip()
     out = tmp_path / "out"
     taught.run("restore", "ports", "--at", "~1", "--to", out)
@@ -116,16 +111,11 @@ def test_restore_into_a_folder_writes_files_and_nothing_else(taught: Ground, tmp
     assert "8080" in (out / "ports.md").read_text()
     taught.run("restore", "--all", "--at", "~1", "--to", tmp_path / "all")
     assert (tmp_path / "all/project/reviewer/MEMORY.md").is_file()
-    assert taught.tip() == before and body(taught) == "Port 9090."
-
-
-def test_restore_into_a_folder_overwrites_nothing(taught: Ground, tmp_path: Path) -> None:
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full/x").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    for name in ("full", "full/x", "link"):
-        taught.run("restore", "ports", "--at", "~1", "--to", tmp_path / name, code=2)
-    assert (tmp_path / "full/x").read_text() == "mine" and not (tmp_path / "elsewhere").exists()
+    for name in ("out", "out/ports.md", "link"):
+        taught.run("restore", "ports", "--at", "~2", "--to", tmp_path / name, code=2)
+    assert "8080" in (out / "ports.md").read_text() and not (tmp_path / "elsewhere").exists()
+    assert taught.tip() == before and body(taught) == "Port 9090."
 
 
 def test_restore_into_a_folder_refuses_a_path_that_leads_out(taught: Ground, tmp_path: Path, git) -> None:
@@ -160,23 +150,19 @@ def test_a_dry_run_changes_nothing(taught: Ground) -> None:
         assert after == before, line
 
 
-def test_undo_takes_the_newest_change_back_and_twice_goes_further(taught: Ground) -> None:
+def test_undo_takes_the_newest_change_back_twice_goes_further_and_is_undone_itself(taught: Ground) -> None:
     first = taught.run("undo")
     assert first.out.startswith("undid ") and "Update ports (project" in first.out
     assert body(taught) == "Port 8080."
     commit = taught.workspace.code.commit(taught.tip())
     assert parse(commit.message).undoes and commit.subject == "Undo: Update ports"
+    taught.run(*first.err.strip().removeprefix("undo: git mem ").split())
+    assert body(taught) == "Port 9090.", "the change counts again"
+    taught.run("undo")
+    assert body(taught) == "Port 8080."
     taught.run("undo")
     assert not (taught.folder() / "ports.md").exists()
     assert taught.run("undo", code=1).err.startswith("gitmem: There is nothing to undo")
-
-
-def test_an_undo_can_be_undone_and_the_change_counts_again(taught: Ground) -> None:
-    redo = taught.run("undo").err.strip().removeprefix("undo: git mem ").split()
-    taught.run(*redo)
-    assert body(taught) == "Port 9090."
-    taught.run("undo")
-    assert body(taught) == "Port 8080."
 
 
 def test_undo_keeps_what_was_learned_since(taught: Ground) -> None:
@@ -223,18 +209,14 @@ def test_undo_says_what_stays_of_a_change_and_why(ground: Ground, saved: bool) -
     assert "stays: " not in ground.run("undo", ground.tip()).err
 
 
-def test_undo_leaves_unsaved_edits_saved_and_alone(taught: Ground) -> None:
+def test_undo_picks_the_newest_change_of_all_scopes_and_leaves_unsaved_edits_alone(taught: Ground) -> None:
     """A person who was told `undo: git mem undo` means that change, not what an agent wrote meanwhile."""
-    (taught.folder() / "fresh.md").write_text(memory("fresh"))
-    taught.run("undo")
-    assert body(taught) == "Port 8080." and "reviewer/fresh.md" in taught.tree()
-
-
-def test_undo_picks_the_scope_of_the_newest_change_unless_told(taught: Ground) -> None:
     taught.learn({"main/tone.md": memory("tone")}, "local", "Add tone")
     assert "Update ports" in taught.run("undo", "--scope", "project", "-n").out
     assert "Add tone (local" in taught.run("undo").out
+    (taught.folder() / "fresh.md").write_text(memory("fresh"))
     assert "Update ports (project" in taught.run("undo").out
+    assert body(taught) == "Port 8080." and "reviewer/fresh.md" in taught.tree()
 
 
 def test_undo_of_forgetting_brings_the_memory_back_for_good(taught: Ground) -> None:

@@ -27,30 +27,33 @@ def taught(ground: Ground, once: Once[int]) -> Ground:
     return ground
 
 
-def test_a_forgotten_memory_comes_back_as_it_last_was_and_stays(taught: Ground) -> None:
+def test_a_forgotten_memory_comes_back_as_it_last_was_and_goes_again_by_an_undo(taught: Ground) -> None:
     before = taught.tree()
     taught.run("forget", "ports")
-    assert "reviewer/.tombstones" in taught.tree()
+    forgotten, tip = taught.tree(), taught.tip()
+    assert "reviewer/.tombstones" in forgotten
+    assert "would restore ports in project" in taught.run("restore", "ports", "-n").out
+    taught.run("restore", "ports", "--to", "out")
+    assert (taught.repo / "out/ports.md").read_text() == memory("ports", "Port 9090 is taken.")
+    assert taught.tip() == tip, "a dry run and a folder leave memory alone"
     ran = taught.run("restore", "ports")
     assert ran.out.startswith("restored ports in project as of ")
     assert ran.err == f"undo: git mem undo {taught.tip()[:12]}\n"
     assert taught.tree() == before
     assert (taught.folder() / "ports.md").read_text() == memory("ports", "Port 9090 is taken.")
     assert taught.run("save").err == "nothing to save\n"
-
-
-def test_an_undone_restore_forgets_again(taught: Ground) -> None:
-    taught.run("forget", "ports")
-    forgotten = taught.tree()
-    taught.run("restore", "ports")
     taught.run("undo", taught.tip())
     assert taught.tree() == forgotten and not (taught.folder() / "ports.md").exists()
 
 
-def test_a_deleted_memory_comes_back_and_none_whose_name_begins_like_it(taught: Ground) -> None:
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_deleted_memory_comes_back_and_none_whose_name_begins_like_it(
+    taught: Ground, saved: bool
+) -> None:
     (taught.folder() / "ports-of-ships.md").write_text(memory("ports-of-ships"))
     (taught.folder() / "ports.md").unlink()
-    taught.run("save")
+    if saved:
+        taught.run("save")
     taught.run("restore", "ports")
     assert "Port 9090" in (taught.folder() / "ports.md").read_text()
 
@@ -64,12 +67,6 @@ def test_a_namesake_in_a_folder_keeps_no_address_from_coming_back(ground: Ground
     assert ground.tree("local")["rev/deploy.md"] == files["rev/deploy.md"]
 
 
-def test_a_file_deleted_but_not_saved_yet_comes_back(taught: Ground) -> None:
-    (taught.folder() / "ports.md").unlink()
-    taught.run("restore", "ports")
-    assert "Port 9090" in (taught.folder() / "ports.md").read_text()
-
-
 def test_a_memory_forgotten_in_the_archive_comes_back_hot(taught: Ground) -> None:
     taught.learn({f"reviewer/{archive_path('old.md')}": memory("old", "An old fact.")})
     taught.run("forget", "old")
@@ -77,11 +74,14 @@ def test_a_memory_forgotten_in_the_archive_comes_back_hot(taught: Ground) -> Non
     assert "reviewer/old.md" in taught.tree() and "reviewer/.tombstones" not in taught.tree()
 
 
-def test_a_memory_that_is_there_says_so_and_nothing_is_committed(taught: Ground) -> None:
+def test_a_memory_that_is_there_says_so_and_one_that_never_was_is_a_usage_error(taught: Ground) -> None:
     before = taught.tip()
     ran = taught.run("restore", "ports")
     assert ran.err == "nothing to restore: it is here, and unchanged\n" and taught.tip() == before
     assert taught.run("restore", "ports", "--json").json[0]["commit"] == ""
+    assert "no memory named 'nope'" in taught.run("restore", "nope", code=2).err
+    for verb in ("log", "restore"):  # where no memory can stand
+        assert "no memory named" in taught.run(verb, "project/reviewer/logs/notes", code=2).err, verb
 
 
 def test_several_that_are_gone_are_listed(taught: Ground) -> None:
@@ -92,21 +92,3 @@ def test_several_that_are_gone_are_listed(taught: Ground) -> None:
     assert "project/reviewer/ports, local/main/ports" in ran.err
     taught.run("restore", "local/main/ports")
     assert "main/ports.md" in taught.tree("local") and "reviewer/ports.md" not in taught.tree()
-
-
-def test_one_that_never_was_is_a_usage_error(taught: Ground) -> None:
-    assert "no memory named 'nope'" in taught.run("restore", "nope", code=2).err
-
-
-def test_a_path_where_no_memory_can_stand_names_none_that_is_gone(taught: Ground) -> None:
-    for verb in ("log", "restore"):
-        assert "no memory named" in taught.run(verb, "project/reviewer/logs/notes", code=2).err, verb
-
-
-def test_a_dry_run_and_a_folder_leave_memory_alone(taught: Ground) -> None:
-    taught.run("forget", "ports")
-    before = taught.tip()
-    assert "would restore ports in project" in taught.run("restore", "ports", "-n").out
-    taught.run("restore", "ports", "--to", "out")
-    assert (taught.repo / "out/ports.md").read_text() == memory("ports", "Port 9090 is taken.")
-    assert taught.tip() == before

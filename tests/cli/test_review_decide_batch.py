@@ -36,25 +36,22 @@ def names_in(ground: Ground, scope: str) -> set[str]:
 
 
 def test_several_are_stored_with_one_line_and_taken_back_with_one_undo(ground: Ground) -> None:
-    let_wait(ground, "ports", "lint", "deploys")
+    """Each keeps the session that it was said in."""
+    let_wait(ground, "ports", session="one")
+    let_wait(ground, "deploys", session="two")
+    let_wait(ground, "lint")
     let_wait(ground, "coffee", scope="user", type="user")
     said = ground.run("review", "accept", *ids(ground, "ports", "coffee", "deploys"))
     assert said.out == "accepted 3 suggestions\n"
     assert said.err.count("undo: git mem undo ") == 1
     assert waiting(ground) == {"lint"}
     assert names_in(ground, "project") == {"ports", "deploys"} and names_in(ground, "user") == {"coffee"}
-    ground.run("undo", said.err.split()[-1])
-    assert waiting(ground) == {"ports", "lint", "deploys", "coffee"}
-    assert names_in(ground, "project") == names_in(ground, "user") == set()
-
-
-def test_each_keeps_the_session_it_was_said_in(ground: Ground) -> None:
-    let_wait(ground, "ports", session="one")
-    let_wait(ground, "lint", session="two")
-    ground.run("review", "accept", "--all")
     where = ground.workspace.scope("project")
     told = [parse(commit.message) for commit in where.repo.history(ground.tip())]
     assert {one.session for one in told if one.writer == "extract"} == {"one", "two"}
+    ground.run("undo", said.err.split()[-1])
+    assert waiting(ground) == {"ports", "lint", "deploys", "coffee"}
+    assert names_in(ground, "project") == names_in(ground, "user") == set()
 
 
 def test_a_bare_undo_takes_the_batch_back_and_can_be_undone_itself(ground: Ground) -> None:

@@ -30,27 +30,17 @@ def test_they_are_listed_shown_and_found_by_their_path(ground: Ground) -> None:
     assert "sock" in ground.run("blame", "topics/deep").out
 
 
-def test_an_address_names_one_memory_beside_others_of_that_file_name(ground: Ground) -> None:
-    ground.learn(
-        {
-            "reviewer/deep.md": memory("sea", "The sea is eleven kilometres deep."),
-            "reviewer/topics/deep.md": memory("sockets", "The socket is at /run/x.sock."),
-        }
-    )
-    assert "kilometres" in ground.run("show", "project/reviewer/deep").out
-    assert "names 2 memories" in ground.run("show", "deep", code=2).err
-    ground.run("forget", "reviewer/deep")
-    assert "reviewer/topics/deep.md" in ground.tree() and "reviewer/deep.md" not in ground.tree()
-
-
 @pytest.mark.parametrize("asked", ["project/reviewer/deep", "reviewer/deep", "reviewer/deep.md"])
-def test_an_address_that_is_gone_forgets_no_namesake(ground: Ground, asked: str) -> None:
+def test_an_address_names_one_memory_and_forgets_no_namesake_once_that_is_gone(ground, asked: str) -> None:
     files = {"reviewer/deep.md": memory("deep"), "reviewer/topics/deep.md": memory("deep", "Another.")}
     ground.learn(files)
+    assert "The deep fact." in ground.run("show", asked).out
+    assert "names 2 memories" in ground.run("show", "deep", code=2).err
     ground.run("forget", asked)
     ran = ground.run("forget", asked, code=2)
     assert f"no memory named {asked!r}" in ran.err
     assert "Did you mean: project/reviewer/topics/deep?" in ran.err
+    assert "reviewer/deep.md" not in ground.tree()
     assert ground.tree()["reviewer/topics/deep.md"] == files["reviewer/topics/deep.md"]
 
 
