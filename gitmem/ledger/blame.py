@@ -311,7 +311,7 @@ class _Search:
         passed: set[str] = set()
         for parent in parents:
             left = set(ids)
-            for place in (path, *(home for home in homes(path) if home != path)):
+            for place in homes(path):
                 held = left & self._held(parent, place).keys()
                 for id in sorted(held):
                     _add(pending.setdefault(parent, {}), place, id, ids[id])
@@ -454,9 +454,7 @@ class _Search:
     def _origin(
         self, commit: Commit, path: str, claim: Claim, trail: Trail, former: tuple[Former, ...]
     ) -> ClaimOrigin:
-        day = day_of(path) if is_log(path) else None
-        line = read_line(f"- {claim.key}", day) if day else None
-        entry = None if day else self._repo.entry(commit.tree, path)
+        entry = None if is_log(path) else self._repo.entry(commit.tree, path)
         memory = parse(path, self._repo.blob(entry.oid) if entry else b"")
         names = (memory.name, PurePosixPath(path).stem, memory.description)
         author = f"{commit.author.name} <{commit.author.email}>"
@@ -466,7 +464,14 @@ class _Search:
         )
         time = min((one.time for one in told if one.time is not None), default=commit.author.time)
         return ClaimOrigin(
-            commit.oid, path, claim.short, time, tuple(oid for oid, _ in trail), told, line, former
+            commit.oid,
+            path,
+            claim.short,
+            time,
+            tuple(oid for oid, _ in trail),
+            told,
+            _line_of(path, claim),
+            former,
         )
 
 
@@ -517,9 +522,14 @@ _WORSE: tuple[FateKind, ...] = ("kept", "merged", "superseded", "dropped")
 
 def _text_of(path: str, claim: Claim) -> str:
     """What a claim says; of a line of a log the fact alone."""
-    day = day_of(path) if is_log(path) else None
-    line = read_line(f"- {claim.key}", day) if day else None
+    line = _line_of(path, claim)
     return line.text if line else claim.key
+
+
+def _line_of(path: str, claim: Claim) -> LogLine | None:
+    """The line of a daily log that a claim is; None elsewhere."""
+    day = day_of(path) if is_log(path) else None
+    return read_line(f"- {claim.key}", day) if day else None
 
 
 def _ancestors(graph: Mapping[str, tuple[str, ...]], oid: str) -> set[str]:

@@ -271,8 +271,9 @@ def test_only_what_is_asked_for_is_blamed(history: History) -> None:
     assert origins_of(history.store, tip, {}) == {} == origins_of(history.store, tip, {place("a"): set()})
 
 
+@pytest.mark.parametrize("to", ["b", "old_b"])
 def test_of_many_files_that_may_have_lost_a_claim_those_of_its_agent_come_first(
-    history: History, monkeypatch: pytest.MonkeyPatch
+    history: History, monkeypatch: pytest.MonkeyPatch, to: str
 ) -> None:
     monkeypatch.setattr("gitmem.ledger.blame.MOST_MOVED", 1)
     made = tell(
@@ -280,10 +281,10 @@ def test_of_many_files_that_may_have_lost_a_claim_those_of_its_agent_come_first(
         [
             did("ann", ann_a="One. Two."),
             did("ben", z="One. Two."),
-            did("kim", ann_a="One.", z="One.", b="Two."),
+            did("kim", ann_a="One.", z="One.", **{to: "Two."}),
         ],
     )
-    assert history.commit_of(made["kim"], "Two.", place("b")) == made["ben"]
+    assert history.commit_of(made["kim"], "Two.", place(to)) == made["ben"]
 
 
 def test_of_many_files_whose_history_is_crooked_so_many_are_blamed(
@@ -377,14 +378,42 @@ def test_who_taught_a_claim_goes_along_into_another_scope(history: History) -> N
     ] * 2
 
 
-def test_a_part_of_a_squash_without_a_date_is_told_and_the_others_say_when(history: History) -> None:
+def test_a_part_of_a_squash_without_a_date_is_told_and_the_first_other_says_when(history: History) -> None:
     head = f"commit {'a' * 40}\nAuthor: Ann <ann@example.com>\n"
-    dates = ("", f"Date:   {datetime.fromtimestamp(START, UTC):%a %b %d %H:%M:%S %Y +0000}\n")
+    days = (
+        f"{datetime.fromtimestamp(when, UTC):%a %b %d %H:%M:%S %Y +0000}" for when in (START, START + 9)
+    )
+    dates = ("", *(f"Date:   {day}\n" for day in days))
     parts = "\n".join(f"{head}{date}\n    Learn a\n" for date in dates)
     message = f"Squashed commit of the following:\n\n{parts}"
     tip = history.learn({place("a"): text("a", "One.")}, message=message)
     origin = history.origin(tip, "One.", place("a"))
-    assert [one.time for one in origin.told] == [None, START] and origin.time == START
+    assert [one.time for one in origin.told] == [None, START, START + 9] and origin.time == START
+
+
+def test_a_fact_that_a_dream_took_from_a_log_is_of_its_line(history: History) -> None:
+    log, fact = "main/logs/2026/11/2026-11-16.md", "Port 80 is free."
+    first = history.learn({log: f"- 09:00:00Z [project] {fact}\n"})
+    (line,) = blame_memory(history.store, first, log)
+    fate = Fate("merged", reference(log, line.claim), claim(f"a {fact}"))
+    told = Provenance("dream", "dream", claims=(fate,))
+    tip = history.learn({place("a"): text("a", fact)}, first, message=format_message("Distil", told))
+    origin = history.origin(tip, fact, place("a"))
+    assert (origin.commit, origin.path, origin.via, origin.replaced) == (first, log, (tip,), ())
+    assert line.origins[0].line == origin.line and origin.line is not None
+    assert (origin.line.text, f"{origin.line.when:%Y-%m-%d %H}") == (fact, "2026-11-16 09")
+    assert history.origin(tip, "About a", place("a")).line is None
+
+
+@pytest.mark.parametrize(("described", "against"), [("Ports", 1), ("", 0)])
+def test_a_disputed_description_is_against_the_one_that_stands(
+    history: History, described: str, against: int
+) -> None:
+    said = "description: All ports *(disputed 0123abcd)*"
+    data = f"---\nname: a\ndescription: {described}\ntype: project\n---\n\n{said}\n"
+    lines = blame_memory(history.store, history.learn({place("a"): data}), place("a"))
+    assert len(lines[-1].against) == against
+    assert [line.against for line in lines[:-1]] == [(lines[-1].claim.short,)] * against
 
 
 def test_a_disputed_value_is_shown_as_it_stands_whatever_is_in_it() -> None:
@@ -426,7 +455,7 @@ WHOLE: dict[str, tuple[tuple[Did, ...], str, str]] = {
     ),
     "what it was before, and before that": (
         (did("ann", dns="First fact."), did("ben", dns="", net="dns: Old fact."),
-         did("eve", net="", ports="dns: New fact."), did("kim", logs="Else.")),
+         did("eve", net="", ports="dns: New fact.", one="Else."), did("kim", one="", other="Else.")),
         "ports old_ports net old_net dns old_dns", "About dns; First fact.; Old fact.; New fact.",
     ),
 }  # fmt: skip
