@@ -701,4 +701,4 @@ def _with_twins(paths: set[str]) -> set[str]:
 
 
 def _said(memory: Memory) -> set[str]:
-    return {memory.name, memory.description, *(claim.key for claim in memory.claims)}
+    return {memory.name, *(claim.key for claim in memory.claims)}

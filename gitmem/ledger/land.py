@@ -24,7 +24,6 @@ from gitmem.rules.secrets import redact, scan
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
-    from gitmem.core.trailers import Provenance
     from gitmem.ledger.workspace import Scope
 
 ROOT_SIGNATURE = Signature("gitmem", "gitmem@localhost", 0)

@@ -223,6 +223,10 @@ STORIES: dict[str, tuple[tuple[Did, ...], dict[str, str]]] = {
          did("kim", "ben eve", a="One. Two. Three.")),
         {"a One.": "ann", "a Two.": "ann by kim", "a Three.": "eve"},
     ),
+    "taken out by the side that a merge does not take": (
+        (did("ann", a="One. Two."), did("ben", a="One."), did("eve", "ann", b="B."), did("kim", "eve ben")),
+        {"a Two.": "ann by kim"},
+    ),
     "taken out of the archive by one side of a merge that has it": (
         (did("ann", old_a="One. Two."), did("ben", old_a="One."),
          did("eve", "ann", old_a="", a="One. Two."), did("kim", "ben eve", old_a="", a="One. Two.")),
@@ -410,10 +414,11 @@ def test_a_disputed_description_is_against_the_one_that_stands(
     history: History, described: str, against: int
 ) -> None:
     said = "description: All ports *(disputed 0123abcd)*"
-    data = f"---\nname: a\ndescription: {described}\ntype: project\n---\n\n{said}\n"
+    data = f"---\nname: a\ndescription: {described}\ntype: project\n---\n\nElse.\n\n{said}\n"
     lines = blame_memory(history.store, history.learn({place("a"): data}), place("a"))
     assert len(lines[-1].against) == against
-    assert [line.against for line in lines[:-1]] == [(lines[-1].claim.short,)] * against
+    assert [line.against for line in lines if line.description] == [(lines[-1].claim.short,)] * against
+    assert lines[-2].against == ()
 
 
 def test_a_disputed_value_is_shown_as_it_stands_whatever_is_in_it() -> None:
@@ -432,6 +437,10 @@ WHOLE: dict[str, tuple[tuple[Did, ...], str, str]] = {
     ),
     "another of the same name": (
         (did("ann", ports="Old fact."), did("ben", ports="", net="ports: New fact.")),
+        "ports old_ports net old_net", "About ports; Old fact.; New fact.",
+    ),
+    "another of the same name, from the archive": (
+        (did("ann", old_ports="Old fact."), did("ben", old_ports="", net="ports: New fact.")),
         "ports old_ports net old_net", "About ports; Old fact.; New fact.",
     ),
     "another with half of its claims": (

@@ -19,6 +19,8 @@ UNDO = "Undo\n\nGitmem-Op: undo\n"
 SECRET, OTHER = "copper-lynx-8812-quito", "green-stork-1172-lima"
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000, 60)
 NOTHING = Purge()
+NAMES = ("oriole", "lynx", "heron", "egret", "bison", "yak-of-tibet")
+LATER = ("[purged]", "copper-[purged]", "copper-[purged]-quito", "copper-lynx-[purged]")
 TOLD, CLEAN = {"main/a.md": f"It is {SECRET}.\n"}, {"main/a.md": "It is [purged].\n"}
 
 
@@ -28,10 +30,15 @@ def store(repo: Path) -> Repository:
 
 
 def commit(
-    store: Repository, files: dict[str, str], *parents: str, message: str = "Learn\n", who: Signature = ANN
+    store: Repository,
+    files: dict[str, str],
+    *parents: str,
+    message: str = "Learn\n",
+    who: Signature = ANN,
+    by: Signature = ANN,
 ) -> str:
     tree = write_tree(store, None, {path: text.encode() for path, text in files.items()})
-    return store.add_commit(tree, parents or (root_commit(store),), who, who, message)
+    return store.add_commit(tree, parents or (root_commit(store),), who, by, message)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +69,32 @@ def commit(
             {"main/a.md": f'name: "[purged] b"\n[purged]\nand {OTHER}\n'},
             Purge(frozenset({SECRET})),
             Purge(frozenset({OTHER})),
+        ),
+        ({f"main/{SECRET}.md": "A"}, {"main/[purged].md": "A"}, Purge(frozenset({SECRET})), NOTHING),
+        ({"main/[purged].md": "A"}, {f"main/{SECRET}.md": "A"}, NOTHING, Purge(frozenset({SECRET}))),
+        (
+            {f"main/{name}.md": "A" for name in NAMES},
+            {"main/[purged].md": "A"},
+            Purge(frozenset({"bison"}), frozenset(f"main/{name}.md" for name in NAMES if name != "bison")),
+            NOTHING,
+        ),
+        (
+            {f"main/{SECRET}.md": "A"},
+            {f"main/{name}.md": "A" for name in ("[purged]-quito", *LATER)},
+            Purge(frozenset({"copper-lynx-8812"})),
+            Purge(frozenset(), frozenset(f"main/{name}.md" for name in LATER)),
+        ),
+        (
+            {"main/a.md": "It is Copper Lynx.\n", "main/copper-lynx.md": "A"},
+            {"main/a.md": "It is [purged].\n", "main/[purged].md": "A"},
+            Purge(frozenset({"Copper Lynx"})),
+            NOTHING,
+        ),
+        (
+            TOLD | {"main/b.md": f"Or {SECRET} it is.\n", "main/c.md": f"Or {OTHER} it is.\n"},
+            CLEAN | {"main/b.md": "Or [purged].\n", "main/c.md": "Or [purged] it is.\n"},
+            Purge(frozenset({SECRET, OTHER})),
+            NOTHING,
         ),
         ({"main/a.md": "A"}, {"main/a.md": "B"}, None, None),
         ({"main/a.md": f"{SECRET}\nx\n"}, {"main/a.md": "[purged]\ny\n"}, None, None),
@@ -95,6 +128,7 @@ def test_trees_differ_where_something_was_purged_and_nowhere_else(
         ),
         ({"who": ANN}, {"who": Signature("Ben", ANN.email, ANN.time, 60)}, False),
         ({"who": ANN}, {"who": Signature("Ann", ANN.email, ANN.time + 1, 60)}, False),
+        ({"by": ANN}, {"by": Signature("Ben", ANN.email, ANN.time, 60)}, False),
     ],
 )
 def test_a_counterpart_was_made_by_the_same_at_the_same_time_and_says_the_same(

@@ -11,6 +11,7 @@ from planted_secrets import GITHUB, Maker
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.trailers import Fate, Provenance
+from gitmem.git.objects import object_name
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import RefMoved, Repository, Signature
 from gitmem.git.trees import read_files, write_tree
@@ -22,11 +23,13 @@ from gitmem.ledger.land import (
     Tip,
     Write,
     check_format,
+    is_commit,
     is_memory,
     land,
     land_commit,
     memory_commit,
     root_commit,
+    root_objects,
     safe_message,
     together,
 )
@@ -269,6 +272,16 @@ def test_what_a_newer_gitmem_wrote_is_read_and_never_written(workspace, text: st
     with pytest.raises(RepositoryError) if newer else nullcontext():
         land(Ref(repo, REF), writing(main__a="1\n"), ANN)
     assert memory_commit(repo, REF) == repo.ref(REF)
+
+
+@pytest.mark.parametrize("hex_length", [40, 64])
+def test_the_root_is_known_without_a_repository(workspace: Workspace, hex_length: int) -> None:
+    found = root_objects(hex_length)
+    assert [kind for kind, _ in found.values()] == ["tree", "commit"]
+    assert [object_name(kind, data, hex_length) for kind, data in found.values()] == [*found]
+    if hex_length == workspace.code.hex_length:
+        assert not is_commit(workspace.code, [*found][1])
+        assert root_commit(workspace.code) == [*found][1] and is_commit(workspace.code, [*found][1])
 
 
 def test_memory_is_what_says_so_or_goes_back_to_the_root(workspace: Workspace) -> None:

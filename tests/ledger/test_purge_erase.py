@@ -197,7 +197,8 @@ def test_a_memory_of_a_private_scope_is_rewritten_in_its_own_line(workspace: Wor
 
 
 def test_a_purge_says_what_it_would_rewrite_and_then_what_it_did(shared: Workspace, team: Path) -> None:
-    learn(shared, "main/b.md")
+    paths = tuple(f"main/{letter}.md" for letter in "abcdefg")
+    learned(shared.scope("project"), dict.fromkeys(paths[1:], f"It is {SECRET}.\n"), ANN.time)
     target = Target(PURGE)
     plan = purge.plan_purge(shared, target)
     tracking = "refs/remotes/origin/gitmem/"
@@ -205,7 +206,7 @@ def test_a_purge_says_what_it_would_rewrite_and_then_what_it_did(shared: Workspa
         (DREAM, False), (SHARED_REF, False), (f"{tracking}dream/d-1", False), (f"{tracking}project", False),
     ]  # fmt: skip
     assert (plan.commits, plan.held, plan.paths, plan.live, plan.unfinished) == (
-        2, 2, ("main/a.md", "main/b.md"), (), False,
+        2, 2, paths, (), False,
     )  # fmt: skip
     work = Purging(
         open_workspace(shared.around, shared.code.git_dir.parent), target, "0123abcd", ANN, push=False
@@ -278,6 +279,16 @@ def test_a_file_that_holds_it_is_listed(workspace: Workspace, live: LiveDirector
     path.write_text(SECRET)
     assert look_at_files(workspace, PURGE) == [LeftPlace(str(path), "it cannot be written")]
     assert look_at_files(workspace, replace(PURGE, texts=frozenset())) == []
+
+
+def test_live_files_that_held_it_are_counted(workspace: Workspace, live: LiveDirectory) -> None:
+    for name in "abc":
+        (live.path / f"{name}.md").write_text(f"{name}: {SECRET if name != 'c' else 'nothing'}\n")
+    work = purging(workspace)
+    work.rewrite()
+    work.scrub()
+    assert (work.done.files, work.done.left) == (2, ())
+    assert SECRET not in (live.path / "a.md").read_text()
 
 
 @pytest.mark.parametrize(
