@@ -463,16 +463,8 @@ class _Search:
             for one in fitting(tellings(commit.message), names)
         )
         time = min((one.time for one in told if one.time is not None), default=commit.author.time)
-        return ClaimOrigin(
-            commit.oid,
-            path,
-            claim.short,
-            time,
-            tuple(oid for oid, _ in trail),
-            told,
-            _line_of(path, claim),
-            former,
-        )
+        via, line = tuple(oid for oid, _ in trail), _line_of(path, claim)
+        return ClaimOrigin(commit.oid, path, claim.short, time, via, told, line, former)
 
 
 def carried(blamed: Iterable[Blamed], path: str) -> tuple[Fate, ...]:
