@@ -190,6 +190,19 @@ def test_what_a_commit_asked_for_in_vain_is_said(ground: Ground, git) -> None:
     assert secret.startswith("not stored: Key") and KEY not in secret
 
 
+def test_why_a_session_asked_in_vain_is_said_without_its_words(ground: Ground, gitmem) -> None:
+    ground.write("Remember that Miez is fed at noon.")
+    ground.do("stop", session_id=ID)
+    (name,) = ground.memories()
+    gitmem("forget", name.removeprefix("main/"), "--scope", "local")
+    later = ID.replace("1", "2")
+    ground.write("Remember that Miez is fed at noon.", id=later)
+    ground.do("stop", session_id=later)
+    run = read_runs(ground.workspace.state)[-1]
+    assert run["refused"] == 1 and "noon" not in json.dumps(run)
+    assert {"what": f"a find in session {later}", "why": "it was forgotten or rejected"} in run["skipped"]
+
+
 def subagent(ground: Ground, *replies: str, name: str = "a1") -> Path:
     made = Transcript(ID, str(ground.repo))
     made.user("Look at the ports.", isSidechain=True)

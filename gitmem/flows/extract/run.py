@@ -528,6 +528,8 @@ def _count(
     tally.stored += len(plan.stored)
     tally.suggested += parked
     tally.refused += len(plan.refused)
+    for refused in plan.refused:
+        tally.skip(f"a find in {label(session)}", refused.reason)
     tally.spent(plan.usage)
     if plan.given.messages:
         tally.engine = plan.engine
