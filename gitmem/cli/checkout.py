@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, ScopeOption, context
+from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.output import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all
@@ -37,6 +37,7 @@ def checkout(
     agent: AgentOption = None,
     dry_run: DryRun = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Lays a past state out in the live directories, so that agents work from what was known then.
 
@@ -44,7 +45,7 @@ def checkout(
     that came since is lost. `git mem checkout -` comes back. Folders that the code branch tracks are left
     alone.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, quiet=quiet)
     workspace = run.workspace
     lives = _lives(workspace, scope, agent)
     if revision == BACK:

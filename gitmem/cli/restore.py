@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, CommandContext, DryRun, Json, ScopeOption, context, names
+from gitmem.cli.context import (
+    AgentOption,
+    At,
+    CommandContext,
+    DryRun,
+    Json,
+    Quiet,
+    ScopeOption,
+    context,
+    names,
+)
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind
@@ -47,6 +57,7 @@ def restore(
     agent: AgentOption = None,
     dry_run: DryRun = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Brings memories back as they were at --at, as a new commit; nothing is rewritten.
 
@@ -55,7 +66,7 @@ def restore(
     and what was forgotten stays away. What is edited but not saved yet is saved first. With --to nothing is
     committed: the files are written into a folder of their own.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, quiet=quiet)
     if (name is None) == (not everything):
         raise UsageError("Say what to restore: one NAME, or --all")
     if everything and at is None:

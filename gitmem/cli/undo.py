@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import DryRun, Json, ScopeOption, context
+from gitmem.cli.context import DryRun, Json, Quiet, ScopeOption, context
 from gitmem.cli.output import Output, day
 from gitmem.core.text import counted, one_line
 from gitmem.flows.undo import Undone
@@ -32,6 +32,7 @@ def undo(
     scope: ScopeOption = None,
     dry_run: DryRun = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Takes the newest change back, as a new commit; run again, it goes one further back.
 
@@ -39,7 +40,7 @@ def undo(
     was learned since stays: the change is taken out by a merge. An undo can itself be undone by naming
     its commit. What `init` adopted, what was purged, and merges with other clones are left alone.
     """
-    run = context(ctx, as_json=as_json)
+    run = context(ctx, as_json=as_json, quiet=quiet)
     done = take_back(run.workspace, run.edges, commit, scope, dry_run=dry_run)
     if run.out.as_json:
         run.out.json(done.as_value())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from cli_ground import Ground, memory
 
 from gitmem.cli import app
@@ -65,6 +67,19 @@ def test_a_decision_and_leaving_have_json(taught: Ground) -> None:
     planned = taught.run("uninstall", "-n", "--json").json
     assert planned["dry_run"] and any("refs/gitmem/project" in line for line in planned["remaining"])
     assert taught.run("uninstall", "-y", "--json").json == planned | {"dry_run": False}
+
+
+def test_what_has_a_dry_run_can_be_quiet(taught: Ground) -> None:
+    group: Any = typer.main.get_command(app.app)
+    for name in app.SUMMARIES:
+        verb = group.get_command(None, name)
+        for one in (verb, *getattr(verb, "commands", {}).values()):
+            options = {option.name for option in one.params}
+            # What has no JSON is a walk with keys.
+            assert not {"dry_run", "as_json"} <= options or "quiet" in options, (name, one.name)
+    taught.run("forget", "ports")
+    ran = taught.run("undo", "-q")
+    assert ran.out.startswith("undid ") and ran.err == ""
 
 
 def test_an_empty_time_is_not_the_present(taught: Ground) -> None:
