@@ -139,27 +139,20 @@ def test_a_shell_completes_verbs_options_engines_and_the_words_of_a_verb(ground:
     assert completed(ground, "gitmem session show ") == []
 
 
-def test_a_shell_completes_scopes_and_the_agents_that_have_a_memory(taught: Ground) -> None:
-    taught.learn({"main/tone.md": memory("tone")}, "local")
-    assert completed(taught, "gitmem recall --scope l") == ["local"]
-    assert completed(taught, "gitmem recall --agent ") == ["main", "reviewer"]
-
-
-def test_a_shell_completes_names_of_memories(taught: Ground) -> None:
+def test_a_shell_completes_scopes_agents_and_names_and_addresses_of_memories(taught: Ground) -> None:
     odd = {"reviewer/$(touch x).md": memory("odd"), "reviewer/MEMORY.md": "- x\n"}
     taught.learn({f"reviewer/{archive_path('past.md')}": memory("past"), **odd})
     taught.learn({"main/tone.md": memory("tone")}, "local")
-    for verb in ("show", "blame", "log", "forget", "restore", "move"):
-        assert completed(taught, f"gitmem {verb} ") == ["past", "ports", "tone"], verb
-        assert completed(taught, f"gitmem {verb} po") == ["ports"], verb
-
-
-def test_a_shell_completes_the_address_of_a_memory_in_a_folder(taught: Ground) -> None:
     taught.learn({"main/topics/deep.md": memory("deep"), "main/topics/$(x)/odd.md": memory("odd")}, "local")
     assert taught.run("show", "topics/deep").out == taught.run("show", "local/main/topics/deep").out
-    assert completed(taught, "gitmem show ") == ["deep", "odd", "ports", "topics/deep"]
+    assert completed(taught, "gitmem recall --scope l") == ["local"]
+    assert completed(taught, "gitmem recall --agent ") == ["main", "reviewer"]
+    for verb in ("show", "blame", "log", "forget", "restore", "move"):
+        names = ["deep", "odd", "past", "ports", "tone", "topics/deep"]
+        assert completed(taught, f"gitmem {verb} ") == names, verb
+        assert completed(taught, f"gitmem {verb} po") == ["ports"], verb
     assert completed(taught, "gitmem show topics/") == ["topics/deep"]
-    assert completed(taught, "gitmem show local/ma") == ["local/main/topics/deep"]
+    assert completed(taught, "gitmem show local/main/to") == ["local/main/tone", "local/main/topics/deep"]
 
 
 def test_a_shell_completes_whatever_waits_for_a_decision(taught: Ground) -> None:

@@ -105,17 +105,16 @@ def test_everywhere_reaches_the_archive(here: Machine) -> None:
     assert "Lunch" not in "".join((*here.memories().values(), *here.memories("user").values()))
 
 
-def test_a_name_can_be_forgotten_everywhere(here: Machine) -> None:
+def test_a_name_can_be_forgotten_everywhere_and_of_one_agent_under_whatever_file(here: Machine) -> None:
     here.learn("alone", "Another fact.", scope="user", agent="helper")
-    here.run("forget", "alone", "--everywhere")
-    assert "main/alone.md" not in here.memories() and "helper/alone.md" not in here.memories("user")
-
-
-def test_everywhere_of_one_agent_takes_what_has_the_name_under_another_file(here: Machine) -> None:
     (here.auto / "other.md").write_text(MEMORY.format("alone", "Of the same name", "Supper is at nine."))
     here.run("save")
     here.run("forget", "alone", "--everywhere", "--agent", "main")
     assert not {"main/alone.md", "main/other.md"} & here.memories().keys()
+    assert "helper/alone.md" in here.memories("user")
+    here.learn("alone", "Back again.")
+    here.run("forget", "alone", "--everywhere")
+    assert "main/alone.md" not in here.memories() and "helper/alone.md" not in here.memories("user")
 
 
 def test_a_forgotten_claim_that_an_agent_writes_again_does_not_come_back(here: Machine) -> None:

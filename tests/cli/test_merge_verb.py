@@ -52,34 +52,21 @@ def test_what_the_two_say_of_each_other_leads_to_the_one_that_is_left(ground: Gr
     assert "[[c]]" in told and "[[b]]" not in told
 
 
-def test_two_that_do_not_stand_together_are_left_alone(ground: Ground) -> None:
-    ground.learn({"main/a.md": memory("a")})
-    ground.learn({"main/b.md": memory("b")}, "local")
-    assert "git mem move b --to project" in ground.run("merge", "a", "b", code=2).err
-    assert "is one memory" in ground.run("merge", "a", "a", code=2).err
-
-
-def test_what_is_about_a_person_keeps_the_type_that_holds_it_back(ground: Ground) -> None:
-    """Claims of such a memory in another one would leave with the next sync."""
-    ground.learn({"main/a.md": memory("a")})
-    ground.learn({"main/b.md": memory("b", "Ann is colour-blind.", type="user")})
+def test_what_may_not_become_one_memory_is_left_alone(ground: Ground) -> None:
+    """What is about a person would leave with a sync; behind an open code block no claim would be one."""
+    ground.learn({"main/a.md": memory("a"), "main/token.md": memory("token", f"The token is {GITHUB}.")})
+    ground.learn({"main/person.md": memory("person", "Ann is colour-blind.", type="user")})
+    ground.learn({"main/open.md": memory("open", "Build it so:\n\n```\nmake all")})
+    ground.learn({"main/elsewhere.md": memory("elsewhere")}, "local")
     before = ground.tip("project")
-    for words in (("a", "b"), ("b", "a")):
-        assert "about a person" in ground.run("merge", *words, code=2).err
-    assert ground.tip("project") == before
-
-
-def test_a_secret_that_came_with_one_is_not_put_into_the_other(ground: Ground) -> None:
-    ground.learn({"main/a.md": memory("a"), "main/b.md": memory("b", f"The token is {GITHUB}.")})
-    before = ground.tip("project")
-    refused = ground.run("merge", "a", "b", code=1)
-    assert "holds a secret" in refused.err and GITHUB not in refused.out + refused.err
-    assert ground.tip("project") == before
-
-
-def test_no_claim_is_swallowed_by_a_code_block_that_is_open(ground: Ground) -> None:
-    """It would stand in the text and be none."""
-    ground.learn({"main/a.md": memory("a", "Build it so:\n\n```\nmake all")})
-    ground.learn({"main/b.md": memory("b", "Never push on Fridays.")})
-    assert "git mem show a" in ground.run("merge", "a", "b", code=2).err
-    assert "main/b.md" in ground.tree()
+    for one, other, code, said in (
+        ("a", "elsewhere", 2, "git mem move elsewhere --to project"),
+        ("a", "a", 2, "is one memory"),
+        ("a", "person", 2, "about a person"),
+        ("person", "a", 2, "about a person"),
+        ("a", "token", 1, "holds a secret"),
+        ("open", "a", 2, "git mem show open"),
+    ):
+        refused = ground.run("merge", one, other, code=code)
+        assert said in refused.err and GITHUB not in refused.out + refused.err
+        assert ground.tip("project") == before, (one, other)

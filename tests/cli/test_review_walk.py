@@ -74,24 +74,19 @@ def test_each_key_decides_one_and_an_undo_takes_all_back(ground: Ground) -> None
     assert waiting(ground) == {"a1", "b2", "c3"} and not names(ground)
 
 
-def test_a_key_takes_the_last_one_back(ground: Ground) -> None:
+def test_a_key_takes_the_last_one_back_and_until_the_end_nothing_is_decided(ground: Ground) -> None:
     let_wait(ground, "ports", "lint")
     foretold = press(ground, "ar", dry_run=True)
     assert "would accept s-" in foretold.out and "would reject s-" in foretold.out
     said = press(ground, "auruuq")
     assert "there is nothing to undo" in said.err and "nothing was decided" in said.err
-    assert waiting(ground) == {"ports", "lint"}
-    press(ground, "auua" + "r")
-    assert not waiting(ground) and len(names(ground)) == 2
-
-
-def test_quitting_carries_out_what_was_decided_and_an_interrupt_does_not(ground: Ground) -> None:
-    let_wait(ground, "ports", "lint")
     with pytest.raises(KeyboardInterrupt):
         press(ground, ["a", "^C"])
     assert waiting(ground) == {"ports", "lint"}
-    press(ground, "aq")
+    press(ground, "auua" + "q")
     assert len(waiting(ground)) == 1
+    press(ground, "r")
+    assert not waiting(ground) and len(names(ground)) == 2
 
 
 def test_only_what_stands_against_each_other_is_settled(ground: Ground) -> None:

@@ -126,7 +126,7 @@ def test_amend_rebase_and_pick_store_nothing_twice(ann: Person) -> None:
     assert len(ann.files()) == 1
 
 
-def test_a_commit_made_anew_brings_back_nothing_that_was_edited_since(ann: Person) -> None:
+def test_a_commit_made_anew_brings_back_nothing_that_was_edited_since_and_another_does(ann: Person) -> None:
     ann.say("Begin")
     said = "Build\n\nRemember: the build needs Java 21\n"
     ann.say(said, "--date=2026-01-01T10:00:00Z")
@@ -137,15 +137,8 @@ def test_a_commit_made_anew_brings_back_nothing_that_was_edited_since(ann: Perso
     ann.say(said, "--date=2026-01-02T10:00:00Z")
     assert ann.learn() == CommitsLearned()
     assert "21" not in "".join(ann.files().values())
-
-
-def test_what_is_asked_again_in_another_commit_is_done_again(ann: Person) -> None:
-    said = "Build\n\nRemember: the build needs Java 21\n"
-    ann.say(said, "--date=2026-01-01T10:00:00Z")
-    assert len(ann.learn().stored) == 1
-    (path,) = ann.files()
     ann.put(path, None)
-    ann.say(said, "--date=2026-01-02T10:00:00Z")
+    ann.say(said, "--date=2026-01-03T10:00:00Z")
     assert len(ann.learn().stored) == 1
 
 

@@ -87,17 +87,15 @@ def test_a_weeks_log_becomes_memories_and_stays_as_it_is(ground: Ground, found: 
     assert {fate.target for fate in told.claims} <= references(now).keys()
 
 
-def test_what_only_mattered_on_its_day_is_told_and_left(ground: Ground, found: Dream) -> None:
+def test_what_only_mattered_on_its_day_is_told_and_left_and_nothing_is_proposed_twice(
+    ground: Ground, found: Dream
+) -> None:
     assert "it only mattered on its day: “The staging server is down today.”" in found.summary
+    assert night(ground, "local") is None, "it waits for a person already"
     accept(ground.workspace, found.id, None, ANN, ground.now)
     lasting, passing = waits(ground)
     assert lasting == [] and passing == [DOWN.text]
     assert waits(ground, ground.now + 20 * DAY) == ([], []), "two weeks on its log may leave the hot days"
-
-
-def test_a_night_later_nothing_is_proposed_again(ground: Ground, found: Dream) -> None:
-    assert night(ground, "local") is None, "it waits for a person already"
-    accept(ground.workspace, found.id, None, ANN, ground.now)
     assert night(ground, "local") is None
 
 

@@ -46,13 +46,15 @@ def test_dreams_can_be_switched_off(ground: Ground) -> None:
     assert name(ground, force=True) == ""
 
 
-def test_a_day_passes_between_dreams(ground: Ground) -> None:
+def test_a_day_passes_between_dreams_and_sessions_before_the_last_do_not_count(ground: Ground) -> None:
     converse(ground, 9, NOW - 10)
     assert name(ground) == ""
-    converse(ground, 9, NOW + 10)
     ground.now += DAY - 1
     assert gate(ground) == Gate("day", "the last dream was less than 24 hours ago", NOW + DAY)
     ground.now += 1
+    assert name(ground) == "sessions"
+    converse(ground, 9, NOW + 10)
+    ground.now += 600
     assert name(ground) == "open"
 
 
@@ -64,13 +66,6 @@ def test_five_sessions_are_needed_and_the_present_one_does_not_count(ground: Gro
     assert name(ground) == "sessions"
     ground.now += 600
     assert name(ground) == ""
-
-
-def test_sessions_before_the_last_dream_do_not_count(ground: Ground) -> None:
-    converse(ground, 9, NOW - 10)
-    assert name(ground) == ""
-    ground.now += 2 * DAY
-    assert name(ground) == "sessions"
 
 
 def test_a_team_reviews_one_dream_at_a_time_and_rests_a_day(ground: Ground) -> None:

@@ -85,16 +85,14 @@ def test_an_edit_takes_out_what_it_took_out_and_says_so() -> None:
     only_less = edit((HEAD + "API is 80.\n\nDatabase is 90.\n").encode())
     text, words = carried(only_less, BEFORE)
     assert "Ann" not in text and words == {ref("Ask Ann for more."): "dropped"}
+    assert apply(edit(), ["ports.md"], {"ports.md": AFTER}.get) is None, "nothing is left to change"
 
 
-def test_what_was_written_meanwhile_stays() -> None:
+def test_what_was_written_meanwhile_stays_and_what_both_changed_stands_twice_as_disputed() -> None:
     meanwhile = BEFORE.replace(b"Ask Ann for more.", b"Ask Ann for more.\n\nLogs are 60.")
     text, words = carried(edit(), meanwhile)
     assert "Logs are 60." in text and "Queues are 70." in text and "Database is 90." not in text
     assert ref("Logs are 60.") not in words
-
-
-def test_what_both_changed_stands_twice_as_disputed() -> None:
     text, _ = carried(edit(), BEFORE.replace(b"Database is 90.", b"Database is 95."))
     assert "Database is 91. *(disputed" in text and "Database is 95. *(disputed" in text
 
@@ -105,10 +103,6 @@ def test_an_edit_of_a_memory_that_is_gone_keeps_what_it_said_anew() -> None:
     assert done is not None and done.op == "add"
     made = (done.edits["ports.md"] or b"").decode()
     assert "Queues are 70." in made and "API is 80." not in made
-
-
-def test_an_edit_that_changes_nothing_any_more_writes_nothing() -> None:
-    assert apply(edit(), ["ports.md"], {"ports.md": AFTER}.get) is None
 
 
 def test_a_new_description_supersedes_the_old_one() -> None:
@@ -137,18 +131,21 @@ def test_what_takes_claims_out_is_stored_only_when_asked(
     assert (placed.scope, placed.change.edited) == ("local", edit(after).edited)
 
 
-def test_an_edit_of_what_does_not_stand_there_is_refused(tmp_path: Path) -> None:
+def test_an_edit_is_refused_for_what_it_builds_on_and_for_what_it_brings(tmp_path: Path) -> None:
     """The content before is kept beside the change: a model must not write into it what it likes."""
-    done = plan(tmp_path, edit(before=BEFORE + b"\nInvented.\n"))
-    assert [refused.kind for refused in done.refused] == ["form"]
-
-
-def test_a_secret_in_an_edit_is_refused_wherever_it_stands(tmp_path: Path) -> None:
+    stone = tombstone.bury("Queues are 70.", "0" * 16, "2026-11-20", "forgot")
+    buried = {"main/ports.md": BEFORE, "main/.tombstones": tombstone.with_stones("", [stone]).encode()}
     said = edit(BEFORE + f"\nThe token is {KEY}.\n".encode())
     front = edit(BEFORE.replace(b"type: project", b"type: project\ntoken: " + KEY.encode()))
-    done = plan(tmp_path, said, front)
-    assert [refused.kind for refused in done.refused] == ["secret", "secret"]
-    assert KEY not in str(done.refused)
+    for change, files, kind in (
+        (edit(before=BEFORE + b"\nInvented.\n"), None, "form"),
+        (said, None, "secret"),
+        (front, None, "secret"),
+        (edit(), buried, "tombstone"),
+    ):
+        done = plan(tmp_path, change, files=files)
+        assert [refused.kind for refused in done.refused] == [kind]
+        assert KEY not in str(done.refused)
 
 
 def test_a_secret_that_stands_there_already_keeps_no_edit_out(tmp_path: Path) -> None:
@@ -156,12 +153,6 @@ def test_a_secret_that_stands_there_already_keeps_no_edit_out(tmp_path: Path) ->
     before = BEFORE + f"\nThe token is {KEY}.\n".encode()
     change = edit(before + b"\nQueues are 70.\n", before)
     assert len(plan(tmp_path, change, files={"main/ports.md": before}).stored) == 1
-
-
-def test_what_was_forgotten_does_not_come_back_in_an_edit(tmp_path: Path) -> None:
-    stone = tombstone.bury("Queues are 70.", "0" * 16, "2026-11-20", "forgot")
-    files = {"main/ports.md": BEFORE, "main/.tombstones": tombstone.with_stones("", [stone]).encode()}
-    assert [refused.kind for refused in plan(tmp_path, edit(), files=files).refused] == ["tombstone"]
 
 
 def test_a_rejected_removal_is_not_proposed_again(tmp_path: Path) -> None:
