@@ -63,23 +63,12 @@ def changes(git: Git, tree: Path) -> str:
     return git("-C", tree, "status", "--porcelain")
 
 
-def test_a_clean_work_tree_follows(shared: Ground, tree: Path, git: Git) -> None:
+def test_a_clean_work_tree_follows_and_commands_do_it_by_themselves(shared, tree: Path, git: Git) -> None:
     assert learn(shared, {THREE: memory("three"), ONE: None}) == ()
     assert (tree / THREE).read_text() == memory("three")
     assert not (tree / ONE).exists()
     assert changes(git, tree) == ""
     assert git("-C", tree, "rev-parse", "HEAD") == shared.tip()
-
-
-def test_a_commit_that_nobody_looked_at_yet_is_not_called_a_change_of_its_own(shared, tree, git) -> None:
-    """Between the commit and the worker, `status` would advise to throw away what is not there."""
-    keep_up(shared.workspace, shared.edges)
-    (tree / ONE).write_text(memory("one", "Another fact."))
-    git("-C", tree, "commit", "-q", "-a", "-m", "Correct one")
-    assert stale_trees(shared.workspace) == ()
-
-
-def test_commands_do_it_by_themselves(shared: Ground, tree: Path, git: Git) -> None:
     shared.folder()
     shared.run("remember", "Deploy on Tuesdays only", "--agent", "reviewer", "--scope", "project")
     (shared.folder() / "mine.md").write_text(memory("mine"))
@@ -89,6 +78,14 @@ def test_commands_do_it_by_themselves(shared: Ground, tree: Path, git: Git) -> N
     shared.run("undo")
     assert not (tree / "reviewer/mine.md").exists()
     assert changes(git, tree) == ""
+
+
+def test_a_commit_that_nobody_looked_at_yet_is_not_called_a_change_of_its_own(shared, tree, git) -> None:
+    """Between the commit and the worker, `status` would advise to throw away what is not there."""
+    keep_up(shared.workspace, shared.edges)
+    (tree / ONE).write_text(memory("one", "Another fact."))
+    git("-C", tree, "commit", "-q", "-a", "-m", "Correct one")
+    assert stale_trees(shared.workspace) == ()
 
 
 def test_a_dirty_work_tree_is_left_with_a_word(shared: Ground, tree: Path) -> None:

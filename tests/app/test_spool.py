@@ -66,7 +66,7 @@ def test_links_folders_pipes_and_dot_files_are_no_jobs(tmp_path: Path) -> None:
     assert take(folder) == []
 
 
-def test_jobs_come_oldest_first_and_are_united() -> None:
+def test_jobs_come_oldest_first_and_are_united_and_twice_is_once() -> None:
     one = Job("commit", "/a", time=1, rewritten=(("x", "y"),))
     two = Job("stop", "/a", "/t/1.jsonl", "s1", "main", 2)
     three = Job("stop", "/b", "/t/2.jsonl", "s2", "main", 3)
@@ -75,15 +75,8 @@ def test_jobs_come_oldest_first_and_are_united() -> None:
     assert united.worktrees == ("/a", "/b")
     assert united.rewritten == (("x", "y"),)
     assert (united.event, united.worktree, united.time) == ("stop", "/b", 3)
-
-
-def test_uniting_twice_is_uniting_once() -> None:
-    jobs = [Job("stop", str(n), f"/{n}", time=n) for n in range(4)]
-    assert coalesce([coalesce(jobs[:2]), coalesce(jobs[2:])]) == coalesce(jobs)
-    assert coalesce(jobs[:1]) == jobs[0]
-
-
-def test_no_job_cannot_be_united() -> None:
+    assert coalesce([coalesce([one, two]), coalesce([three])]) == coalesce([one, two, three])
+    assert coalesce([one]) == one
     with pytest.raises(ValueError, match="no jobs"):
         coalesce([])
 

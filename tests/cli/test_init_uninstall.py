@@ -45,18 +45,14 @@ def test_what_others_taught_is_told_of_before_it_is_taken(gitmem, git, repo: Pat
         git("-C", repo, "update-ref", "refs/heads/gitmem/project", "refs/gitmem/project")
 
 
-def test_init_says_what_it_touches_and_does_nothing_on_a_dry_run(gitmem, repo: Path, home: Path) -> None:
+def test_init_says_what_it_touches_and_does_nothing_unanswered(gitmem, repo: Path, home: Path) -> None:
     before = everything(repo)
     ran = gitmem("init", "-n")
     assert "private.git" in ran.out and "post-commit" in ran.out and "settings.local.json" in ran.out
-    assert everything(repo) == before
-    assert not (home / ".local/share/gitmem").exists()
-
-
-def test_init_needs_an_answer(gitmem, repo: Path) -> None:
     ran = gitmem("init", ok=False)
     assert ran.code == 1 and "-y" in ran.err
-    assert not (repo / ".git/gitmem").exists()
+    assert everything(repo) == before and not (repo / ".git/gitmem").exists()
+    assert not (home / ".local/share/gitmem").exists()
 
 
 def test_init_adopts_every_memory_directory_and_changes_none(gitmem, git, repo: Path, home: Path) -> None:

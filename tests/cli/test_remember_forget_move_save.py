@@ -70,25 +70,16 @@ def test_a_dry_run_says_what_remember_would_do_and_writes_nothing(gitmem, git, h
     assert git(where, "rev-parse", ref) == before
 
 
-def test_the_same_name_again_updates_that_memory(gitmem, git, home: Path) -> None:
+def test_the_same_name_again_updates_that_memory_and_leaves_its_type(gitmem, git, home: Path) -> None:
+    """Where memory is shared, its type says who sees it next."""
     gitmem("remember", "Python 3.11 is the minimum.", "--name", "python", "--type", "project")
-    gitmem("remember", "Python 3.12 is the minimum.", "--name", "python", "--type", "project")
+    gitmem("remember", "Python 3.12 is the minimum.", "--name", "python")
     where, ref = tip(git, home, gitmem)
     assert git(where, "ls-tree", "--name-only", f"{ref}:main").split() == ["MEMORY.md", "python.md"]
     assert "3.12" in git(where, "show", f"{ref}:main/python.md")
     assert git(where, "show", f"{ref}:main/MEMORY.md").count("python.md") == 1
-    assert (
-        "says so already"
-        in gitmem("remember", "Python 3.12 is the minimum.", "--name", "python", "--type", "project").out
-    )
-
-
-def test_an_update_leaves_the_type_that_nobody_named(gitmem) -> None:
-    """Where memory is shared, its type says who sees it next."""
-    for words, type in ((("--type", "project"), "project"), ((), "project"), (("--type", "user"), "user")):
-        gitmem("remember", f"Python 3.12 is the minimum, {words}.", "--name", "python", *words)
-        (one,) = gitmem("list", "--json").json
-        assert one["type"] == type
+    assert [one["type"] for one in gitmem("list", "--json").json] == ["project"]
+    gitmem("remember", "Python 3.13 is the minimum.", "--name", "python", "--type", "user")
     gitmem("remember", "Use tabs.")
     assert [one["type"] for one in gitmem("list", "--json").json] == ["user", "feedback"]
 
