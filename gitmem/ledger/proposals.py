@@ -323,4 +323,4 @@ def history(family: Family) -> Iterator[Proposal]:
 
 def _ids(repo: Repository, prefix: str) -> dict[str, str]:
     found = {ref.removeprefix(prefix): oid for ref, oid in repo.refs(prefix).items()}
-    return {id: oid for id, oid in found.items() if id and "/" not in id}
+    return {id: oid for id, oid in found.items() if "/" not in id}

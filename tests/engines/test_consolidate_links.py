@@ -193,6 +193,14 @@ def test_what_was_observed_is_passed_on() -> None:
         files, observed=(engine.Observation("code", "src/gone.py is not in the code", (claim,)),)
     )
     assert f"code: src/gone.py is not in the code ({claim})" in made.notes
+    many = (
+        *(engine.Observation("code", f"src/{n}.py: gone") for n in range(22)),
+        engine.Observation("log", "x"),
+    )
+    made, _ = consolidated(files, observed=(*many, many[0]))
+    assert [note for note in made.notes if note.startswith(("code", "log"))] == [
+        *(f"code: src/{n}.py: gone" for n in range(20)), "code: 2 more", "log: x",
+    ]  # fmt: skip
 
 
 def test_a_claim_whose_code_a_commit_took_is_asked_about() -> None:

@@ -245,6 +245,8 @@ def test_a_budget_holds() -> None:
     )
     answer = told(change(DEPLOY, gone=gives))
     assert len(only(consolidated(GIVEN, without(DEPLOY), answer)).fates) == 3
+    blank = {**FILES, DEPLOY: b" \n"}
+    assert only(consolidated(GIVEN, blank, answer)).edits == {DEPLOY: None}, "nothing is left of it"
     few = asked(allowance=2)
     assert "it drops or supersedes 3 claims: 2 are allowed" in problem(without(DEPLOY), answer, few)
 
@@ -353,6 +355,8 @@ def test_a_memory_of_blanks_is_gone_and_no_remark_comes_without_end() -> None:
     assert (made.subject, made.kind, made.reason) == ("Consolidate deploy", "tidy", "both say the same")
     made = only(consolidated(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject="X"))))
     assert made.subject == "X"
+    made = only(consolidated(GIVEN, after, told(change(DEPLOY, reason=""), change(DEPLOY))))
+    assert made.reason == "both say the same"
     alone = consolidated(asked(agents=("main",)), after, told(change(DEPLOY)))
     assert set(only(alone).edits) == {DEPLOY}, "it is one of the agent's own"
 

@@ -57,6 +57,8 @@ def test_what_waits_says_what_it_changes_by_whom_and_why(family: Family) -> None
     assert proposals.record(family.repo, one.base) == b""
     assert family.repo.reflog(family.waiting + "s-1")[0].message == "gitmem proposal: Learn s-1"
     assert list(proposals.history(family)) == [one]
+    move_ref(family.repo, f"{family.waiting}p/s-2", tip, None, "of no project")
+    assert [*proposals.waiting(family)] == ["s-1"]
 
 
 def test_two_machines_make_a_proposal_from_the_same_commit(family: Family) -> None:

@@ -416,7 +416,7 @@ def _unsaid(memory: Memory, hook: str) -> str:
         new = mine - known
         if len(mine) >= TELLING and (len(new) > NEW * len(mine) or numbers_in(clause) - counted_there):
             fresh.append(clause.strip(" ;,.—–-"))
-    return "; ".join(fresh) if fresh else ""
+    return "; ".join(fresh)
 
 
 def rename_code(work: ConsolidationWork, observed: Iterable[Observation]) -> None:
@@ -434,7 +434,7 @@ def rename_code(work: ConsolidationWork, observed: Iterable[Observation]) -> Non
             _rename(work, work.memories[path], found)
 
 
-def _rename(work: ConsolidationWork, memory: Memory, found: Sequence[Observation]) -> bool:
+def _rename(work: ConsolidationWork, memory: Memory, found: Sequence[Observation]) -> None:
     def renamed(claim: Claim) -> str:
         ref = reference(memory.path, claim)
         names = dict(pair for one in found if ref in one.claims for pair in one.names)
@@ -446,7 +446,7 @@ def _rename(work: ConsolidationWork, memory: Memory, found: Sequence[Observation
     if changed and hook:
         changed = described(changed, renamed(hook))
     if changed is None or len(changed.claims) != len(memory.claims):
-        return False
+        return
     both = [
         (old, new) for old, new in zip(memory.claims, changed.claims, strict=True) if old.key != new.key
     ]
@@ -455,12 +455,12 @@ def _rename(work: ConsolidationWork, memory: Memory, found: Sequence[Observation
     ends = ((reference(memory.path, old), reference(memory.path, new)) for old, new in both)
     fates = tuple(Fate("superseded", source, target, why) for source, target in ends)
     if not fates or work.is_settled(agent_folder(memory.path), fates):
-        return False
+        return
     ((old_name, new_name), *more) = (pair for one in told for pair in one.names)
     subject = f"Say {new_name} for {old_name} in {memory.name}" + (
         f", and {len(more)} more" if more else ""
     )
-    return work.propose("code", {memory.path: changed}, fates, subject, why)
+    work.propose("code", {memory.path: changed}, fates, subject, why)
 
 
 CODE = 5
