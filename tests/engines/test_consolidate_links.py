@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import pytest
 from dream_score import made_of
@@ -96,6 +97,21 @@ def test_a_dispute_is_settled_where_one_side_says_all_and_told_where_none_does()
     assert made.changes == () and found["releases"] == body
     (note,) = (note for note in made.notes if note.startswith("dispute:"))
     assert note.count("main/releases.md#") == 2
+    names = tuple(ref for ref, claim in references(memories(releases=body)).items() if claim.dispute)
+    for kind, told in (("dispute", 0), ("code", 1)):
+        observed = (engine.Observation(kind, "It is told", names),)
+        made, _ = consolidated(memories(releases=body), observed=observed)
+        assert sum(note.startswith("dispute: releases") for note in made.notes) == told
+
+
+def test_a_day_is_put_beside_each_relative_date() -> None:
+    files = memories(build="It broke yesterday.\n\nIt is slow.")
+    (broke,) = (ref for ref, claim in references(files).items() if claim.text == "It broke yesterday.")
+    made, found = consolidated(files, said={broke: datetime(2026, 11, 20, 9, tzinfo=UTC)})
+    (change,) = made.changes
+    assert (change.kind, change.subject) == ("date", "Date what build says")
+    assert change.reason == "“yesterday” is 2026-11-19: said on 2026-11-20."
+    assert found["build"] == "It broke yesterday (2026-11-19).\n\nIt is slow."
 
 
 LONG = "ask Ann before each release, since the mirror in Oslo at mirror.example.com is rebuilt at 18:30"
@@ -179,7 +195,8 @@ def test_what_the_flow_would_refuse_is_left_out_and_told() -> None:
     made, _ = consolidated(files, renamed={"gone": ""}, judge=judge)
     assert {change.kind for change in free.changes} == {"merge", "link"}
     assert [change.kind for change in made.changes] == ["link"]
-    assert [note for note in made.notes if note.startswith("refused:") and "is not found" in note]
+    refused = [note for note in made.notes if note.startswith("refused:")]
+    assert refused and all(note.endswith(".md: is not found") for note in refused)
     assert made.log
     nothing, _ = consolidated(files, renamed={"gone": ""}, judge=lambda _: ["too much"])
     assert nothing.changes == () and nothing.log == ("too much",)
@@ -218,6 +235,9 @@ def test_a_claim_whose_code_a_commit_took_is_asked_about() -> None:
     assert question.fates == (Fate("dropped", claim, "", fact),)
     body = (question.edits["main/aa.md"] or b"").decode()
     assert "gone.py" not in body and "Ann owns the mirror" in body
+    alone = memories(aa="Uploads retry in `src/gone.py` three times.")
+    made, _ = consolidated(alone, observed=(engine.Observation("code", f"main/aa.md: {fact}", (claim,)),))
+    assert made.changes == (), "nothing would be left of it"
 
 
 def test_names_that_the_code_has_otherwise_now_are_put_in_their_place_at_once() -> None:

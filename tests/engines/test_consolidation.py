@@ -398,6 +398,11 @@ def test_a_new_memory_has_a_header_and_the_type_of_what_it_is_made_of(
     assert len(retyped(before, after, [A, B], heard)) == found
 
 
+def test_the_types_that_a_new_memory_may_have_are_told_in_order() -> None:
+    (told,) = retyped({}, {B: USER}, [B], ("project", "reference", "feedback"))
+    assert told.endswith("(feedback, project, reference)")
+
+
 @pytest.mark.parametrize(
     ("changes", "told_of"),
     [

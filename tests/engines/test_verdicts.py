@@ -101,6 +101,7 @@ def test_what_a_model_says_becomes_changes_with_an_account() -> None:
     assert list(made.apart) == list(verdicts.apart(PAIRS, {at(NEVER) - 1: verdicts.Verdict("different")}))
     again = replace(GIVEN, waiting=frozenset(made.apart))
     assert [set(pair.names) for pair in doubts(again, 20)] == [set(PAIRS[at(PORT) - 1].names)]
+    assert [doubts(GIVEN, most) for most in (0, 1, 2)] == [(), PAIRS[:1], PAIRS[:2]]
 
 
 def test_the_pairs_are_shown_with_their_days_and_no_memory_need_be_read() -> None:

@@ -12,7 +12,7 @@ from gitmem.core.account import path_of, reference, reject_keys, where_it_goes
 from gitmem.core.claim import DISPUTED, Claim, claim_id, normal_form, with_dispute
 from gitmem.core.daily_log import is_log
 from gitmem.core.dates import annotate, relative_dates
-from gitmem.core.facts import about, lacking
+from gitmem.core.facts import about
 from gitmem.core.facts import numbers as numbers_in
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import Memory, described, description_claim, reworded, with_after, without
@@ -230,7 +230,7 @@ def date_claims(work: ConsolidationWork, path: str, said_at: Mapping[str, dateti
             continue
         reason = f"said on {said_on.date().isoformat()}"
         fate = Fate("merged", source, reference(path, changed.claims[number]), reason)
-        if work.is_settled(path.split("/")[0], (fate,)) or lacking(claim.key, changed.claims[number].key):
+        if work.is_settled(path.split("/")[0], (fate,)):
             continue
         days = ", ".join(f"“{flat(p.text)}” is {p.date.isoformat()}" for p in phrases if p.date)
         work.propose(
