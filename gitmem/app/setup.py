@@ -31,6 +31,7 @@ from gitmem.app.git_drivers import (
 )
 from gitmem.app.git_hooks import HOOKS, HookStep, apply, plan_git_hooks, read_setup, script
 from gitmem.app.launcher import Launcher
+from gitmem.core.attributes import CLONE
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -413,7 +414,7 @@ def renew_hooks(workspace: Workspace) -> list[str]:
             texts.append(plugin_text(client, argv).decode(errors="surrogateescape"))
         else:
             texts += [command(client, argv, event) for event in client.events]
-    texts += [merge_command(argv), text_command(argv)]
+    texts += [merge_command(argv), text_command(argv), *CLONE]
     wanted = hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest().encode()
     try:
         if (workspace.state / FILE).read_bytes() == wanted:

@@ -51,6 +51,17 @@ def test_all_that_an_older_gitmem_installed_is_renewed_once(gitmem, repo: Path) 
     assert not (repo / ".git/hooks/post-commit").exists()
 
 
+def test_the_lines_for_git_are_renewed_where_they_alone_changed(gitmem, repo: Path, monkeypatch) -> None:
+    workspace, git = _aged(gitmem, repo)
+    with monkeypatch.context() as then:
+        for module in ("setup", "git_drivers"):
+            then.setattr(f"gitmem.app.{module}.CLONE", ("[attr]gitmem-merge merge=gitmem",))
+        assert renew_hooks(workspace) == []
+    assert plan_merge_setup(git, repo / ".git", Launcher(workspace.around.data).argv).changes
+    assert renew_hooks(workspace) == []
+    assert not plan_merge_setup(git, repo / ".git", Launcher(workspace.around.data).argv).changes
+
+
 def test_what_a_person_took_out_stays_out(gitmem, repo: Path, git: Callable[..., str]) -> None:
     workspace, command = _aged(gitmem, repo)
     (repo / ".git/hooks/post-checkout").unlink()
