@@ -36,16 +36,11 @@ def say(world: World, text: str) -> str:
     return text_of(next(request for request in world.api.requests[before:] if request.get("tools")))
 
 
-def test_what_a_person_asked_to_remember_is_in_the_next_sessions_first_request(world: World) -> None:
+def test_what_a_person_asked_to_remember_is_in_the_first_request_of_every_later_session(world) -> None:
+    """Also where it asks about something else: the index of what was learned is in every session."""
     say(world, ASKED)
-    told = say(world, "How do we deploy here?")
-    assert "We deploy from the release branch only" in told
+    assert "We deploy from the release branch only" in say(world, "How do we deploy here?")
     assert len(world.transcripts()) == 2
-
-
-def test_it_is_there_too_where_the_next_session_asks_about_something_else(world: World) -> None:
-    """The index of what was learned is in every session."""
-    say(world, ASKED)
     assert "release branch" in say(world, "Add a farewell to the greeting.")
 
 
