@@ -82,6 +82,10 @@ def stem(word: str) -> str:
     return plain[:-1] if len(plain) > 3 and plain[-1] == "e" else plain
 
 
+COMPARED = 1_000_000
+"""Pairs of sentences of two texts that are compared at most, in some seconds; where there are more, a fact
+counts as lost."""
+
 _STRUCK = re.compile(r"~~(?=\S)")  # said, and meant not to hold
 
 
@@ -167,9 +171,13 @@ def _whole(text: str, start: int, end: int) -> str:
 
 
 def _holds(plain: str, text: str) -> bool:
-    edge = r"(?![\w/@-])" if text[-1:].isalnum() else ""
-    front = r"(?<![\w/.@-])" if text[:1].isalnum() else ""
-    return re.search(front + re.escape(text) + edge, plain) is not None
+    at = plain.find(text)
+    while at >= 0:
+        longer = text[:1].isalnum() and _PART.match(plain[at - 1 : at])
+        if not (longer or (text[-1:].isalnum() and _ONTO.match(plain, at + len(text)))):
+            return True
+        at = plain.find(text, at + 1)
+    return False
 
 
 def _blanked(text: str) -> str:
@@ -181,8 +189,10 @@ def _blanked(text: str) -> str:
 
 def _turned(source: str, target: str) -> bool:
     """Whether some sentence is negated in one text and not in the other."""
-    there = _sides(target)
-    for here, wanted in _sides(source):
+    there, mine = _sides(target), _sides(source)
+    if len(there) * len(mine) > COMPARED:
+        return source != target
+    for here, wanted in mine:
         scored = [(len(here & words), negated) for words, negated in there]
         best = max((score for score, _ in scored), default=0)
         if 2 * best < len(here) or not best:
@@ -240,11 +250,11 @@ def _contrasts(text: str) -> dict[str, tuple[set[str], set[str]]]:
     for sentence in sentences(text):
         words = _TOKEN.findall(sentence)
         tokens = [_DENIED if _sets_apart(words, at) else stem(word) for at, word in enumerate(words)]
-        for at, word in enumerate(tokens):
-            if word in _AROUND:
-                first, second = found.setdefault(word, (set(), set()))
-                first |= {*tokens[:at]} - _COMMON
-                second |= {*tokens[at + 1 :]} - _COMMON
+        ends = dict(zip(tokens, range(len(tokens)), strict=True))
+        for word in (one for one in ends if one in _AROUND):
+            first, second = found.setdefault(word, (set(), set()))
+            first |= {*tokens[: ends[word]]} - _COMMON
+            second |= {*tokens[tokens.index(word) + 1 :]} - _COMMON
         for clause in clauses(sentence):
             denied = any(map(is_negation, _WORD.findall(clause)))
             found.setdefault("", (set(), set()))[denied].update(_stems(clause) - _COMMON)
@@ -317,6 +327,8 @@ def misplaced(new: str, sources: Iterable[str], taught: Iterable[str] = ()) -> t
         A phrase each for a person; what stands in no source at all is not told.
     """
     there = [(_stems(part), numbers(part)) for source in sources for part in clauses(source)]
+    if len(there) * len(clauses(new)) > COMPARED:
+        return ("more than can be compared",)
     known = frozenset().union(*(words for words, _ in there))
     counted = frozenset().union(*(found for _, found in there))
     said = "\n\n".join(taught)

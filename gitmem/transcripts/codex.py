@@ -155,7 +155,7 @@ def answers(text: str) -> Iterator[tuple[str, str]]:
 
 NAME = "codex"
 _HEAD = 5
-_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
+_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 
 
 @dataclass

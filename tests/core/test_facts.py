@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from gitmem.core import facts
 from gitmem.core.facts import added, akin, lacking, names, numbers, sentences, stem, undated, unheard
 
 
@@ -251,3 +252,13 @@ def test_only_the_date_behind_a_relative_phrase_is_taken_out(
 def test_a_hostile_line_takes_no_time(text: str) -> None:
     """A pattern that goes back at each letter would take minutes."""
     assert lacking(text, text) == ()
+
+
+def test_of_texts_with_thousands_of_sentences_a_fact_counts_as_lost() -> None:
+    """A claim may be as long as a memory, and be anybody's: all pairs took the better part of an hour."""
+    said = [f"n{number}." for number in range(1_100)]
+    one, other = " ".join(said), " ".join(reversed(said))
+    assert lacking(one, other) == ("a negation",)
+    assert lacking(one, one) == ()
+    assert facts.misplaced(one, [other]) == ("more than can be compared",)
+    assert lacking("not b, never c, " * 300, "never c, not b. " * 300) == ()

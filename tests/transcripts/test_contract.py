@@ -163,6 +163,15 @@ def test_a_session_is_found_in_its_repository_alone(hold: Hold, client: str, tmp
     assert sessions_of(places, [tmp_path / "other"]) == ()
 
 
+def test_a_record_of_no_known_form_is_passed_over(hold: Hold, client: str) -> None:
+    path, known = hold(), [one.text for one in read(hold()).messages]
+    if client != "opencode":  # whose records are rows
+        odd = '{"type": {}, "sessionId": [], "payload": {}, "message": 1, "cwd": 2, "uuid": []}'
+        path.write_text(f"{odd}\n{path.read_text('utf-8')}", "utf-8")
+    assert client_of(path).name == client
+    assert [one.text for one in read(path).messages] == known
+
+
 def test_what_is_behind_a_link_is_refused(hold: Hold, client: str, tmp_path: Path) -> None:
     path = hold()
     file = path.parent if client == "opencode" else path
