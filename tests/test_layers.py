@@ -183,6 +183,6 @@ def test_help_loads_no_verb(loaded) -> None:
     """The help screen lists verbs from a table, so that one broken verb does not take it down."""
     modules = loaded("-h")
     verbs = {path.stem for path in (ROOT / "gitmem/cli").glob("*.py")} - {
-        "__init__", "app", "context", "output", "run",
+        "__init__", "app", "context", "options", "output",
     }  # fmt: skip
     assert {f"gitmem.cli.{verb}" for verb in verbs} & modules == set()

@@ -14,8 +14,8 @@ import typer
 import typer.core
 import typer.main
 
+from gitmem.cli.context import make_context
 from gitmem.cli.output import Output, begin, settle
-from gitmem.cli.run import make_context
 from gitmem.core.errors import UsageError
 from gitmem.core.text import one_line
 

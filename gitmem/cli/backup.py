@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet, Yes
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gitmem.cli.context import CommandContext, Json, context, words
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import Json, words
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import CommandContext, Json, ScopeOption, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import Json, ScopeOption
 from gitmem.cli.output import sound
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.text import counted, one_line

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context, names
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, At, Json, ScopeOption, names
 from gitmem.cli.output import day
 from gitmem.core.account import path_of
 from gitmem.core.names import file_address, kind

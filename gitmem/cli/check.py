@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import Json, Quiet, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import Json, Quiet
 from gitmem.cli.output import Output, sound
-from gitmem.cli.run import CommandContext
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.flows.check import CheckReport, CheckRequest

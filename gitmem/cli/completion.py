@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 import typer
 
 from gitmem.app.git_hooks import hooks_folder
-from gitmem.cli.context import DryRun, Quiet, context
+from gitmem.cli.context import context
+from gitmem.cli.options import DryRun, Quiet
 from gitmem.core.errors import UsageError
 from gitmem.flows.context import Edges
 

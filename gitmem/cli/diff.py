@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, At, Json, ScopeOption
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import claim_lines
 from gitmem.flows.save import look_all

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet
 from gitmem.cli.output import Output, sound
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.text import counted, one_line

@@ -6,7 +6,8 @@ import typer
 
 from gitmem.app.doctor import carry_out, plan
 from gitmem.app.doctor_memory import Damage
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet, Yes
 from gitmem.core.errors import CheckFailed, GitmemError
 from gitmem.core.text import counted
 

@@ -8,17 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import (
-    AgentOption,
-    CommandContext,
-    DryRun,
-    Json,
-    Quiet,
-    ScopeOption,
-    context,
-    store_names,
-    words,
-)
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet, ScopeOption, store_names, words
 from gitmem.cli.output import Output, Progress, day, iso
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.names import agent_name

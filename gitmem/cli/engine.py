@@ -8,7 +8,8 @@ import typer
 
 from gitmem.app import engine_settings
 from gitmem.app.engine_settings import EngineStatus, SetPlan, engine_standing, plan_set
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, words
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet, Yes, words
 from gitmem.cli.output import DAY, Output, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.trailers import Usage

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context, words
+from gitmem.cli.context import context
+from gitmem.cli.options import AgentOption, At, Json, Quiet, ScopeOption, words
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted

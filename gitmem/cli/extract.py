@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 from gitmem.flows.engines import engine_for

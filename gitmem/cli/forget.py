@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.context import (
-    AgentOption,
-    CommandContext,
-    DryRun,
-    Json,
-    Quiet,
-    ScopeOption,
-    context,
-    memory_names,
-)
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet, ScopeOption, memory_names
 from gitmem.cli.output import place_value, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import MEMORY_BYTES

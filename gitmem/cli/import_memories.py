@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import DryRun, Json, Quiet, ScopeOption, context
+from gitmem.cli.context import context
+from gitmem.cli.options import DryRun, Json, Quiet, ScopeOption
 from gitmem.cli.output import iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted, one_line

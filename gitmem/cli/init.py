@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitmem.app.setup import InitPlan, carry_out_init, plan_init
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, warn_of
+from gitmem.cli.context import CommandContext, context, warn_of
+from gitmem.cli.options import DryRun, Json, Quiet, Yes
 from gitmem.cli.output import Output, Progress
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted

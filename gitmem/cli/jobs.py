@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.app import spool, worker
-from gitmem.cli.context import CommandContext, Json, Quiet, context
+from gitmem.cli.context import CommandContext, context
 from gitmem.cli.dream import running_value
+from gitmem.cli.options import Json, Quiet
 from gitmem.cli.output import day, iso
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, CommandContext, Json, ScopeOption, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, At, Json, ScopeOption
 from gitmem.cli.output import age, iso, sound
 from gitmem.core.errors import GitmemError, MissingObject
 from gitmem.core.names import INDEX, file_address, is_archived

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from gitmem.cli.context import AgentOption, CommandContext, Json, ScopeOption, context, names
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, Json, ScopeOption, names
 from gitmem.cli.output import day
 from gitmem.core.text import one_line
 from gitmem.flows.json_values import entry_value

@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli.app import GROUPS, SUMMARIES, HelpContext, load_verb, program
-from gitmem.cli.context import DryRun, Quiet, context
+from gitmem.cli.context import context
+from gitmem.cli.options import DryRun, Quiet
 from gitmem.cli.topics import ENVIRONMENT, EXIT_CODES, SETTINGS_TEXT, Rows, settings_rows
 from gitmem.core.text import counted
 

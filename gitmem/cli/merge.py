@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, context, memory_names
+from gitmem.cli.context import context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet, ScopeOption, memory_names
 from gitmem.cli.output import place_value
 from gitmem.core.text import counted
 from gitmem.flows.edit import merge_memories

@@ -6,18 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import (
-    AgentOption,
-    Allow,
-    DryRun,
-    Json,
-    Quiet,
-    ScopeOption,
-    Yes,
-    context,
-    memory_names,
-    warn_of,
-)
+from gitmem.cli.context import context, warn_of
+from gitmem.cli.options import AgentOption, Allow, DryRun, Json, Quiet, ScopeOption, Yes, memory_names
 from gitmem.cli.output import place_value
 from gitmem.flows.edit import move as carry_out
 from gitmem.ledger.lookup import find

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import DryRun, Json, Quiet, context
+from gitmem.cli.context import context
+from gitmem.cli.options import DryRun, Json, Quiet
 from gitmem.cli.output import day, iso
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.flows import pause as pausing

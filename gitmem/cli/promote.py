@@ -7,16 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import (
-    AgentOption,
-    DryRun,
-    Json,
-    Quiet,
-    ScopeOption,
-    Yes,
-    context,
-    memory_names,
-)
+from gitmem.cli.context import context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes, memory_names
 from gitmem.cli.output import sound
 from gitmem.flows import promote as promotion
 from gitmem.flows.json_values import difference

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet, ScopeOption, Yes
 from gitmem.cli.output import Output
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Json, Quiet, ScopeOption, context, words
+from gitmem.cli.context import context
+from gitmem.cli.options import AgentOption, At, Json, Quiet, ScopeOption, words
 from gitmem.cli.recall_output import SOURCES, answer, question
 from gitmem.core.change import TYPES
 from gitmem.core.limits import PATIENT_SECONDS, RECALLED

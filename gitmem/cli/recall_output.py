@@ -12,8 +12,8 @@ from dataclasses import asdict
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from gitmem.cli.context import CommandContext, make_context
 from gitmem.cli.output import Output
-from gitmem.cli.run import CommandContext, make_context
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import PATIENT_SECONDS
 from gitmem.core.text import one_line

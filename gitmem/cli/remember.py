@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import Allow, DryRun, Json, Quiet, ScopeOption, context, warn_of
+from gitmem.cli.context import context, warn_of
+from gitmem.cli.options import Allow, DryRun, Json, Quiet, ScopeOption
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.pointer import rule_file
 from gitmem.flows.edit import Wanted

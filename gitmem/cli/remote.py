@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import CommandContext, Json, Quiet, ScopeOption, context, store_names
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import Json, Quiet, ScopeOption, store_names
 from gitmem.cli.output import Progress, day, iso, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.text import counted, one_line

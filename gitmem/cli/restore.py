@@ -18,6 +18,7 @@ from gitmem.cli.context import (
     context,
     names,
 )
+from gitmem.cli.options import AgentOption, At, DryRun, Json, ScopeOption, names
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind

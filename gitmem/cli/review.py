@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 import typer.core
 
-from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import Allow, DryRun, Json, Quiet, Yes
 from gitmem.cli.output import sound
 from gitmem.cli.save import OF_HELD
 from gitmem.core.errors import UsageError
@@ -26,7 +27,7 @@ DECIDE = {"inbox": "accept|reject {} [N...]", "dispute": "accept {} N...", "sugg
 
 
 def _ids(ctx: typer.Context, incomplete: str) -> list[str]:
-    from gitmem.cli.context import review_ids
+    from gitmem.cli.options import review_ids
 
     return review_ids(ctx, incomplete)
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Allow, CommandContext, DryRun, Json, Quiet, context, warn_of
+from gitmem.cli.context import CommandContext, context, warn_of
+from gitmem.cli.options import Allow, DryRun, Json, Quiet
 from gitmem.core.memory import parse as parse_memory
 from gitmem.core.memory import problems
 from gitmem.core.names import kind

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import At, CommandContext, Json, context, noted_sessions, session_ids
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import At, Json, noted_sessions, session_ids
 from gitmem.cli.output import age, day, iso, sound
 from gitmem.core.errors import UsageError
 from gitmem.core.session_notes import Section

@@ -8,7 +8,8 @@ from typing import Annotated, get_args
 import typer
 
 from gitmem.app.host_files import HostingPlan, plan_hosting, set_up_hosting
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet, Yes
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted

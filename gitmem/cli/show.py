@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, At, Json, ScopeOption, context, names
+from gitmem.cli.context import context
+from gitmem.cli.options import AgentOption, At, Json, ScopeOption, names
 from gitmem.cli.output import NARROW, fitted, on_terminal
 from gitmem.cli.output import age as in_words
 from gitmem.core.text import one_line

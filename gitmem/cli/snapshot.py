@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, Quiet, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet
 from gitmem.core.errors import UsageError
 from gitmem.core.names import agent_folder_name
 from gitmem.core.text import counted

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gitmem.cli.context import Json, context
+from gitmem.cli.context import context
 from gitmem.cli.engine import usage_value
+from gitmem.cli.options import Json
 from gitmem.cli.output import Output, iso, sound
 from gitmem.core.text import counted
 from gitmem.core.trailers import Usage

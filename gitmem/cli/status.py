@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gitmem.app.status import ScopeStanding, Status, Upstream, standing
-from gitmem.cli.context import CommandContext, Json, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import Json
 from gitmem.cli.output import aside_hint, day
 from gitmem.cli.save import OF_HELD, held_lines
 from gitmem.core.text import counted, one_line

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from gitmem.cli import backup
-from gitmem.cli.context import CommandContext, DryRun, Json, Quiet, Yes, context, store_names
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import DryRun, Json, Quiet, Yes, store_names
 from gitmem.cli.output import Output, Progress, aside_hint, sound
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted, one_line

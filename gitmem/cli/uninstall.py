@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 
 from gitmem.app.uninstall import carry_out_uninstall, plan_uninstall
-from gitmem.cli.context import DryRun, Json, Quiet, Yes, context
+from gitmem.cli.context import context
+from gitmem.cli.options import DryRun, Json, Quiet, Yes
 from gitmem.cli.output import sound
 
 

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import At, CommandContext, DryRun, Json, Quiet, ScopeOption, Yes, context
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import At, DryRun, Json, Quiet, ScopeOption, Yes
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
 

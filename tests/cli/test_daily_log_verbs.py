@@ -18,7 +18,7 @@ from cli_ground import DAY, START, Ground, memory
 from gitmem.app.session_context import user_prompt
 from gitmem.app.session_start import session_start
 from gitmem.app.upkeep import age_out_logs
-from gitmem.cli.context import memory_names, names
+from gitmem.cli.options import memory_names, names
 from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.daily_log import facts

@@ -21,9 +21,9 @@ from ran import Ran
 from waiting_ground import KEY, let_wait
 
 from gitmem.cli import output
+from gitmem.cli.context import make_context
 from gitmem.cli.output import Output, folded
 from gitmem.cli.review_walk import is_contrary, walk
-from gitmem.cli.run import make_context
 from gitmem.core.text import cells
 from gitmem.core.trailers import Provenance
 from gitmem.ledger.suggestions import open_suggestions

@@ -11,9 +11,9 @@ from dream_parked import DREAM_ID, Made, once_said, park, ref_of
 from once import Once
 from slices import often
 
+from gitmem.cli.context import make_context
 from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
-from gitmem.cli.run import make_context
 from gitmem.core.trailers import ASKING, JUDGED, Fate, parse
 from gitmem.dream.cards import cards_of, summary_lines
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
