@@ -23,8 +23,8 @@ from gitmem.core.errors import CheckFailed, EngineError, UsageError
 from gitmem.core.facts import sentences
 from gitmem.core.limits import HOT_MEMORIES, MEMORY_BYTES, OTHER_BYTES, RECALLED
 from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder
-from gitmem.core.names import agent_name, is_memory_file
+from gitmem.core.merge import Files
+from gitmem.core.names import agent_folder, agent_name, is_memory_file
 from gitmem.core.text import counted, decode, encode
 from gitmem.core.trailers import Fate, FateKind, Provenance
 from gitmem.core.trailers import parse as parse_trailers

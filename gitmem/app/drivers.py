@@ -55,7 +55,8 @@ def merge_file(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | No
     """
     if PurePosixPath(path).name == "snapshot.json":
         return _newest(base, ours, theirs)
-    from gitmem.core.merge import kind, merge_trees
+    from gitmem.core.merge import merge_trees
+    from gitmem.core.names import kind
 
     before = {path: base} if base else {}
     merged = merge_trees(before, {path: ours}, {path: theirs})

@@ -52,9 +52,8 @@ def keep_house(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     # Afterwards a prompt's hook starts no process for signatures, and asks no index at an action.
     troubles += _tried("signatures of shared memory", follow, workspace)
     troubles += _tried("what is told at an action", keep, workspace)
-    scopes = workspace.scopes
-    project = [scope for scope in scopes if scope.name == "project"]
-    private = [scope for scope in scopes if scope.name != "project"]
+    project = [scope for scope in workspace.scopes if scope.name == "project"]
+    private = [scope for scope in workspace.scopes if scope.name != "project"]
     for git_dir, mine in ((workspace.layout.common_dir, project), (workspace.private_path, private)):
         try:
             days = workspace.settings.number("sessionDays")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import AgentOption, CommandContext, DryRun, Json, Quiet, ScopeOption, context
-from gitmem.cli.options import AgentOption, DryRun, Json, ScopeOption
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, DryRun, Json, Quiet, ScopeOption
 from gitmem.cli.output import day, sound
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.flows.save import save_all

@@ -7,18 +7,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import (
-    AgentOption,
-    At,
-    CommandContext,
-    DryRun,
-    Json,
-    Quiet,
-    ScopeOption,
-    context,
-    names,
-)
-from gitmem.cli.options import AgentOption, At, DryRun, Json, ScopeOption, names
+from gitmem.cli.context import CommandContext, context
+from gitmem.cli.options import AgentOption, At, DryRun, Json, Quiet, ScopeOption, names
 from gitmem.cli.output import sound
 from gitmem.core.errors import UsageError
 from gitmem.core.names import kind

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from gitmem.cli.context import DryRun, Json, Quiet, ScopeOption, context
-from gitmem.cli.options import DryRun, Json, ScopeOption
+from gitmem.cli.context import context
+from gitmem.cli.options import DryRun, Json, Quiet, ScopeOption
 from gitmem.cli.output import Output, day
 from gitmem.core.text import counted, one_line
 from gitmem.flows.undo import Undone

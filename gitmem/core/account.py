@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Literal
 
 from gitmem.core.claim import Claim
-from gitmem.core.daily_log import LogLine, facts, is_log, log_claims, statements
+from gitmem.core.daily_log import LogLine, facts, log_claims, statements
 from gitmem.core.facts import lacking
 from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder, kind, only
-from gitmem.core.names import hot_path
+from gitmem.core.merge import Files, only
+from gitmem.core.names import agent_folder, hot_path, is_log, kind
 from gitmem.core.sequence import pair_edits
 from gitmem.core.trailers import Fate
 from gitmem.values import dataclass

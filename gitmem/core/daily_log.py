@@ -23,7 +23,7 @@ from typing import get_args
 
 from gitmem.core.claim import Claim, normal_form, parse_body
 from gitmem.core.memory import MemoryType
-from gitmem.core.names import TOMBSTONES, archived_path, hot_path, kind, log_path
+from gitmem.core.names import TOMBSTONES, archived_path, hot_path, is_log, kind, log_path
 from gitmem.core.sequence import surviving
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import finder, parse
@@ -274,11 +274,6 @@ def fact_in(at: str, data: bytes) -> tuple[Claim, LogLine] | None:
     """A fact of a log by its reference; None where the log does not hold it."""
     path, _, short = at.rpartition("#")
     return next((fact for fact in facts(path, data) if fact[0].short == short), None)
-
-
-def is_log(path: str) -> bool:
-    """Whether a path from the root of a memory tree is the daily log of some agent, archived or not."""
-    return "/" in path and not path.startswith(".") and kind(path) == "log"
 
 
 def statements(text: str) -> tuple[str, ...]:

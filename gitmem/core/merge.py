@@ -30,8 +30,7 @@ from gitmem.core.claim import (
 from gitmem.core.daily_log import is_timed, line_keys, merge_lines, split, without_lines
 from gitmem.core.frontmatter import Field, Frontmatter, Value, render_field
 from gitmem.core.memory import Memory, is_said, parse
-from gitmem.core.names import Folded, archived_path, fold, hot_path, stays_archived
-from gitmem.core.names import kind as kind
+from gitmem.core.names import Folded, agent_folder, archived_path, fold, hot_path, kind, stays_archived
 from gitmem.core.sequence import Order, contested, merge_keys, pair_edits
 from gitmem.core.text import decode, encode
 from gitmem.values import dataclass
@@ -654,15 +653,6 @@ class _Merge:
 def only(files: Files, paths: Collection[str]) -> dict[str, bytes]:
     """The files at some paths, as far as they are there."""
     return {path: files[path] for path in sorted(paths) if path in files}
-
-
-def agent_folder(path: str) -> str:
-    """The agent's folder that a path lies in: `main` for `main/x.md` and `main/topics/x.md`.
-
-    Args:
-        path: from the root of a memory tree; a file right in an agent's own one is in none.
-    """
-    return path.partition("/")[0] if "/" in path else ""
 
 
 def renames(base: Files, side: Files) -> dict[str, str]:

@@ -379,6 +379,16 @@ def kind(path: str) -> str:
     return "log" if _LOG.search(path) else "memory"
 
 
+def is_log(path: str) -> bool:
+    """Whether a path from the root of a memory tree is the daily log of some agent, archived or not."""
+    return "logs/" in path and not path.startswith(".") and kind(path) == "log"
+
+
+def agent_folder(path: str) -> str:
+    """The agent's folder that a path of a memory tree lies in: `main` for `main/topics/x.md`."""
+    return path.partition("/")[0] if "/" in path else ""
+
+
 def archive_path(file: str) -> str:
     """Returns where a file goes when it is paged out: `archive/<first byte of its name's SHA-256>/<file>`.
 

@@ -25,10 +25,11 @@ from gitmem.core.account import (
     reference,
 )
 from gitmem.core.claim import DISPUTED_BYTES, Claim, normal_form, repeated, with_dispute
-from gitmem.core.daily_log import LogLine, day_of, is_log, statements
+from gitmem.core.daily_log import LogLine, day_of, statements
 from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder
+from gitmem.core.merge import Files
+from gitmem.core.names import agent_folder, is_log
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import counted, decode, one_line
 from gitmem.dream.history import MemoryPast, Spoken, Taught, claims_to_date, look_back, said_when

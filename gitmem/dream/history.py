@@ -18,8 +18,7 @@ from gitmem.core.account import claims_at, is_memory, lines_named, path_of, refe
 from gitmem.core.dates import relative_dates
 from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
-from gitmem.core.merge import agent_folder
-from gitmem.core.names import homes, slugify
+from gitmem.core.names import agent_folder, homes, slugify
 from gitmem.core.text import decode
 from gitmem.core.trailers import Fate
 from gitmem.core.trailers import parse as parse_trailers

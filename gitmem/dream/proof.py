@@ -20,11 +20,10 @@ from gitmem.core.account import (
     proposals,
     references,
 )
-from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import OTHER_BYTES
-from gitmem.core.merge import Files, agent_folder, only
-from gitmem.core.names import INDEX, homes, is_agent_folder
+from gitmem.core.merge import Files, only
+from gitmem.core.names import INDEX, agent_folder, homes, is_agent_folder, is_log
 from gitmem.core.text import decode
 from gitmem.core.trailers import TEACH_NOTHING, Fate, parse, tellings
 from gitmem.dream.cards import untold

@@ -22,11 +22,9 @@ from gitmem.core.account import (
     paths_named,
     reference,
 )
-from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import kind
-from gitmem.core.names import homes, is_agent_folder
+from gitmem.core.names import homes, is_agent_folder, is_log, kind
 from gitmem.core.text import decode, encode, one_line
 from gitmem.core.trailers import Fate, Provenance, tellings
 from gitmem.core.trailers import parse as parse_trailers

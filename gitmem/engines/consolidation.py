@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gitmem.core.account import is_memory, path_of, references
-from gitmem.core.daily_log import is_log
 from gitmem.core.errors import EngineError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.merge import Files
-from gitmem.core.names import is_agent_folder, is_memory_file
+from gitmem.core.names import is_agent_folder, is_log, is_memory_file
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange

@@ -25,7 +25,8 @@ from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, statements
 from gitmem.core.facts import akin, lacking, stem
 from gitmem.core.memory import parse
-from gitmem.core.merge import Files, agent_folder, only
+from gitmem.core.merge import Files, only
+from gitmem.core.names import agent_folder
 from gitmem.core.text import one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.engine import ConsolidateInput

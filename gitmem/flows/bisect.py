@@ -25,8 +25,7 @@ from typing import Any
 from gitmem.core.claim import Claim
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import kind
-from gitmem.core.names import INDEX
+from gitmem.core.names import INDEX, kind
 from gitmem.core.text import encode
 from gitmem.git.repository import Repository
 from gitmem.git.trees import changed_files, read_files, read_paths, write_tree

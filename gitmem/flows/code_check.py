@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 from gitmem.core.errors import UsageError
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import kind
-from gitmem.core.names import hot_path, is_agent_folder
+from gitmem.core.names import hot_path, is_agent_folder, kind
 from gitmem.core.references import Named, named, with_names
 from gitmem.git.trees import read_files
 from gitmem.ledger.workspace import SHARED_REF, Scope, Workspace

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gitmem.core import frontmatter, index
-from gitmem.core.daily_log import is_log
 from gitmem.core.errors import UsageError
 from gitmem.core.frontmatter import Frontmatter
 from gitmem.core.memory import Memory, parse
-from gitmem.core.names import INDEX, TOMBSTONES, fold, is_agent_folder, is_memory_file
+from gitmem.core.names import INDEX, TOMBSTONES, fold, is_agent_folder, is_log, is_memory_file
 from gitmem.core.text import decode, encode, iso
 from gitmem.flows.context import Edges
 from gitmem.git.trees import list_files, read_files

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from gitmem.core.account import is_memory, references
 from gitmem.core.errors import EngineError, MissingObject, UsageError
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.merge import Files, agent_folder, merge_trees, only
-from gitmem.core.names import FORMAT_FILE
+from gitmem.core.merge import Files, merge_trees, only
+from gitmem.core.names import FORMAT_FILE, agent_folder
 from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts

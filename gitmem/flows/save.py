@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
-from gitmem.core.merge import kind
-from gitmem.core.names import hot_path, is_agent_folder
+from gitmem.core.names import hot_path, is_agent_folder, kind
 from gitmem.core.text import decode
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges

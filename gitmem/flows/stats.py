@@ -12,7 +12,7 @@ from typing import Any
 
 from gitmem.core.errors import EngineError, MissingObject
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind
+from gitmem.core.names import kind
 from gitmem.core.trailers import Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.budget import Spending

@@ -12,10 +12,10 @@ from dataclasses import field, replace
 
 from gitmem.core import attributes, tombstone
 from gitmem.core.account import BranchChange, claims_at, is_memory, proposals, speaks
-from gitmem.core.daily_log import is_log, line_keys, split, stones_of, with_every_line
+from gitmem.core.daily_log import line_keys, split, stones_of, with_every_line
 from gitmem.core.errors import CheckFailed, RepositoryError
-from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.core.names import is_agent_folder
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import agent_folder, is_agent_folder, is_log
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.git.locks import writer_lock

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from gitmem.core.account import path_of
-from gitmem.core.daily_log import is_log
+from gitmem.core.names import is_log
 from gitmem.core.trailers import Fate, parse
 from gitmem.git.repository import Commit, Repository
 

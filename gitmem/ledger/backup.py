@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError, UsageError
-from gitmem.core.merge import kind
+from gitmem.core.names import kind
 from gitmem.core.purge import Purge
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.locks import writer_lock

@@ -25,12 +25,11 @@ from pathlib import PurePosixPath
 
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import Claim, with_dispute
-from gitmem.core.daily_log import LogLine, day_of, is_log, log_claims, read_line
+from gitmem.core.daily_log import LogLine, day_of, log_claims, read_line
 from gitmem.core.errors import MissingObject
 from gitmem.core.facts import undated
 from gitmem.core.memory import Memory, description_claim, disputed_keys, parse
-from gitmem.core.merge import kind
-from gitmem.core.names import homes
+from gitmem.core.names import homes, is_log, kind
 from gitmem.core.purge import Purge, unfit
 from gitmem.core.text import iso
 from gitmem.core.trailers import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError
-from gitmem.core.merge import kind
+from gitmem.core.names import kind
 from gitmem.core.purge import Purge
 from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files

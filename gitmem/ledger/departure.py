@@ -23,10 +23,9 @@ from functools import cached_property, lru_cache
 from gitmem.core import index
 from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import HASH_LENGTH, Claim
-from gitmem.core.daily_log import is_log, without_lines
+from gitmem.core.daily_log import without_lines
 from gitmem.core.errors import MissingObject, RepositoryError
-from gitmem.core.merge import agent_folder
-from gitmem.core.names import INDEX, archived_path, homes, hot_path
+from gitmem.core.names import INDEX, agent_folder, archived_path, homes, hot_path, is_log
 from gitmem.core.purge import LEAST_CHARACTERS, Purge
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import MOVE_JOB, Fate, Provenance, format_message, parse

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gitmem.core.account import account, is_memory, path_of, proposals, references
-from gitmem.core.daily_log import is_log
 from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import merge_trees
-from gitmem.core.names import homes
+from gitmem.core.names import homes, is_log
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.refs import move_ref, move_refs, try_move_ref

@@ -24,11 +24,11 @@ from gitmem.core.account import (
     reject_keys,
 )
 from gitmem.core.claim import Claim
-from gitmem.core.daily_log import LogLine, is_log
+from gitmem.core.daily_log import LogLine
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.core.merge import Files, agent_folder, merge_trees, only
-from gitmem.core.names import homes, twins
+from gitmem.core.merge import Files, merge_trees, only
+from gitmem.core.names import agent_folder, homes, is_log, twins
 from gitmem.core.trailers import (
     ASKING,
     LEFT_OUT,

@@ -27,7 +27,6 @@ from gitmem.core import index, tombstone
 from gitmem.core.claim import DISPUTE_LENGTH, claim_id, parse_body, with_dispute
 from gitmem.core.daily_log import (
     in_order,
-    is_log,
     merge_lines,
     other_place,
     split,
@@ -37,8 +36,8 @@ from gitmem.core.daily_log import (
 )
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import agent_folder, merge_memory, merge_trees, without
-from gitmem.core.names import INDEX, TOMBSTONES, is_memory_file, kind
+from gitmem.core.merge import merge_memory, merge_trees, without
+from gitmem.core.names import INDEX, TOMBSTONES, agent_folder, is_log, is_memory_file, kind
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.git.refs import move_ref

@@ -15,12 +15,11 @@ from pathlib import PurePosixPath
 
 from gitmem.core import index, tombstone
 from gitmem.core.claim import Claim, normal_form, repeated
-from gitmem.core.daily_log import SOME_DAY, fact_keys, is_log, line_keys, read_line, split, without_lines
+from gitmem.core.daily_log import SOME_DAY, fact_keys, line_keys, read_line, split, without_lines
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import kind
-from gitmem.core.names import ARCHIVE, archived_path, hot_file, is_agent_folder
+from gitmem.core.names import ARCHIVE, archived_path, hot_file, is_agent_folder, is_log, kind
 from gitmem.core.text import counted, decode, encode
 from gitmem.core.trailers import Op, Provenance, one_line, subject_line
 from gitmem.git.config import config_get, config_set

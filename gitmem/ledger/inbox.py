@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Literal
 
 from gitmem.core.account import BranchChange, speaks
-from gitmem.core.daily_log import is_log, line_keys
+from gitmem.core.daily_log import line_keys
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.core.names import inbox_id, is_agent_folder, slugify
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import agent_folder, inbox_id, is_agent_folder, is_log, slugify
 from gitmem.core.trailers import BATCH_JOB, Provenance
 from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Remote

@@ -12,11 +12,10 @@ from functools import cached_property
 from gitmem.core import tombstone
 from gitmem.core.change import Header
 from gitmem.core.claim import parse_body
-from gitmem.core.daily_log import is_log, line_keys, split
+from gitmem.core.daily_log import line_keys, split
 from gitmem.core.errors import RepositoryError
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind
-from gitmem.core.names import is_agent_folder
+from gitmem.core.names import is_agent_folder, is_log, kind
 from gitmem.core.text import decode
 from gitmem.git.trees import read_files
 from gitmem.ledger.moments import stood_at

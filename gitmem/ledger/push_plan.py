@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gitmem.core.daily_log import SOME_DAY, LogLine, day_of, is_log, read_line, split
+from gitmem.core.daily_log import SOME_DAY, LogLine, day_of, read_line, split
 from gitmem.core.errors import CheckFailed, MissingObject
 from gitmem.core.memory import parse
-from gitmem.core.merge import agent_folder, kind
+from gitmem.core.names import agent_folder, is_log, kind
 from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.history import touching
@@ -71,40 +71,38 @@ def memories(repo: Repository, tree: str, paths: Iterable[str] | None = None) ->
     return tuple(found)
 
 
-def leaving(repo: Repository, oid: str, known: Iterable[str]) -> tuple[Leaving, ...]:
+def leaving(
+    repo: Repository, oid: str, known: Iterable[str], there: Iterable[str] = ()
+) -> tuple[Leaving, ...]:
     """Memories, and lines of logs, of a commit that none of the known has: they leave for the first time.
 
     Args:
         oid: the commit that would be pushed.
-        known: commits that the remote has, or that the person agreed to share before.
+        known: commits of shared memory that the remote has, or that the person agreed to share before.
+        there: other commits that the remote has: what is in them word for word came from there.
     """
     tree, known = repo.commit(oid).tree, tuple(known)
     trees = [repo.commit(commit).tree for commit in known]
-    logged = tuple(_log_lines(repo, tree, trees))
-    if not trees:
-        return memories(repo, tree) + logged
-    paths = set.intersection(*(changed_files(repo, other, tree) for other in trees))
-    seen = [read_paths(repo, other, paths) for other in trees]
-    fresh = memories(repo, tree, {path for path in paths if not any(path in files for files in seen)})
+    paths = set.intersection(*(changed_files(repo, other, tree) for other in trees)) if trees else None
+    before = set[str]().union(*(read_paths(repo, other, paths or set()) for other in trees))
     # A memory that was only renamed or paged out has left before.
     names = {
         (memory.agent, memory.name)
         for other in trees
         for memory in memories(repo, other, _gone(repo, other, tree))
     }
-    # So has one that was taken out and came back as it was; what is about a person is held back anyway.
-    now = find_paths(repo, tree, {memory.path for memory in fresh if memory.type != "user"})
-    back = {path for commit in known if now for path in _stood(repo, commit, now)}
-    return tuple(m for m in fresh if (m.agent, m.name) not in names and m.path not in back) + logged
-
-
-def _stood(repo: Repository, commit: str, blobs: Mapping[str, str]) -> set[str]:
-    """Those of some paths that had the same blob somewhere in the history of a commit."""
-    found = set()
-    for touch in touching(repo, commit, sorted(blobs)):
-        then = find_paths(repo, repo.commit(touch.commit).tree, set(touch.paths))
-        found |= {path for path, oid in then.items() if blobs[path] == oid}
-    return found
+    fresh = memories(repo, tree, None if paths is None else paths - before)
+    found = [one for one in fresh if (one.agent, one.name) not in names]
+    found += _log_lines(repo, tree, trees)
+    # So has what was taken out and came back as it was; what is about a person is held back anyway.
+    personal = {one.path for one in found if one.type == "user"}
+    now = find_paths(repo, tree, {one.path for one in found} - personal)
+    past = (touch.commit for commit in known for touch in touching(repo, commit, sorted(now)))
+    back = set[str]()
+    for commit in (*there, *past) if now else ():
+        then = find_paths(repo, repo.commit(commit).tree, now.keys())
+        back |= {path for path, blob in then.items() if blob == now[path]}
+    return tuple(one for one in found if one.path not in back)
 
 
 def _log_lines(repo: Repository, tree: str, known: Iterable[str]) -> Iterator[Leaving]:

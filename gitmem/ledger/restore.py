@@ -17,15 +17,17 @@ from gitmem.core.claim import DISPUTE_LENGTH, DISPUTED_BYTES, claim_id, with_dis
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import Memory, disputed_keys, parse
-from gitmem.core.merge import agent_folder, kind, merge_trees
+from gitmem.core.merge import merge_trees
 from gitmem.core.names import (
     ARCHIVE,
     FORMAT_FILE,
+    agent_folder,
     archived_path,
     file_name,
     hot_path,
     is_agent_folder,
     is_memory_file,
+    kind,
     numbered,
     twins,
 )

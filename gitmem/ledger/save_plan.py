@@ -19,8 +19,8 @@ from gitmem.core.daily_log import line_keys, lost_lines, split, with_every_line,
 from gitmem.core.errors import MissingObject
 from gitmem.core.limits import OTHER_BYTES
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind, merge_trees, renames, without
-from gitmem.core.names import LOGS, archived_path, hot_path
+from gitmem.core.merge import merge_trees, renames, without
+from gitmem.core.names import LOGS, archived_path, hot_path, kind
 from gitmem.core.text import counted, decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.trailers import Op, Provenance

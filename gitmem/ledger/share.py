@@ -18,7 +18,7 @@ from gitmem.git.config import config_get, config_set, config_unset
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import RefMoved, Repository, Signature, short_name
-from gitmem.git.trees import find_paths, read_file
+from gitmem.git.trees import read_file
 from gitmem.ledger.arrival import check_arrival
 from gitmem.ledger.departure import depart, prepare
 from gitmem.ledger.inbox import writer_branch
@@ -360,17 +360,12 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     """The memories of a commit that the remote never had, and that the person has not agreed to share."""
     repo = workspace.code
     branches = (SHARED_REF, writer_branch(workspace))
-    known = [there for branch in branches if (there := repo.ref(remote.tracking(branch)))]
-    found = leaving(repo, oid, known)
+    known = [tip for branch in branches if (tip := repo.ref(remote.tracking(branch)))]
+    there = remote.fetched(repo).values()  # a teammate's inbox too, of which a person takes what they like
+    found = leaving(repo, oid, known, there)
     # What was agreed to is asked of git at this moment: sharing may have been turned off meanwhile.
     consent = _agreed(workspace) if found else None
-    found = leaving(repo, oid, [*known, consent]) if consent else found
-    # What a person took of a teammate's inbox came from there, word for word.
-    ours = find_paths(repo, repo.commit(oid).tree, {one.path for one in found if one.type != "user"})
-    for there in remote.fetched(repo).values() if ours else ():
-        theirs = find_paths(repo, repo.commit(there).tree, ours.keys())
-        found = tuple(one for one in found if one.path not in theirs or theirs[one.path] != ours[one.path])
-    return found
+    return leaving(repo, oid, [*known, consent], there) if consent else found
 
 
 def agree_to(workspace: Workspace, held: HeldBack) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from gitmem.core import attributes, index
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.core.merge import kind, merge_trees
+from gitmem.core.merge import merge_trees
 from gitmem.core.names import (
     ARCHIVE,
     FORMAT_FILE,
@@ -20,6 +20,7 @@ from gitmem.core.names import (
     archived_path,
     is_agent_folder,
     is_memory_file,
+    kind,
 )
 from gitmem.core.text import decode, encode
 from gitmem.core.tombstone import FILE as TOMBSTONES

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from gitmem.core.errors import UsageError
-from gitmem.core.merge import kind
-from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, hot_path, is_agent_folder, unfit
+from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT, hot_path, is_agent_folder, kind, unfit
 from gitmem.core.trailers import Provenance, format_message
 from gitmem.git.command import read_configuration
 from gitmem.git.config import config_set, config_unset

@@ -8,8 +8,7 @@ from dataclasses import field, replace
 
 from gitmem.core import index
 from gitmem.core.errors import CheckFailed, RepositoryError
-from gitmem.core.merge import kind
-from gitmem.core.names import is_agent_folder
+from gitmem.core.names import is_agent_folder, kind
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Provenance
 from gitmem.git.locks import Locked, writer_lock

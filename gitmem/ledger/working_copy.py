@@ -16,8 +16,7 @@ from pathlib import Path
 
 from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
-from gitmem.core.merge import kind
-from gitmem.core.names import ARCHIVE, TEAM, is_memory_file, unfit
+from gitmem.core.names import ARCHIVE, TEAM, is_memory_file, kind, unfit
 from gitmem.core.text import counted
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Repository

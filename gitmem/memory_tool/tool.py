@@ -25,8 +25,7 @@ from gitmem.core.change import Change, ChangeOrigin, Edited
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import kind
-from gitmem.core.names import agent_name, hot_file, is_memory_file, slugify
+from gitmem.core.names import agent_name, hot_file, is_memory_file, kind, slugify
 from gitmem.core.text import decode, encode, iso, one_line
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.flows.context import Edges, initialised_at

@@ -19,10 +19,10 @@ from gitmem.core.account import (
     references,
 )
 from gitmem.core.claim import Claim
-from gitmem.core.daily_log import LogLine, is_log, statements
+from gitmem.core.daily_log import LogLine, statements
 from gitmem.core.facts import LINK, about, added, akin, lacking, misplaced, undated
-from gitmem.core.merge import Files, agent_folder
-from gitmem.core.names import homes
+from gitmem.core.merge import Files
+from gitmem.core.names import agent_folder, homes, is_log
 from gitmem.core.references import only_renamed
 from gitmem.core.text import decode, line_at, one_line
 from gitmem.core.trailers import Fate

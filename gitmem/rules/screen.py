@@ -11,7 +11,7 @@ from gitmem.core import index
 from gitmem.core.errors import CheckFailed
 from gitmem.core.limits import MEMORY_BYTES, OTHER_BYTES
 from gitmem.core.memory import Memory, parse
-from gitmem.core.merge import kind
+from gitmem.core.names import kind
 from gitmem.core.text import decode, encode, printable
 from gitmem.rules.paths import check_path
 from gitmem.rules.rule import Finding

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from gitmem.core.names import is_archived
+from gitmem.core.names import is_archived, is_log
 from gitmem.git.repository import Repository
 from gitmem.git.trees import tree_or_none
 from gitmem.search import ages, database, postings
 from gitmem.search.lessons import Lesson
 from gitmem.search.text import Read, read_fact, read_lines, read_memory
-from gitmem.search.trees import Trees, is_log
+from gitmem.search.trees import Trees
 from gitmem.search.words import storable
 from gitmem.values import dataclass
 

@@ -7,19 +7,11 @@ from functools import lru_cache
 
 from gitmem.core.errors import MissingObject
 from gitmem.core.limits import PATH_SEGMENTS
-from gitmem.core.names import kind
+from gitmem.core.names import INDEX, is_log
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, CommitDiff, Repository, TreeEntry
 
 DEEPEST = PATH_SEGMENTS
 """Folder levels that are walked: `<agent>/logs/YYYY/MM/<day>.md` is five; a hostile tree may have more."""
-
-
-_INDEX = "MEMORY.md"
-
-
-def is_log(path: str) -> bool:
-    """Whether a file that `Trees.changes` yields is a daily log."""
-    return "/logs/" in path and kind(path) == "log"
 
 
 def is_memory(path: str) -> bool:
@@ -28,7 +20,7 @@ def is_memory(path: str) -> bool:
     return (
         path.endswith(".md")
         and 1 < len(parts) <= DEEPEST + 1
-        and not (len(parts) == 2 and parts[1] == _INDEX)
+        and not (len(parts) == 2 and parts[1] == INDEX)
         and not any(part.startswith(".") or "\\" in part for part in parts)
         and not is_log(path)
     )
@@ -84,7 +76,7 @@ class Trees:
                 continue
             path = f"{prefix}{name}"
             yield from self._below(f"{path}/", _folder(one), _folder(other), depth + 1)
-            if depth and name.endswith(".md") and not (depth == 1 and name == _INDEX):
+            if depth and name.endswith(".md") and not (depth == 1 and name == INDEX):
                 gone, come = _file(one), _file(other)
                 if gone != come:
                     yield path, gone, come

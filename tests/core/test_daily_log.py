@@ -19,7 +19,6 @@ from gitmem.core.daily_log import (
     fact_of,
     facts,
     in_order,
-    is_log,
     is_timed,
     line_keys,
     log_claims,
@@ -35,7 +34,8 @@ from gitmem.core.daily_log import (
     with_lines,
     without_lines,
 )
-from gitmem.core.merge import agent_folder, merge_trees
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import agent_folder, is_log
 
 LOG = "main/logs/2026/11/2026-11-20.md"
 LINES = st.lists(

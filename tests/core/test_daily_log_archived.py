@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core.claim import _parsed_starts, parse_body
-from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.core.names import archived_path, hot_path, kind, twins
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import agent_folder, archived_path, hot_path, kind, twins
 
 HOT = "main/logs/2026/11/2026-11-20.md"
 COLD = "main/archive/logs/2026/11/2026-11-20.md"

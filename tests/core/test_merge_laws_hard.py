@@ -11,7 +11,8 @@ from laws import by_claims_alone, examples
 from gitmem.core import tombstone
 from gitmem.core.claim import dispute_of, parse_body, with_dispute
 from gitmem.core.memory import parse
-from gitmem.core.merge import agent_folder, kind, merge_trees
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import agent_folder, kind
 from gitmem.core.text import decode, encode
 
 Files = dict[str, bytes]

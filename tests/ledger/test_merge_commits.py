@@ -14,7 +14,8 @@ from laws import by_claims_alone, examples
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.memory import parse
-from gitmem.core.merge import MergedTree, kind
+from gitmem.core.merge import MergedTree
+from gitmem.core.names import kind
 from gitmem.core.tombstone import bury, with_stones
 from gitmem.core.trailers import parse as trailers
 from gitmem.git.command import GitCommand

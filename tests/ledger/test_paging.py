@@ -17,8 +17,8 @@ from memory_files import ADDED, learned
 
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind, merge_trees
-from gitmem.core.names import archive_path, archived_path, hot_path
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import archive_path, archived_path, hot_path, kind
 from gitmem.core.trailers import Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.by_command import GitRepository

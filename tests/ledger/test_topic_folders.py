@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from live_ground import LiveGround
 
-from gitmem.core.merge import agent_folder, merge_trees
-from gitmem.core.names import archive_path, archived_path, file_address, hot_path
+from gitmem.core.merge import merge_trees
+from gitmem.core.names import agent_folder, archive_path, archived_path, file_address, hot_path
 from gitmem.core.tombstone import FILE as TOMBSTONES
 from gitmem.core.tombstone import bury, with_stones
 from gitmem.ledger.paging import page

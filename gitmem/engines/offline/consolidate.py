@@ -10,13 +10,12 @@ from datetime import datetime
 from gitmem.core import index
 from gitmem.core.account import path_of, reference, reject_keys, where_it_goes
 from gitmem.core.claim import DISPUTED, Claim, claim_id, normal_form, with_dispute
-from gitmem.core.daily_log import is_log
 from gitmem.core.dates import annotate, relative_dates
 from gitmem.core.facts import about
 from gitmem.core.facts import numbers as numbers_in
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import Memory, described, description_claim, reworded, with_after, without
-from gitmem.core.merge import agent_folder
+from gitmem.core.names import agent_folder, is_log
 from gitmem.core.references import with_names
 from gitmem.core.text import decode
 from gitmem.core.trailers import ASKING, Fate

@@ -16,7 +16,7 @@ from typing import Literal
 from gitmem.core.account import reference
 from gitmem.core.change import TYPES, Change, Edited, MemoryType
 from gitmem.core.memory import Memory, described, parse, reworded, without
-from gitmem.core.merge import agent_folder
+from gitmem.core.names import agent_folder
 from gitmem.core.trailers import ASKING, Fate
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import prose, wording

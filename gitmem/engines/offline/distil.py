@@ -15,8 +15,7 @@ from gitmem.core.daily_log import LogLine, statements
 from gitmem.core.dates import annotate, unclear
 from gitmem.core.facts import added, undated
 from gitmem.core.memory import Memory, create, reworded, with_after
-from gitmem.core.merge import agent_folder
-from gitmem.core.names import file_name, skeleton
+from gitmem.core.names import agent_folder, file_name, skeleton
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Fate
 from gitmem.engines.offline import wording

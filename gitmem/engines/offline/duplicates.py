@@ -17,7 +17,7 @@ from gitmem.core import facts
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
 from gitmem.core.memory import Memory, description_claim, reworded, with_after, without
-from gitmem.core.merge import agent_folder
+from gitmem.core.names import agent_folder
 from gitmem.core.trailers import ASKING, Fate, FateKind
 from gitmem.engines.offline.equivalence import (
     PLAIN_ITEM,

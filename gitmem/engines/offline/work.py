@@ -9,7 +9,7 @@ from gitmem.core import tombstone
 from gitmem.core.account import is_memory, path_of, paths_named, reference, reject_keys
 from gitmem.core.facts import lacking
 from gitmem.core.memory import Memory, described, description_claim, parse, reworded
-from gitmem.core.merge import agent_folder
+from gitmem.core.names import agent_folder
 from gitmem.core.pointer import is_promoted
 from gitmem.core.references import only_renamed
 from gitmem.core.text import decode

@@ -13,8 +13,7 @@ from gitmem.core.change import Header
 from gitmem.core.daily_log import LogLine
 from gitmem.core.limits import INDEX_BYTES
 from gitmem.core.memory import parse
-from gitmem.core.merge import agent_folder
-from gitmem.core.names import INDEX, is_archived, kind
+from gitmem.core.names import INDEX, agent_folder, is_archived, kind
 from gitmem.core.text import counted, decode, fence_for_model, one_line
 from gitmem.engines.engine import ConsolidateInput, DocumentInput, ExtractInput, NotesInput, Stale
 from gitmem.rules.secrets import redact, scan

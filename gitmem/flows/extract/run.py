@@ -17,7 +17,7 @@ from typing import Any, get_args
 from gitmem.core.change import Change
 from gitmem.core.claim import parse_body
 from gitmem.core.errors import EngineError
-from gitmem.core.merge import kind
+from gitmem.core.names import kind
 from gitmem.core.text import counted, iso
 from gitmem.core.trailers import Provenance, parse_usage
 from gitmem.engines.derivation import asked_in

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from gitmem.core import frontmatter, index
 from gitmem.core.claim import parse_body
-from gitmem.core.daily_log import is_log
 from gitmem.core.frontmatter import Frontmatter
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import (
     INDEX,
     hot_file,
     is_agent_folder,
+    is_log,
     is_memory_file,
     slugify,
     unfit,

@@ -10,9 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from gitmem.core import frontmatter
-from gitmem.core.daily_log import is_log
 from gitmem.core.errors import UsageError
-from gitmem.core.names import INDEX, is_agent_folder, is_memory_file
+from gitmem.core.names import INDEX, is_agent_folder, is_log, is_memory_file
 from gitmem.core.text import decode
 from gitmem.core.trailers import one_line
 from gitmem.flows.imports.entry import (

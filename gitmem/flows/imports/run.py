@@ -15,8 +15,7 @@ from gitmem.core import tombstone
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import HOT_MEMORIES, MEMORY_BYTES
 from gitmem.core.memory import parse
-from gitmem.core.merge import kind
-from gitmem.core.names import archived_path, is_agent_folder, is_memory_file
+from gitmem.core.names import archived_path, is_agent_folder, is_memory_file, kind
 from gitmem.core.text import decode, iso
 from gitmem.core.trailers import one_line
 from gitmem.flows.context import Edges
