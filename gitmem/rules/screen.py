@@ -296,9 +296,7 @@ def _across(
     wanted = set(new) if found else set()
     at = 0
     for text in texts_of(path, encode(whole)) if wanted else ():
-        start = whole.find(text, at)
-        if start < 0:
-            continue
+        start = whole.index(text, at)
         at = start + len(text)
         touching = [part for one in found if (part := _within(one, start, at)).spans]
         if touching and text in wanted:
