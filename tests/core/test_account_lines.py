@@ -45,6 +45,7 @@ MEMORY = b"---\nname: a\ndescription: About a\ntype: project\n---\n\nShip on Fri
         ("CI is down today.", "user", False),
         ("CI is down.", "project", False),
         ("CI was down right now.", "project", False),
+        ("CI WAS DOWN RIGHT NOW.", "project", False),
         ("We have decided it right now.", "project", False),
         ("We moved it right now.", "project", False),
         ("CI is down today. **Why:** disk full.", "project", False),

@@ -193,6 +193,7 @@ def test_frontmatter_stays_yaml(before: str, after: str, end: str) -> None:
         ("ab", "a[purged]b", None),
         ("ab", "a[purged]bb", None),
         ('n: secret "x"\n', 'n: "[purged] \\"x\\""\n', ("secret",)),
+        ('a: b\nn: secret "x"\n', 'a: b\nn: "[purged] \\"x\\""\n', ("secret",)),
         ("ab ab", "ab[purged]", (" ab",)),
         ("x1y2y3z", "x[purged]y[purged]z", ("1", "2y3")),
         ("a secret", "a [purged] b", None),

@@ -123,6 +123,7 @@ def named(name: str) -> dict[str, bytes]:
         (memory("A.", "m:\n"), memory("A.", "m:\n  # All\n"), [("invented", "before it says “# All”")]),
         ({}, memory("A.", "# Ours\n"), [("invented", "before it says “# Ours”")]),
         (memory("B.", "# Ours\n", "b"), memory("A.", "# Ours\n"), []),
+        (memory("A.", "# Ours \n"), memory("A.", "# Ours\n"), []),
         (
             memory("A.", "owner: Ann\n"),
             memory("A.", "owner: Ann\n") | memory("B.", "owner: Ann\n", "b"),

@@ -45,6 +45,7 @@ def fronted(lines: int) -> bytes:
         (judge_links, {}, INDEX | {"main/a.md": b"[[none.md ]]\n"}, 1),
         (judge_links, {}, INDEX | {"main/a.md": b"[`x`[none]] [[a]]\n"}, 0),
         (judge_links, {}, INDEX | {"main/a.md": b"``[[none]] `x`\n"}, 1),
+        (judge_links, {}, INDEX | {"main/a.md": b"a ```x\n[[none]]\n"}, 2),
         (judge_links, {}, INDEX | {"main/a.md": b"`a``[[none]]` [[a]]\n"}, 0),
         (judge_links, {}, INDEX | {"main/a.md": b"[[none|some words]]\n"}, 1),
         (judge_links, {}, INDEX | {"main/a.md": b"[[none#]]\n"}, 1),
