@@ -372,8 +372,7 @@ def asked_days(question: str, today: date) -> tuple[Span, ...]:
     A month or day without a year is the last one that has begun. What is unclear by a few days ("two weeks
     ago") is a span of all the days it may mean.
     """
-    found = [*_absolute(question, today), *_relative(question, today)]
-    return tuple(dict.fromkeys(span for span in found if span[0] <= span[1]))
+    return tuple(dict.fromkeys((*_absolute(question, today), *_relative(question, today))))
 
 
 def _absolute(text: str, today: date | None) -> Iterator[Span]:

@@ -102,6 +102,7 @@ PROSE = st.lists(WORDS, max_size=25).flatmap(
 )
 def test_what_means_one_day_is_annotated(text: str, annotated: str) -> None:
     assert annotate(text, WEDNESDAY) == annotated
+    assert bool(unclear(text, WEDNESDAY)) is (annotated == text)
 
 
 @pytest.mark.parametrize(
