@@ -17,7 +17,8 @@ LINK = re.compile(r"\[\[([^\[\]\n|#]+)(?=(?:[|#][^\[\]\n]*)?\]\])")
 """Where a wiki link leads; what it shows besides is said like anything else."""
 
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{0,30}://[^\s<>\"'`)\]]*[^\s<>\"'`)\].,;:!?]", re.IGNORECASE)
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+"""Code between as many backticks as stand before it."""
 _PATH = re.compile(
     r"(?<![\w/.~-])(?:~|\.{1,2})?/?[\w@-][\w.@-]*(?:/[\w.@*-]+)+/?|(?<![\w/.])[~.]?/[\w.@-]+"
 )
@@ -149,7 +150,7 @@ def _exact(text: str) -> list[tuple[str, str]]:
     """What has to stand in the other text letter by letter: (kind, text)."""
     found = [("URL", match.group()) for match in _URL.finditer(text)]
     found += [("link", f"[[{match.group(1).strip()}") for match in LINK.finditer(text)]
-    found += [("name", " ".join(match.group(2).split())) for match in _CODE.finditer(text)]
+    found += [("name", " ".join(match.group(2).split())) for match in CODE.finditer(text)]
     plain = _blanked(text)
     found += [("path", _whole(plain, *match.span())) for match in _PATH.finditer(plain)]
     rest = _PATH.sub(lambda match: " " * len(match.group()), plain)
@@ -182,7 +183,7 @@ def _holds(plain: str, text: str) -> bool:
 
 def _blanked(text: str) -> str:
     """The text with URLs, code and links taken out, since they are compared as they stand."""
-    for pattern in (_URL, _CODE, LINK):
+    for pattern in (_URL, CODE, LINK):
         text = pattern.sub(lambda match: " " * len(match.group()), text)
     return text
 

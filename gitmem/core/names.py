@@ -174,7 +174,7 @@ _FOLDS = str.maketrans(
 _HFS_IGNORED = dict.fromkeys(
     [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF], None
 )
-_NTFS_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?", re.IGNORECASE)
+_NTFS_GIT = re.compile(r"(?:\.git|git~1)[ .]*(?::.*)?")
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,199}(?:\.md)?")  # none of these is unsafe, but a device
 _LOG = re.compile(r"(?:^|/)logs/\d{4}/\d{2}/[^/]+$")
 _FANNED = re.compile(r"(?:^|/)archive/[0-9a-f]{2}/")

@@ -11,19 +11,16 @@ from gitmem.core import frontmatter, index, tombstone
 from gitmem.core.account import claims_at
 from gitmem.core.daily_log import SOME_DAY, line_keys, read_line, split, taken_out
 from gitmem.core.dates import relative_dates
+from gitmem.core.facts import CODE
 from gitmem.core.limits import ENTRY_CHARS, FRONTMATTER_LINES, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import TYPES
 from gitmem.core.names import INDEX, TOMBSTONES, hot_file, is_memory_file, slugify
+from gitmem.core.references import without_fences
 from gitmem.core.text import counted, line_at
 from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quoted
 
 _SOME_DAY = datetime.combine(SOME_DAY, time())
 _LINK = re.compile(r"\[\[(\w[^\[\]\n|#]*)(?:[|#][^\[\]\n]*)?\]\]")
-_CODE = re.compile(
-    r"^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*\n(?:.*?^[ \t]*(?P=fence)[`~]*[ \t]*$|.*)"
-    r"|(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)",
-    re.DOTALL | re.MULTILINE,
-)
 
 Place = tuple[str, str]
 """A path, and what the link there says."""
@@ -293,7 +290,7 @@ def _links(text: RuleFile) -> Iterator[tuple[str, int]]:
     """Links of a file outside of code; `[[tool.mypy]]` and `[[1, 2]]` are no names of memories."""
     if "[[" not in text.text:
         return
-    shown = _CODE.sub(lambda match: " " + "\n" * match[0].count("\n"), text.text)
+    shown = CODE.sub(lambda match: " " + "\n" * match[0].count("\n"), without_fences(text.text))
     for match in _LINK.finditer(shown):
         link = match[1].strip().removesuffix(".md")
         if not set(link) & set(".,;:=\"'()$") and any(char.isalpha() for char in link):

@@ -178,6 +178,7 @@ def test_what_looks_like_guidance_and_is_none_is_not_read_as_such() -> None:
     made = (Section("One", "", "_said_\nmore"),)
     assert render(made) == "# One\n _said_\nmore\n"
     assert parse(render(made))[0].guide == ""
+    assert render([Section(""), Section("B")]) == "# B\n"
     assert render([]) == "" and render([Section("", "", "a"), Section("B")]) == "a\n\n# B\n"
 
 

@@ -124,6 +124,7 @@ def named(name: str) -> dict[str, bytes]:
         ({}, memory("A.", "# Ours\n"), [("invented", "before it says “# Ours”")]),
         (memory("B.", "# Ours\n", "b"), memory("A.", "# Ours\n"), []),
         (memory("A.", "# Ours \n"), memory("A.", "# Ours\n"), []),
+        (memory("A."), memory("A.", "  # Of the description\n"), []),
         (
             memory("A.", "owner: Ann\n"),
             memory("A.", "owner: Ann\n") | memory("B.", "owner: Ann\n", "b"),
