@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Header, Op
+from gitmem.core.change import Change, ChangeOrigin, Edited, Header, Op
 
 
 def test_a_change_that_nobody_placed_is_of_main_and_of_no_session() -> None:
@@ -31,7 +31,3 @@ def test_what_takes_away_or_rewrites_gives_something_up(
 
 def test_a_header_without_a_time_is_older_than_any() -> None:
     assert Header("project", "main", "a.md", "a", "A.", "project").time == 0
-
-
-def test_there_are_four_types() -> None:
-    assert TYPES == ("user", "feedback", "project", "reference")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gitmem.core.memory import (
+    TYPES,
     Memory,
     claim_lines,
     create,
@@ -62,6 +63,7 @@ def test_what_is_odd_in_frontmatter_is_read_as_something_and_told() -> None:
 )
 def test_what_a_reader_would_stumble_over_is_named(data: bytes, found: tuple[str, ...]) -> None:
     assert problems(parse("a.md", data)) == found
+    assert TYPES == ("user", "feedback", "project", "reference")
 
 
 @pytest.mark.parametrize(("description", "key"), [("One  two.", "One two."), ("", None), (" \n ", None)])

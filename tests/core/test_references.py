@@ -65,6 +65,14 @@ FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
             [(SYMBOL, "store.open()", ("open",)), (SYMBOL, "open_it()", ("open_it",))],
         ),
         ("see x/open() and of()", []),
+        (
+            "MAX_SIZE, Store.open and open_it()",
+            [
+                (SYMBOL, "open_it()", ("open_it",)),
+                (SYMBOL, "Store.open", ("Store", "open")),
+                (SYMBOL, "MAX_SIZE", ("MAX_SIZE",)),
+            ],
+        ),
         ("Store.open does", [(SYMBOL, "Store.open", ("Store", "open"))]),
         ("End.of this. STore.open x.Store.open", []),
         ("MAX_SIZE is", [(SYMBOL, "MAX_SIZE", ("MAX_SIZE",))]),
