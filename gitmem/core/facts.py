@@ -221,24 +221,7 @@ def _swapped(source: str, target: str) -> tuple[str, ...]:
 
 _DENIED = "not"
 _AROUND_WORDS = "not before after instead rather than over vor nach statt als"
-_AROUND = {stem(word): word for word in _AROUND_WORDS.split()}
-
-
-_HELPER_WORDS = """
-    is are was were be been do does did can could will would shall should must may might has have had
-    ist sind war waren wird werden wurde kann darf soll sollte muss hat haben
-"""
-_HELPERS = frozenset(_HELPER_WORDS.split())
-"""Words before "not" that make it deny a verb."""
-
-
-def _sets_apart(words: Sequence[str], at: int) -> bool:
-    """Whether a word denies what follows beside what stands before: "by Ana, not by Ben".
-
-    One that denies a verb does not: "Postgres is never mocked" is "never mock Postgres".
-    """
-    before = words[at - 1].casefold() if at else ""
-    return words[at].casefold() in ("not", "nicht") and before not in _HELPERS
+_AROUND = {stem(word): word for word in _AROUND_WORDS.split()} | {stem("nicht"): _DENIED}
 
 
 @lru_cache(maxsize=65_536)
@@ -249,8 +232,7 @@ def _contrasts(text: str) -> dict[str, tuple[set[str], set[str]]]:
     """
     found: dict[str, tuple[set[str], set[str]]] = {}
     for sentence in sentences(text):
-        words = _TOKEN.findall(sentence)
-        tokens = [_DENIED if _sets_apart(words, at) else stem(word) for at, word in enumerate(words)]
+        tokens = [stem(word) for word in _TOKEN.findall(sentence)]
         ends = dict(zip(tokens, range(len(tokens)), strict=True))
         for word in (one for one in ends if one in _AROUND):
             first, second = found.setdefault(word, (set(), set()))

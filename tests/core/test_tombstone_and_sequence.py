@@ -153,6 +153,7 @@ def test_an_edit_is_told_from_an_addition_by_its_words() -> None:
 def test_every_edit_between_what_stayed_is_paired(base: str, side: str, pairs: dict[str, str]) -> None:
     """One that is missed counts as a loss and an addition: the merge keeps both texts without a dispute."""
     assert pair_edits(base.split(), side.split(), words) == pairs
+    assert merge_keys([base.split(), side.split(), base.split()], words).edits == (pairs, {})
 
 
 def test_each_of_several_edits_takes_the_place_of_what_it_replaced_and_many_are_paired() -> None:

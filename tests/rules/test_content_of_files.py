@@ -139,6 +139,12 @@ TELLS = "is marked as forgotten, so the next merge takes it: "
         ),
         (
             in_texts(judge_content),
+            {"main/a.md": b"---\nk: v\n---\n\nA fact.\n"},
+            [("main/a.md", 1, "frontmatter", "error", f"has no {key}")
+             for key in ("name", "description", "type")],
+        ),
+        (
+            in_texts(judge_content),
             {"main/a.md": fronted(5).replace(b"type: project\n", b"").ljust(MEMORY_BYTES, b"x")},
             [("main/a.md", 1, "frontmatter", "error", "has no type")],
         ),
