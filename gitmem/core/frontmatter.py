@@ -25,7 +25,7 @@ MAX_BRACKETS = 100
 
 NESTED = "metadata"
 
-_KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?", re.DOTALL)
+_KEY = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?")
 _PLAIN = re.compile(r"^[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^:#\n]|:(?=\S)|(?<=\S)#)*$")
 _QUOTED = re.compile(r"\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9](?:[ -&(-~]*[!-&(-~])?'")
 """What stands for itself between quotes: nothing that YAML would read as anything else."""

@@ -32,6 +32,7 @@ from gitmem.core.daily_log import (
     taken_out,
     with_every_line,
     with_lines,
+    with_lost,
     without_lines,
 )
 from gitmem.core.merge import merge_trees
@@ -338,6 +339,10 @@ def test_lines_that_were_taken_out_are_told_and_put_back_unless_forgotten() -> N
         "- 11:00:00Z [project] Two.",
     )
     assert lost_lines("a  \nb\n", "a\nb  \n") == ()
+    line = "- 10:00:00Z [project] One.\n"
+    assert with_lost(f"{line}- 11:00:00Z [project] Two.\n", f"{line}follows\n", ["follows"]) == (
+        f"{line}follows\n- 11:00:00Z [project] Two.\n"
+    )
     stone = tombstone.bury("Two.", "a1" * 16, "2026-11-20", "forgot").line()
     rejected = tombstone.bury("One.", "a1" * 16, "2026-11-20", "rejected").line()
     assert taken_out(before, after, stone + rejected) == lost_lines(before, after)[:3]

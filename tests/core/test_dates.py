@@ -103,6 +103,8 @@ PROSE = st.lists(WORDS, max_size=25).flatmap(
 def test_what_means_one_day_is_annotated(text: str, annotated: str) -> None:
     assert annotate(text, WEDNESDAY) == annotated
     assert bool(unclear(text, WEDNESDAY)) is (annotated == text)
+    found, loud = ([one.date for one in relative_dates(said, WEDNESDAY)] for said in (text, text.upper()))
+    assert found == loud
 
 
 @pytest.mark.parametrize(
@@ -153,8 +155,8 @@ def test_what_means_one_day_is_annotated(text: str, annotated: str) -> None:
 )
 def test_what_could_be_two_days_is_listed_and_left(text: str, phrase: str) -> None:
     """`next Friday` on a Wednesday is in two days for some and in nine for others."""
-    (found,) = unclear(text, WEDNESDAY)
-    assert (found.text, found.date) == (phrase, None)
+    (found,), (loud,) = unclear(text, WEDNESDAY), unclear(text.upper(), WEDNESDAY)
+    assert (found.text, found.date) == (phrase, None) and loud.start == found.start
     assert text[found.start : found.end] == phrase
     assert annotate(text, WEDNESDAY) == text
 
@@ -179,7 +181,7 @@ def test_what_could_be_two_days_is_listed_and_left(text: str, phrase: str) -> No
     ],
 )  # fmt: skip
 def test_code_links_habits_and_absolute_dates_are_left_alone(text: str) -> None:
-    assert relative_dates(text, WEDNESDAY) == ()
+    assert relative_dates(text, WEDNESDAY) == relative_dates(text.upper(), WEDNESDAY) == ()
     assert annotate(text, WEDNESDAY) == text
 
 

@@ -54,7 +54,7 @@ def shown(spans: object) -> list[str]:
     ],
 )
 def test_a_text_names_days_with_their_year_alone(text: str, expected: list[str]) -> None:
-    assert shown(named_days(text)) == expected
+    assert shown(named_days(text)) == shown(named_days(text.upper())) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,8 @@ def test_a_text_names_days_with_their_year_alone(text: str, expected: list[str])
     ],
 )
 def test_a_question_asks_for_spans_of_days(question: str, expected: list[str]) -> None:
-    assert shown(asked_days(question, TODAY)) == expected
+    for said in (question, question.upper()):
+        assert shown(asked_days(said, TODAY)) == expected
 
 
 @given(st.text(max_size=80), st.dates())

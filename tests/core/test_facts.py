@@ -65,6 +65,8 @@ def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -
         ("See [[x]] there.", "See it there.", ("the link [[x",)),
         ("See [[x|how Ann ships]].", "See [[x]].", ("the name Ann",)),
         ("See http://h.example/x.", "See it.", ("the URL http://h.example/x",)),
+        ("See HTTP://h.example/x.", "See it.", ("the URL HTTP://h.example/x",)),
+        ("See `a\nb` there.", "See it there.", ("the name a b",)),
         ("ask Ann’s team", "ask the team", ("the name Ann",)),
         ("Never push.", "Push.", ("a negation",)),
         ("Push. Never merge.", "Push. Merge.", ("a negation",)),

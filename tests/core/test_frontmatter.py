@@ -118,6 +118,7 @@ def test_a_blanked_key_gives_way_and_a_rule_at_the_beginning_is_no_frontmatter()
     assert memory.type == "user"
     assert split("---\n\nJust prose here.\n\n---\n")[0] is None
     assert split("---\ufeff\nname: a\n---\n")[0] is None
+    assert split("---\n# of ours\n\nname: a\n---\n")[0] is not None
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def test_a_plain_commit_says_one_thing() -> None:
     [
         f"Both (#7)\n\n* {ONE}\n* {TWO}\n---------\n\nCo-authored-by: Ben <ben@example.com>\n",
         f"{ONE}\n{TWO}",
+        f"{ONE}\n{TWO}".replace("Gitmem-Op", "Gitmem-OP").replace("Gitmem-Writer", "Gitmem-WRITER"),
         f"Both (#7)\r\n\r\n* {ONE}\n* {TWO}".replace("\r\n", "\n"),
     ],
 )
