@@ -49,6 +49,7 @@ def test_a_name_is_not_held_by_a_longer_one(source: str, target: str) -> None:
         ("See [[release]] there.", "There: [[release|how to release]]."),
         ("Use `--x` here.", "Here use --x."),
         ("Set max_size here.", "Here: max_size=3"),
+        ("Set max_ here.", "Here it is set."),
     ],
 )
 def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -> None:

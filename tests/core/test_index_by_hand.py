@@ -87,7 +87,8 @@ def test_a_memory_that_is_named_anywhere_gets_no_line_and_any_other_its_own() ->
     memories = {f"{name}.md": memory(name) for name in "ab"}
     assert index.reconciled(own("a"), memories, memories) == own("a") + own("b")
     memories["a.md"] = memory("a", "As [[b]] says")
-    assert index.targets(index.reconciled("", {}, memories)) == ("a.md", "b.md")
+    text = index.entry_of("a.md", memories["a.md"])
+    assert index.reconciled(text, memories, memories) == text + own("b")
 
 
 def test_what_both_sides_changed_differently_is_disputed_until_one_is_taken_out() -> None:

@@ -54,7 +54,7 @@ def test_a_link_out_of_the_tree_is_no_pointer(target: str) -> None:
 )  # fmt: skip
 def test_only_a_claim_of_just_this_form_points(text: str) -> None:
     assert pointer.rule_file(memory(f"\n{text}\n")) == ""
-    assert pointer.rule_file(memory("\n**Rule in:** [](a.md)\n")) == "a.md"
+    assert pointer.rule_file(memory("\n**Rule in:** [](a.md)  \n")) == "a.md"
 
 
 def test_a_path_may_be_as_long_as_a_memory_trees_and_the_first_of_several_counts() -> None:

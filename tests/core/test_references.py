@@ -29,7 +29,7 @@ FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
         ("`./src/app/`", [(FOLDER, "src/app", ())]),
         ("`src/` `and/or`", [(FOLDER, "src", ()), (FOLDER, "and/or", ())]),
         ("`src`", []),
-        ("`/src/a.py` `../a.py` `a/../b.py` `.git/config.toml` `a//b.py` `/etc/a.conf`", []),
+        ("`/src/a.py` `../a.py` `a/../b.py` `a/./b.py` `.git/config.toml` `a//b.py` `/etc/a.conf`", []),
         ("`src/*.py` `src/<name>.py` `git add a.py` `v1.2`", []),
         ("`https://host/a.py` `a.com/a.py` `www.x.y/a.py` `a.io/x/y` `-x/a.py`", []),
         (f"`{'x' * (references.LONGEST - 3)}.py`", [(FILE, f"{'x' * (references.LONGEST - 3)}.py", ())]),
@@ -80,6 +80,7 @@ FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
         # Examples and output.
         ("```\n`src/a.py`\nsee src/b.py\n```", []),
         ("Intro.\n\n    src/b.py: not found\n\nEnd.", []),
+        ("Intro.\n    see src/b.py\n", [(FILE, "src/b.py", ())]),
         ("- item\n\n    see src/b.py\n", [(FILE, "src/b.py", ())]),
         ("<!-- `src/a.py` -->", []),
         ("`path/to/file.py`, `foo.py`, `my_app/x.py`", []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitmem.core.account import claims_at, reference
 from gitmem.core.names import archive_path
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import errors, line_of, listed, where_they_stand
+from gitmem.rules.account import allowance, errors, line_of, listed, where_they_stand
 from gitmem.rules.rule import Finding
 
 MEMORY = b"---\nname: a\ndescription: A\ntype: project\n---\n\nPorts start at 4000.\n"
@@ -18,6 +18,12 @@ def test_all_lines_of_a_memory_speak_for_it() -> None:
     assert found["main/a.md"].splitlines() == ["- [a](a.md) — Ports", "- [a](a.md): ask Ann"]
     for path in ("main/a.md", "main/x/MEMORY.md", "MEMORY.md"):
         assert listed([Fate("merged", f"{path}#0123456789ab", "")], lambda _: text) == {}
+
+
+def test_a_tenth_of_all_claims_may_go_and_three_of_few() -> None:
+    for number, may_go in ((0, 3), (39, 3), (40, 4), (109, 10)):
+        body = "".join(f"- fact {n}\n" for n in range(number))
+        assert allowance({"main/a.md": body.encode(), "main/MEMORY.md": b"- [b](b.md): x\n" * 99}) == may_go
 
 
 def test_a_claim_is_found_where_its_memory_was_paged_to() -> None:

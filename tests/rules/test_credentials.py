@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from planted_secrets import GITHUB, Maker
+from planted_secrets import BASE32, GITHUB, Maker
 
 from gitmem.rules.credentials import judge_secrets, safe_path, without_secrets
 from gitmem.rules.rule import PLAIN, File, Finding, Revision, RuleContext, Side, compare
 from gitmem.rules.secrets import find_secrets
 
 OTHER = Maker(20261123).summed("gh" + "o")
+AWS = "AK" + "IA" + Maker(7).some(16, BASE32)
 OID = "0123456789abcdef0123"
 PATH = "main/a.md"
 MEMORY = "---\nname: a\ndescription: {}\ntype: project\n---\n\n{}\n"
@@ -238,7 +239,9 @@ def test_findings_show_no_credential_in_any_part() -> None:
         ("main/a.md", "main/a.md"),
         (f"main/{GITHUB}.md", "main/[github-pat]"),
         (f"main/logs/{GITHUB}/x.md", "main/logs/[github-pat]/x"),
+        (f"main/key-{AWS}.md", "main/key-[aws-access-token]"),
     ],
 )
 def test_a_path_is_shown_without_credentials(path: str, shown: str) -> None:
-    assert safe_path(path) == shown and safe_path(path, frozenset({PRINT})) == path
+    assert safe_path(path) == shown
+    assert safe_path(path, frozenset({PRINT, find_secrets(AWS)[0].fingerprint})) == path

@@ -47,6 +47,11 @@ A, B = "- [a](a.md) \u2014 About a", "- [b](b.md) \u2014 About b"
             ],
         ),
         (["- [a](a.md): ports are 4000"], ["- [a](a.md): all ports are 4000"], []),
+        (
+            ["- [a](a.md): ports are 4000", "- [a](a.md): all ports are 4000"],
+            ["- [a](a.md): all ports are 4000"],
+            [(1, "claim dropped: - [a](a.md): ports are 4000")],
+        ),
         (["- [a](a.md): A is a fact."], [A], []),
     ],
 )

@@ -14,6 +14,7 @@ from planted_secrets import planted
 from gitmem.core.text import one_line
 from gitmem.flows.redaction import credentials, shown_bytes
 from gitmem.rules.redaction import cut, line, no_scan, restored, row, shown, suspects, value
+from gitmem.rules.rule import Finding
 from gitmem.rules.secrets import find_secrets
 
 PLAIN = (
@@ -47,6 +48,8 @@ def test_a_second_time_changes_nothing_and_nothing_gets_out(text: str) -> None:
     masked = shown(text, suspects)
     assert shown(masked, suspects) == masked
     assert json.loads(json.dumps(value([text], credentials))) == [once]
+    assert value(Finding("a.md", 1, "x", text), credentials) == Finding("a.md", 1, "x", once)
+    assert value(Finding, credentials) is Finding
 
 
 @given(st.text(), st.integers(1, 60))
