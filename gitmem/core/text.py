@@ -238,7 +238,7 @@ def _oddness(part: str) -> int:
         return 0
     size, digits = len(part), any(map(str.isdigit, part))
     if part.islower() or part.isupper():
-        return size if (digits and size >= 8) or size > 15 else 0
+        return size if size >= 8 else 0
     pieces = len(_PIECE.findall(part))
     return size if (digits and size >= 20) or size / pieces < 4.2 else 0
 

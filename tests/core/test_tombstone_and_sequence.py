@@ -48,8 +48,10 @@ def test_a_file_is_its_lines_sorted_each_once() -> None:
     assert tombstone.with_stones(other + "\n  \n" + one + other, stone) == one + other
     assert tombstone.with_stones(other.rstrip("\n"), stone) == one + other
     assert tombstone.with_stones("", []) == ""
+    many = stones(*"abcdefgh").splitlines()
+    assert many == sorted(many) and len(many) == 8
     assert tombstone.merge("", f"\n{one}\n", other) == tombstone.merge("", other, one) == one + other
-    assert tombstone.without_keys(one + other + stones("c"), ["c"]) == one + other
+    assert tombstone.without_keys(one + other + stones("c"), ["c", "x"]) == one + other
 
 
 @pytest.mark.parametrize(

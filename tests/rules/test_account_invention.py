@@ -51,6 +51,8 @@ def test_a_line_is_merged_into_what_holds_all_that_it_says() -> None:
     assert heard(after, Fate("merged", SHIP, one), Fate("merged", SHIP, why)) == []
     assert heard(after, Fate("merged", SHIP, one)) == [("main/a.md", 7, "invented", one)]
     other = memory("Ship on port 81.\n\n**Why:** Ann said so.")
+    both = [Fate("merged", SHIP, ref(other, text)) for text in ("Ship", "Why")]
+    assert heard(other, *both) == [("main/a.md", 7, "invented", ref(other, "Ship"))]
     assert heard(other, Fate("merged", SHIP, ref(other, "Ship"))) == [
         ("main/a.md", 7, "invented", ref(other, "Ship"))
     ]

@@ -52,6 +52,10 @@ def test_a_second_time_changes_nothing_and_nothing_gets_out(text: str) -> None:
     assert value(Finding, credentials) is Finding
 
 
+def test_a_label_makes_suspects_of_what_stands_near_it() -> None:
+    assert suspects("The token is ab12cd34.") and not suspects(f"The token {'is kept ' * 30}in ab12cd34.")
+
+
 @given(st.text(), st.integers(1, 60))
 def test_any_text_is_made_harmless_and_stays_so(text: str, width: int) -> None:
     once = shown(text, suspects)
