@@ -67,7 +67,8 @@ FOREIGN = "is neither a memory nor gitmem's own, so no agent reads it"
     ],
 )  # fmt: skip
 def test_what_memory_consists_of_may_stand_there(path: str) -> None:
-    assert places(None, side({path: "x"})) == []
+    there = side({path: "x"})
+    assert places(None, there) == places(None, Side({"mai": {}, **there.folders}, there.host)) == []
 
 
 @pytest.mark.parametrize(
