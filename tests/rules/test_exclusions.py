@@ -130,6 +130,7 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
         ("project", "The git history showstopper is a page"),
         ("project", "The buggy one was fixed for good"),
         ("project", "The bug is a known one"),
+        ("project", "Ann resolved the bug bystanders saw"),
         ("project", "Tags outlast commits removed by a rebase"),
         ("project", "It is unmerged in PR 4"),
         ("project", "A digit log says so"),
