@@ -125,6 +125,7 @@ def test_the_same_said_in_another_order_loses_nothing(source: str, target: str) 
         ("then I asked", ()),
         ("we said Don't", ()),
         ("`Ann` [[Ann]] https://h.example/Ann", ()),
+        ("we met `[[x` and Ann]] at ask", ("Ann",)),
         ("ask Ann, Ann and ann", ("Ann",)),
         ("the Never and the No", ()),
         ("we met The Who", ("The", "Who")),

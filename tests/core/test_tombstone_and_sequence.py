@@ -148,6 +148,8 @@ def test_an_edit_is_told_from_an_addition_by_its_words() -> None:
         ("a x b y c z", "a N x b Y c Z", {"y": "Y", "z": "Z"}),
         ("x y z", "X Y Z", {"x": "X", "y": "Y", "z": "Z"}),
         ("a x b", "b X a", {}),
+        ("a x b", "x a X", {"b": "X"}),
+        ("a x b", "b x X", {}),
         ("x a y b", "a Y b", {"y": "Y"}),
         ("a y b x", "a Y b", {"y": "Y"}),
     ],
