@@ -12,7 +12,7 @@ import unicodedata
 from dataclasses import field
 from functools import cached_property
 
-from gitmem.core.names import INDEX, TOMBSTONES, slugify
+from gitmem.core.names import FORMAT_FILE, INDEX, TOMBSTONES, slugify
 from gitmem.values import dataclass
 
 MARK = "[purged]"
@@ -26,17 +26,15 @@ shorter one only as words of a longer name (`the-pin-is-durian`, `durian.md`): i
 CUT_WORDS = 3
 """The first so many words of a text, followed by an ellipsis, are the text cut short."""
 
-FORMAT_FILE = ".gitmem"
-
-_WORDS_OF_GITMEM = (
-    "Begin a memory",
-    "Gitmem-Op: add update delete merge restore sync adopt page dream purge",
-    "Gitmem-Writer: agent extract dream human sync",
-    "Gitmem-Session: Gitmem-Messages: Gitmem-Job: Gitmem-Code-Commit: Gitmem-Engine: Gitmem-Reviewed: ",
-    "Gitmem-Undoes: Gitmem-Claim: kept merged superseded dropped",
-    "name: description: metadata: type: user feedback project reference **Why:** **How to apply:**",
-    "MEMORY.md archive.md logs [purged] format = 1 epoch = suggestions.json",
-)
+_WORDS_OF_GITMEM = """
+Begin a memory
+Gitmem-Op: add update delete merge restore sync adopt page dream purge
+Gitmem-Writer: agent extract dream human sync
+Gitmem-Session: Gitmem-Messages: Gitmem-Job: Gitmem-Code-Commit: Gitmem-Engine: Gitmem-Reviewed:
+Gitmem-Undoes: Gitmem-Claim: kept merged superseded dropped
+name: description: metadata: type: user feedback project reference **Why:** **How to apply:**
+MEMORY.md archive.md logs [purged] format = 1 epoch = suggestions.json
+""".splitlines()
 
 _GAP = rb"(?:\s|\\[nrt])+"
 _TITLE = re.compile(rb"\[([^\n]*)\](?=\((?:<[^<>\n]*>|[^()<>\s]+)\))")

@@ -139,13 +139,11 @@ def pair_edits(
         [key for key in base if key not in here], [key for key in side if key not in before], subject
     )
     for i1, i2, j1, j2 in _gaps(base, side):
-        if i1 == i2 or j1 == j2:
-            continue
         gone = [key for key in base[i1:i2] if key not in here and not subject(key)]
         new = [key for key in side[j1:j2] if key not in before and not subject(key)]
         if len(gone) == len(new):
             pairs.update(zip(gone, new, strict=True))
-        elif gone and new:
+        else:
             pairs |= _pair_by_words(gone, new, words)
     return pairs
 

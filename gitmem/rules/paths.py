@@ -192,8 +192,8 @@ def _judge_place(side: Side, path: str, file: File) -> Iterator[Finding]:
         yield Finding(path, 1, "path", reason)
     if file.mode != PLAIN:
         yield Finding(path, 1, "path", odd_mode(file))
-    folder, name = _inside(side, path)
-    if not folder:
+    name = _inside(side, path)
+    if name is None:
         head = path.partition("/")[0]
         if "/" in path and not side.snapshots and not head.startswith(".") and not is_agent_folder(head):
             yield Finding(path, 1, "path", f"no agent has the folder {quoted(head)}")
@@ -229,12 +229,12 @@ def _foreign(side: Side, path: str, name: str) -> Iterator[Finding]:
         )
 
 
-def _inside(side: Side, path: str) -> tuple[str, str]:
-    """The agent's folder that a path lies in, and the rest; empty for none."""
+def _inside(side: Side, path: str) -> str | None:
+    """A path inside the agent's folder that it lies in; None for one that lies in none."""
     for cut in (i for i, char in enumerate(path) if char == "/"):
         if path[:cut] in side.folders:
-            return path[:cut], path[cut + 1 :]
-    return "", path
+            return path[cut + 1 :]
+    return None
 
 
 def _acted_on(side: Side, path: str) -> bool:

@@ -205,6 +205,12 @@ def test_a_line_is_timed_that_begins_with_a_time(line: str, timed: bool) -> None
     assert is_timed(line) is timed
 
 
+def test_of_lines_that_repeat_one_may_go() -> None:
+    twice = "- 10:00:00Z [project] A.\nsame\nsame\nsame\n"
+    once = twice.removesuffix("same\n")
+    assert merge_lines(twice, once, twice) == once and merge_lines(once, twice, once) == twice
+
+
 FENCE = "```\n14:05:01 failed\n09:00 began\n```\n"
 
 

@@ -27,6 +27,11 @@ def purge(*texts: str) -> Purge:
         ("gitmem-op:  ADD", "in every memory"),
         ("Gitmem-Op: nothing", None),
         ("begin a memory", "in every memory"),
+        ("agent extract", "in every memory"),
+        ("Gitmem-Job:", "in every memory"),
+        ("Merged Superseded", "in every memory"),
+        ("archive.md", "in every memory"),
+        ("sync archive", None),
     ],
 )
 def test_a_text_that_is_everywhere_may_not_be_purged(text: str, why: str | None) -> None:

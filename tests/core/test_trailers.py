@@ -13,6 +13,7 @@ from gitmem.core.trailers import (
     Provenance,
     Usage,
     batch_of,
+    body_of,
     format_message,
     one_line,
     parse,
@@ -292,3 +293,8 @@ def test_a_commit_without_trailers_is_told_apart_where_a_host_joined_it(message,
 )
 def test_what_is_undone_together_is_told_by_its_job(job: str, batch: str) -> None:
     assert batch_of(job) == batch
+
+
+def test_a_message_says_under_its_subject_what_is_no_trailer() -> None:
+    said = "Add it\n\nSince May.\n\nAlso in June.\n\nGitmem-Op: add\n(cherry picked from commit 0123abcd)\n"
+    assert body_of(said) == "Since May.\n\nAlso in June." and body_of("Add it") == ""

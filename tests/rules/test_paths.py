@@ -33,6 +33,7 @@ from gitmem.rules.paths import (
     judge_format,
     judge_hosts,
     judge_places,
+    misfits,
 )
 from gitmem.rules.rule import PLAIN, File, Finding, RuleContext, Side, compare
 
@@ -386,3 +387,11 @@ def test_a_request_of_another_epoch_would_bring_back_what_was_purged() -> None:
     (found,) = judge_epoch(one, other)
     assert (found.path, found.line, found.rule, found.level) == (FORMAT_FILE, 1, "epoch", "error")
     assert [*judge_epoch(other, one)] == [found]
+
+
+def test_of_paths_that_read_as_one_the_plain_one_stays() -> None:
+    twins = {"main/s.md", "main/\u017f.md", "main/a.md"}
+    assert misfits(twins) == {"main/\u017f.md": "reads as 'main/s.md', which is there too"}
+    below = misfits(["\u017f/b.md", "\u017f/c.md", "s/a.md", "\u017fx/a.md"])
+    assert below == dict.fromkeys(("\u017f/b.md", "\u017f/c.md"), "reads as 's', which is there too")
+    assert misfits(["main/a:b.md", "main/a.md"]).keys() == {"main/a:b.md"}
