@@ -222,7 +222,7 @@ def _line(done: Synced, dry_run: bool) -> str:
     remote = f"would sync {done.remote}" if dry_run else done.remote
     counts = f"{remote}: {done.fetched} fetched, {done.merged} merged, {done.pushed} pushed"
     asked = " (you are asked first)" if dry_run and done.leaves else ""
-    if done.in_inbox and done.branch not in done.tended.closed:
+    if done.in_inbox and done.pushed and done.branch not in done.tended.closed:
         why = f"after {done.lost} lost races " if done.lost else ""
         return f"{counts} {why}to {short_name(done.branch)}, where it waits for review{asked}"
     if done.branch and not (dry_run or done.pushed or done.branch in done.tended.closed):

@@ -137,7 +137,7 @@ class _Sync:
         if target != SHARED_REF:
             self._refuse_to_ask(ours)
         is_there = self._is_there(ours, target)
-        if not is_there and not self._may_leave(ours):
+        if not is_there and not self._may_leave(ours, target):
             return True
         if options.dry_run:
             self.done = replace(self.done, branch="" if is_there else target)
@@ -267,9 +267,9 @@ class _Sync:
         closed = closed_at_host(self.repo, self.remote, target)
         return closed is not None and not says_more(self.repo, closed, ours, theirs)
 
-    def _may_leave(self, ours: str) -> bool:
+    def _may_leave(self, ours: str, target: str) -> bool:
         """Counts what would be sent, and sees to it that it may be."""
-        repo, theirs = self.repo, self._theirs()
+        repo, theirs, waiting = self.repo, self._theirs(), self._theirs(target)
         alone = holds_memory_alone(self.workspace.settings.config, self.remote.name)
         if theirs is None and not (alone or has_code(self.remote)):
             raise RepositoryError(
@@ -279,7 +279,9 @@ class _Sync:
         there = repo.commit(theirs).tree if theirs else None
         tree = repo.commit(ours).tree
         changed = changed_files(repo, there, tree)
-        self.done = replace(self.done, pushed=_count(changed))
+        # What the base brought to a branch that waits is nothing that is sent.
+        fresh_there = changed & changed_files(repo, repo.commit(waiting).tree, tree) if waiting else changed
+        self.done = replace(self.done, pushed=_count(fresh_there))
         fresh = leaving_first(self.workspace, self.remote, ours)
         refuse_secrets(repo, self.remote, [ours], self.options.allow)
         doubts = doubts_to_leave(repo, there, tree, changed, self.options.allow)
@@ -498,7 +500,7 @@ class Synced:
     Attributes:
         fetched: memories that the remote changed or added here.
         merged: memories that both sides had changed.
-        pushed: memories that the remote's branch did not have like this.
+        pushed: memories that neither the remote's branch nor the one that is pushed to had like this.
         sent: memories that were accepted here before, and are on the memory branch there now.
         branch: full name of the branch that was pushed to; empty where nothing was pushed.
         lost: races lost on the way.

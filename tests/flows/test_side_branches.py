@@ -241,7 +241,7 @@ def test_a_dry_run_tells_what_it_would_do_and_moves_nothing(team: Team) -> None:
     told = ann.run("sync", "-n").out
     assert "would leave for the first time: reviewer/names" in told
     assert (
-        "2 pushed to gitmem/inbox/ann-example-com, where it waits for review (you are asked first)" in told
+        "1 pushed to gitmem/inbox/ann-example-com, where it waits for review (you are asked first)" in told
     )
 
 
