@@ -9,7 +9,7 @@ import pytest
 from dream_score import made_of
 
 from gitmem.core.account import references, reject_keys
-from gitmem.core.limits import MEMORY_BYTES
+from gitmem.core.limits import INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
 from gitmem.core.memory import create
 from gitmem.core.tombstone import FILE, bury
 from gitmem.core.trailers import Fate
@@ -287,6 +287,43 @@ def test_no_reason_that_a_model_gives_makes_a_name_of_another() -> None:
     assert [one.rule for one in prove_plan(files, [change], allowance=0)] == ["unseen"]
     proved = prove_plan(files, [change], names=lambda *_: {"80": "90"}, allowance=0)
     assert proved == ()
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_what_is_over_its_limit_or_listed_wrongly_is_told(over: bool) -> None:
+    """Lines that lead into folders are a daily log's, or a person's."""
+    lines = ["- [aa](aa.md) — A", "- [gone](gone.md) — G", "- [log](logs/2026/11/2026-11-20.md) — L"]
+    lines += ["- a remark"] * (INDEX_LINES - len(lines) + over)
+    files = memories(aa="A.", bb="B.") | {"main/MEMORY.md": "\n".join([*lines, ""]).encode()}
+    big = (files["main/aa.md"] + b"x" * (MEMORY_BYTES + over - len(files["main/aa.md"]) - 1)) + b"\n"
+    made, _ = consolidated(files | {"main/aa.md": big})
+    limits = [
+        f"limit: aa has {MEMORY_BYTES + 1:,} bytes, the limit is {MEMORY_BYTES:,}",
+        f"limit: the index of main is over {INDEX_LINES} lines or {INDEX_BYTES:,} bytes",
+    ]
+    assert [note for note in made.notes if note.startswith(("limit", "index"))] == [
+        "index: gone.md in the index of main leads to no memory",
+        "index: bb.md of main has no line in the index",
+        *(limits if over else []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "note"),
+    [
+        ("It broke yesterday.", None, "“yesterday” in build was said nobody knows when"),
+        ("It breaks every other week.", datetime(2026, 11, 20, 9, tzinfo=UTC), ""),
+        ("It broke last week.", datetime(2026, 11, 20, 9, tzinfo=UTC), "“last week” in build is unclear"),
+    ],
+)
+def test_a_date_that_nobody_can_tell_is_left_to_a_person(
+    text: str, said: datetime | None, note: str
+) -> None:
+    files = memories(build=text)
+    days = dict.fromkeys(references(files), said) if said else {}
+    made, _ = consolidated(files, said=days)
+    assert made.changes == ()
+    assert [one for one in made.notes if one.startswith("date")] == ([f"date: {note}"] if note else [])
 
 
 def test_each_phase_is_told_with_the_files_changed_so_far() -> None:
