@@ -323,9 +323,9 @@ def said_when(
     found = {}
     for ref, said in asked.items():
         commit = past.brought.get(said)
-        provenance = parse_trailers(commit.message) if commit else None
-        if commit is None or provenance is None:
+        if commit is None:
             continue
+        provenance = parse_trailers(commit.message)
         if provenance.writer in _TEACHERS and provenance.op in _TAUGHT:
             found[ref] = commit.author.moment
         elif provenance.op == "adopt":

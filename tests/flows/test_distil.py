@@ -13,12 +13,14 @@ from once import Once
 
 from gitmem.core.account import account, log_references, references
 from gitmem.core.trailers import Provenance, format_message, parse
+from gitmem.dream.gather import unsettled
 from gitmem.dream.review import Dream, accept, open_dreams, reject
 from gitmem.flows.blame import as_value, blame
 from gitmem.flows.dream import refresh_dream
 from gitmem.flows.review_dream import tell as show
 from gitmem.flows.review_edit import EditedFile, edit_dream
 from gitmem.git.refs import move_ref
+from gitmem.git.trees import read_files
 from gitmem.ledger.restore import take_back
 
 LINTER = line("Run the linter before every push. **Why:** CI takes ten minutes.")
@@ -188,6 +190,15 @@ def test_a_dream_is_refreshed_onto_logs_that_grew(ground: Ground, found: Dream) 
     accept(ground.workspace, found.id, None, ANN, ground.now)
     assert waits(ground)[0] == [more.text]
     assert "Tag releases" in logs(ground)["main/logs/2026/11/2026-11-20.md"]
+
+
+def test_facts_of_one_second_wait_in_one_order(ground: Ground) -> None:
+    when, what = "2026-11-20T08:00:00", ("tabs", "tea", "ports", "oak")
+    tell(ground, [line(f"Prefer {one}.", when) for one in what])
+    place, tip = ground.scope("local"), ground.tip("local")
+    files = read_files(place.repo, place.repo.commit(tip).tree)
+    found = [*unsettled(place.repo, tip, files, now=ground.now).lasting.items()]
+    assert found == sorted(found, key=lambda one: (one[1].when, one[0])) and len(found) > 4
 
 
 def test_facts_of_each_agent_go_to_its_own_memories(ground: Ground) -> None:

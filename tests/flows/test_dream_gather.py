@@ -21,7 +21,7 @@ from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.gather import Sources, gather
-from gitmem.dream.history import look_back
+from gitmem.dream.history import look_back, said_when
 from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream, prune
 from gitmem.engines import prompts
@@ -249,7 +249,8 @@ def test_history_is_not_walked_where_nothing_is_asked_of_it(ground, monkeypatch)
         raise AssertionError("history was walked")
 
     monkeypatch.setattr(type(place.repo), "steps", never)
-    assert look_back(place.repo, place.repo.ref(place.ref) or "", {}, (), ()).became == {}
+    past = look_back(place.repo, place.repo.ref(place.ref) or "", {}, (), ())
+    assert past.became == {} and said_when({"main/a.md#0": ("main", "A.")}, past) == {}
 
 
 def test_ages_are_looked_up_when_an_engine_asks(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

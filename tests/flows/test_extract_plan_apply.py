@@ -110,9 +110,10 @@ def test_the_scope_of_a_new_memory(type: str, sharing: str, scope: str) -> None:
     assert home_scope(type, sharing) == scope
 
 
-def test_an_update_joins_new_claims_and_keeps_the_rest() -> None:
+@pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
+def test_an_update_joins_new_claims_and_keeps_the_rest(end: bytes) -> None:
     text = b"---\r\nname: ports\r\ndescription: Which ports\r\n---\r\n\r\nAPI is 80.\r\n\r\n- a\r\n- b\r\n"
-    files = {"ports.md": text, "MEMORY.md": b"- [ports](ports.md)\n"}
+    files = {"ports.md": text + end, "MEMORY.md": b"- [ports](ports.md)\n"}
     joined = apply(
         change("API is 80.\n\nDatabase is 90.", op="update", file="ports.md"), files.keys(), files.get
     )

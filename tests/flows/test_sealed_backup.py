@@ -339,6 +339,8 @@ def test_mistakes_are_said_and_off_forgets_the_key(desk, identity, tmp_path, mon
     empty = tmp_path / "empty"
     empty.write_text("")
     assert "holds no identity" in desk.run("backup", "--identity", empty, code=2).err
+    desk.git("config", "--global", "gitmem.backup", str(desk.code))
+    assert "is this code repository" in desk.run("backup", "--identity", identity, code=2).err
     desk.run("backup", "--off")
     assert desk.git("config", "--global", "--get-regexp", "gitmem.backup", check=False) == ""
     assert not list((desk.home / ".local/share/gitmem").rglob("backup-key.json"))
