@@ -321,9 +321,9 @@ class Memories:
             UsageError: an unknown scope; there is and was no such memory, or several have the name.
             RepositoryError: the repository cannot be read.
         """
-        from gitmem.ledger.log import learned
+        from gitmem.ledger.log import log_entries
 
-        found = learned(self._workspace, name, scope, agent)
+        found = log_entries(self._workspace, name, scope, agent)
         return (value(_learned(where.name, entry)) for where, entry in found)
 
     def close(self) -> None:

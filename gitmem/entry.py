@@ -134,9 +134,9 @@ def _open_streams() -> None:
 
 def _say(line: str) -> None:
     """Writes one line to stderr, by the one exit: an error may say what somebody's memory is called."""
-    from gitmem.flows.redaction import shown
+    from gitmem.flows.redaction import redact
 
-    text = shown(line).replace("\n", "\\n").replace("\t", "\\t")
+    text = redact(line).replace("\n", "\\n").replace("\t", "\\t")
     if "gitmem.cli.output" in sys.modules:
         # A hook that an agent waits for speaks to no terminal.
         from gitmem.cli.output import fitted_talk
@@ -161,9 +161,9 @@ def _write_traceback(error: Exception) -> str:
     from pathlib import Path
 
     from gitmem.ledger.job_record import records
-    from gitmem.rules.redaction import shown
+    from gitmem.rules.redaction import redact
 
-    report = shown("".join(traceback.format_exception(error)), records)
+    report = redact("".join(traceback.format_exception(error)), records)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     data = os.environ.get("XDG_DATA_HOME", "")
     try:

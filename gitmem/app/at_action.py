@@ -93,8 +93,8 @@ def _tell(
     from gitmem.ledger import session_files
 
     state, session = place[1] / "gitmem", session_files.session_of(payload)
-    told = session_files.seen(state, session, session_files.AT_ACTION)
-    known = {*told, *session_files.seen(state, session)}
+    told = session_files.read_keys(state, session, session_files.AT_ACTION)
+    known = {*told, *session_files.read_keys(state, session)}
     fresh = [row for row in rows if row["blob"] not in known]
     said: dict[str, str] = {}
     for row in _standing(fresh[: 4 * MOST], place, environ) if fresh else ():
@@ -153,7 +153,7 @@ def keep(workspace: Workspace) -> None:
         OSError: the file cannot be written.
     """
     from gitmem.ledger.files import write_atomically
-    from gitmem.ledger.signatures import unproved
+    from gitmem.ledger.signatures import unproved_paths
 
     path = file_of(workspace.around.data, workspace.layout.common_dir)
     if AT not in workspace.settings.words("recallAt"):
@@ -171,7 +171,7 @@ def keep(workspace: Workspace) -> None:
         mine = [row for row in known.get("rows", []) if row["ref"] == scope.ref and not anew]
         found = _rows(scope, None if anew else old.get(scope.ref), tips[scope.ref], mine)
         if anew:
-            left_out = unproved(workspace, {row["path"]: row["blob"] for row in found})
+            left_out = unproved_paths(workspace, {row["path"]: row["blob"] for row in found})
             found = [row for row in found if row["path"] not in left_out]
         rows += _with_codes(scope, tips[scope.ref], found)
     # Not escaped: what is purged is looked for as it was said.

@@ -35,7 +35,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.remote import normalise_url
 from gitmem.ledger.layout import LIVE_FOLDERS, read_record
 from gitmem.ledger.workspace import CHOICES, DEFAULTS, MAIN, SHARED_REF, Settings, Workspace, read_settings
-from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.privacy import compile_ignore
 
 
 def check_settings(patient: Patient) -> list[Damage]:
@@ -58,7 +58,7 @@ def check_settings(patient: Patient) -> list[Damage]:
         except UsageError as error:
             found.append(Damage("setting", error.message, error.hint))
     try:
-        ignoring(settings.all("ignore"))
+        compile_ignore(settings.all("ignore"))
     except UsageError as error:
         what = f"{error.message}; nothing is learned from sessions until it is mended"
         found.append(Damage("setting", what, error.hint))

@@ -51,11 +51,11 @@ def ask_claude(program: str, edges: Edges, meter: Meter) -> str:
     Raises:
         EngineError: it does not answer; the hint says what to do.
     """
-    from gitmem.engines.claude_process import forget, scrubbed
+    from gitmem.engines.claude_process import client_environ, forget
     from gitmem.engines.claude_proof import usage_of  # who only looks waits for neither
 
     meter.allow()
-    environ, session = scrubbed(edges.environ), str(uuid4())
+    environ, session = client_environ(edges.environ), str(uuid4())
     with tempfile.TemporaryDirectory(prefix="gitmem-") as folder:
         try:
             done = subprocess.run(

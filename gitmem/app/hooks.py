@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.flows.place import SAID, claude_folder, data_folder, disabled, find_initialised, start_worker
+from gitmem.flows.place import SAID, claude_folder, data_folder, find_initialised, is_disabled, start_worker
 from gitmem.ledger.files import log
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def main(
     if len(argv) < 2:
         return 0
     try:
-        if disabled(environ):
+        if is_disabled(environ):
             _, event, payload = _given(argv[0], argv[1], stdin)
             if event in SAYS:
                 _note(event, environ, payload)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError
 from gitmem.flows.context import Edges, by_command, initialised_at
-from gitmem.flows.pause import paused
+from gitmem.flows.pause import is_paused
 from gitmem.flows.place import find_initialised
-from gitmem.flows.prompt_recall import MODELS, TELLING, configured, recall_for_prompt
+from gitmem.flows.prompt_recall import MODELS, TELLING, prompt_engine, recall_for_prompt
 from gitmem.ledger import session_files
 from gitmem.ledger.files import COMMITS, log
 from gitmem.ledger.workspace import Workspace
@@ -62,7 +62,7 @@ def user_prompt(payload: Mapping[str, Any], leave: Callable[[Job], None] | None 
             return ""
         workspace, edges = here(payload)
         session = session_files.session_of(payload)
-        seen = session_files.seen(workspace.state, session)
+        seen = session_files.read_keys(workspace.state, session)
         recalls = "prompt" in workspace.settings.words("recallAt")
         text = ""
         if recalls:
@@ -146,7 +146,7 @@ def _commits(workspace: Workspace, prompt: str, seen: Collection[str]) -> tuple[
 def _tells(workspace: Workspace, edges: Edges) -> bool:
     """Whether the engine in force tells agents of what may last."""
     name = workspace.settings.values.get("engine", "").rsplit("\n", 1)[-1]
-    return name in ("", TELLING) and not paused(workspace.state, edges.now)
+    return name in ("", TELLING) and not is_paused(workspace.state, edges.now)
 
 
 def _tools(payload: Mapping[str, Any]) -> frozenset[str]:
@@ -169,14 +169,14 @@ def _agent(payload: Mapping[str, Any]) -> str:
 
 def _may_ask(workspace: Workspace, edges: Edges, payload: Mapping[str, Any], prompt: str) -> bool:
     """Whether a model is to be asked what bears on a prompt; the worker looks for secrets."""
-    engine, _ = configured(workspace)
+    engine, _ = prompt_engine(workspace)
     return (
         engine in MODELS
         and not payload.get("agent_id")
         and len(prompt) <= LONGEST_PROMPT
         and len(prompt.split()) >= FEWEST_WORDS
         and not _PRIVATE.search(prompt)
-        and not paused(workspace.state, edges.now)
+        and not is_paused(workspace.state, edges.now)
     )
 
 

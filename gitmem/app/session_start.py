@@ -150,7 +150,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
     from gitmem.core.text import decode
     from gitmem.git.trees import read_file
     from gitmem.ledger.holdings import index_as_loaded
-    from gitmem.ledger.taint import told
+    from gitmem.ledger.taint import safe_content
 
     repo = scope.repo
     tip = repo.ref(scope.ref)
@@ -160,7 +160,7 @@ def _index(workspace: Workspace, scope: Scope) -> Iterator[str]:
         return
     if scope.name == "project":
         try:
-            data = told(workspace, path, data)
+            data = safe_content(workspace, path, data)
         except MissingObject:
             return
         data = _without_unmerged(workspace, data)
@@ -180,11 +180,11 @@ def _without_unmerged(workspace: Workspace, data: bytes) -> bytes:
     from gitmem.core import index
     from gitmem.core.limits import PROMPT_SECONDS
     from gitmem.core.text import decode, encode
-    from gitmem.flows.code_reach import unmerged
+    from gitmem.flows.code_reach import unmerged_memories
     from gitmem.ledger.lookup import headers  # a prompt shows no index
 
     listed = headers(workspace, "project", MAIN, missed={})
-    away = {one.file for one in unmerged(workspace, listed, PROMPT_SECONDS)}
+    away = {one.file for one in unmerged_memories(workspace, listed, PROMPT_SECONDS)}
     return encode(index.without_files(decode(data), away, alone=True)) if away else data
 
 

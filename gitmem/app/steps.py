@@ -27,14 +27,14 @@ from gitmem.flows.extract.run import Step as Killable
 from gitmem.flows.extract.sessions import SessionSource
 from gitmem.flows.memory_trees import is_memory_tree
 from gitmem.flows.notices import NAME_CHARS, leave
-from gitmem.flows.pause import paused, switched_off
+from gitmem.flows.pause import is_paused, switched_off
 from gitmem.flows.place import DISABLE, find_repository, is_on
 from gitmem.flows.sessions import present_session, sessions_here
 from gitmem.git.command import GitCommand
 from gitmem.git.config import worktrees
 from gitmem.ledger import failures
 from gitmem.ledger.code_rewrites import keep_rewrites
-from gitmem.ledger.files import linked, log, read_regular
+from gitmem.ledger.files import has_link, log, read_regular
 from gitmem.ledger.job_record import RunTally, fit, recorded
 from gitmem.ledger.land import Written
 from gitmem.ledger.workspace import MAIN, SCOPES, ScopeName, Workspace
@@ -85,7 +85,7 @@ class RunningJob:
         """Why nothing is learned from sessions here now; empty where it is."""
         if self.workspace.settings.get("extract") == "off":
             return "gitmem.extract is off"
-        if paused(self.workspace.state, self.edges.now):
+        if is_paused(self.workspace.state, self.edges.now):
             return "paused: git mem unpause"
         why = switched_off(self.environ, self.edges.config, self.workspace.layout.worktree)
         return f"switched off by {why}" if why else ""
@@ -184,18 +184,18 @@ def _choose(work: RunningJob) -> None:
     What goes wrong is noted and not tried again: the next prompt asks anew.
     """
     from gitmem.app import prompt_choice as picked
-    from gitmem.flows.prompt_recall import MODELS, configured
+    from gitmem.flows.prompt_recall import MODELS, prompt_engine
     from gitmem.flows.recall import choose_ahead
     from gitmem.ledger import session_files
 
     workspace, tally = work.workspace, work.watch.tally
     asked = {part.session_id: part for part in work.job.all if part.event == SELECT and part.args}
-    engine, _ = configured(workspace)
+    engine, _ = prompt_engine(workspace)
     for part in sorted(asked.values(), key=lambda part: part.time):
         session = session_files.plain(part.session_id)
         if engine not in MODELS or work.edges.now - part.time > CHOICE_SECONDS:
             continue
-        shown = frozenset(session_files.seen(workspace.state, session))
+        shown = frozenset(session_files.read_keys(workspace.state, session))
         try:
             selection, tally.engine = choose_ahead(workspace, work.edges, engine, part.args[0], shown)
         except GitmemError as error:
@@ -488,7 +488,7 @@ def memory_scope(name: str, worktree: Path | None, claude_folder: str, config: P
     places = [(worktree, worktree / claude_folder / AGENTS)] if worktree is not None else []
     for anchor, where in [*places, (config, config / AGENTS)]:
         path = where / f"{name}.md"
-        if linked(anchor, path):
+        if has_link(anchor, path):
             continue
         try:
             found = read_regular(path, DEFINITION_BYTES)

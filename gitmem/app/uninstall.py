@@ -25,7 +25,7 @@ from gitmem.git.command import read_configuration
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import TREE
 from gitmem.git.trees import read_files
-from gitmem.ledger.files import linked
+from gitmem.ledger.files import has_link
 from gitmem.ledger.layout import LiveDirectory, blob_name, live_directory, read_record, write_record
 from gitmem.ledger.session_notes import FAMILY, ref_of
 from gitmem.ledger.workspace import DECIDED, DOCS_REF, WAITING, Workspace
@@ -110,12 +110,12 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         tree = scope.repo.commit(tip).tree
         for agent, entry in scope.repo.tree(tree).items():
             live = live_directory(workspace, scope.name, agent) if entry.mode == TREE else None
-            if live is None or live.tracked or linked(live.anchor, live.path):
+            if live is None or live.tracked or has_link(live.anchor, live.path):
                 continue
             for path, data in read_files(scope.repo, tree, f"{agent}/{ARCHIVE}").items():
                 name = (hot_path(path) or "").removeprefix(f"{agent}/")
                 at = live.path / name
-                if name and not os.path.lexists(at) and not linked(live.path, at.parent):
+                if name and not os.path.lexists(at) and not has_link(live.path, at.parent):
                     archived.append((live, name, data))
     if workspace.initialised and workspace.private.ref(notes := ref_of(workspace.project_id)):
         refs.append((workspace.private.git_dir, notes))

@@ -74,8 +74,8 @@ def context(ctx: typer.Context, *, pages: bool = False, **given: bool) -> Comman
 
 def warn_of(run: CommandContext, found: Iterable[Finding]) -> None:
     """Says what is stored and may be a credential; what is none can be allowed."""
-    from gitmem.rules.screen import allowing, doubt_told  # a verb that only reads screens nothing
+    from gitmem.rules.screen import allow_command, doubt_told  # a verb that only reads screens nothing
 
     for one in found:
         run.out.warn(doubt_told(one, "stored"))
-        run.out.say(f"if it is none: {allowing(one.fingerprints)}")
+        run.out.say(f"if it is none: {allow_command(one.fingerprints)}")

@@ -14,7 +14,7 @@ from gitmem.cli.options import Json, Quiet
 from gitmem.cli.output import day, iso
 from gitmem.core.errors import UsageError
 from gitmem.core.text import counted
-from gitmem.flows.dream_process import running as dream_running
+from gitmem.flows.dream_process import running_dream as dream_running
 from gitmem.flows.place import start_worker
 from gitmem.git.locks import is_alive
 from gitmem.ledger.job_record import read_runs

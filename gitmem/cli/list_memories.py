@@ -14,7 +14,7 @@ from gitmem.cli.output import age, iso, sound
 from gitmem.core.errors import GitmemError, MissingObject
 from gitmem.core.names import INDEX, file_address, is_archived
 from gitmem.core.text import counted, one_line
-from gitmem.flows.code_reach import unmerged
+from gitmem.flows.code_reach import unmerged_memories
 from gitmem.flows.show import listed_value
 from gitmem.git.objects import MISSING_HINT
 from gitmem.ledger.holdings import chosen_agent, keeps_logs
@@ -66,7 +66,7 @@ def list_memories(
         run.out.say(f"hint: {MISSING_HINT}")
     if run.out.as_json:
         became = {} if at else read_state(run.workspace.state).by_memory
-        elsewhere = {} if at else unmerged(run.workspace, found)
+        elsewhere = {} if at else unmerged_memories(run.workspace, found)
         run.out.json(
             [listed_value(one, became.get(_address(one)), elsewhere.get(one, "")) for one in found]
         )
@@ -79,7 +79,7 @@ def list_memories(
     shown = cache(lambda place: one_line(place, NAME_WIDTH))
     aged = cache(lambda time: age(time, run.edges.now))
     rules = {} if at else _rules(run)
-    away = {} if at else unmerged(run.workspace, found)
+    away = {} if at else unmerged_memories(run.workspace, found)
     columns = (
         _aligned([one_line(sound(header.name), NAME_WIDTH) for header in found]),
         _aligned([header.type for header in found]),

@@ -16,7 +16,7 @@ from gitmem.cli.output import day
 from gitmem.core.text import one_line
 from gitmem.flows.json_values import entry_value
 from gitmem.ledger import moments
-from gitmem.ledger.log import LogEntry, fates, learned
+from gitmem.ledger.log import LogEntry, fates, log_entries
 from gitmem.ledger.signatures import SignatureVerdict, trusts, verdicts
 from gitmem.ledger.workspace import Scope
 
@@ -85,7 +85,7 @@ def log(
     """
     run = context(ctx, as_json=as_json, pages=True)
     begin = moments.since(run.workspace.git, since, run.edges.now)
-    all_of_it = learned(run.workspace, name, scope, agent, merges=with_merges)
+    all_of_it = log_entries(run.workspace, name, scope, agent, merges=with_merges)
     found = islice((pair for pair in all_of_it if pair[1].time >= begin), max_count)
     proved = _proved(run, found)
     if run.out.as_json:

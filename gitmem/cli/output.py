@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.core.errors import CheckFailed, Declined
 from gitmem.core.text import cells, iso
 from gitmem.flows.json_values import aside_hint, place_value, sound
-from gitmem.flows.redaction import line, row, shown, value
+from gitmem.flows.redaction import line, redact, row, value
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _pieces(line: str, width: int) -> Iterator[str]:
     marked = line[:5].strip() in ("-", "+", "=")
     own = min(len(line) - len(line.lstrip()), width // 2)
     indent = " " * (5 if marked else 3 if _HEADING.match(line) else own)
-    for part in shown(line).expandtabs(4).split("\n"):
+    for part in redact(line).expandtabs(4).split("\n"):
         yield from folded(part, width, indent, whole=False)
 
 

@@ -18,9 +18,9 @@ from gitmem.ledger.push_plan import Leaving
 from gitmem.ledger.stores import (
     HostedStore,
     add_store,
+    last_seen,
     named_store,
     remove_store,
-    seen,
     store_ref,
     stores,
 )
@@ -123,7 +123,7 @@ def _list(run: CommandContext) -> None:
 
 
 def _seen_at(workspace: Workspace, one: HostedStore) -> int:
-    return seen(workspace.scope(one.scope).repo, store_ref(workspace, one)).time
+    return last_seen(workspace.scope(one.scope).repo, store_ref(workspace, one)).time
 
 
 def sync_store(run: CommandContext, store: HostedStore, *, pull: bool, push: bool, dry_run: bool) -> None:

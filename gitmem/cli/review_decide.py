@@ -24,7 +24,7 @@ from gitmem.flows.decide import (
     chosen,
     decide,
 )
-from gitmem.flows.redaction import shown
+from gitmem.flows.redaction import redact
 from gitmem.flows.review import queue
 from gitmem.flows.review_items import ReviewItem
 from gitmem.ledger.dreams import Dream, DreamCommit
@@ -212,6 +212,6 @@ def asked_why(run: CommandContext, question: str) -> str:
     out = run.out
     if out.yes or out.as_json or out.quiet or not sys.stdin.isatty():
         return ""
-    sys.stderr.write(f"{shown(question)} (empty for no reason) ")
+    sys.stderr.write(f"{redact(question)} (empty for no reason) ")
     sys.stderr.flush()
     return sys.stdin.readline().strip()

@@ -20,7 +20,7 @@ from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.text import counted, one_line
 from gitmem.dream.cards import Card, best_first, card_lines, summary_lines
 from gitmem.dream.review import Answer
-from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, united
+from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, unite_choices
 from gitmem.flows.disputes import Dispute
 from gitmem.flows.review import queue
 from gitmem.flows.review_dream import dream_cards
@@ -316,7 +316,7 @@ class ReviewWalk:
 
 def choices(found: list[WalkStop], said: dict[tuple[str, int], ItemChoice]) -> tuple[ItemChoice, ...]:
     """What was decided, a dream's changes of one verdict and reason together, in the order of the queue."""
-    return united(
+    return unite_choices(
         replace(choice, at=step.item.subject.tip) if isinstance(step.item.subject, Dream) else choice
         for step in found
         if (choice := said.get(step.key)) is not None

@@ -17,7 +17,7 @@ from gitmem.flows.save import look_all, save_all
 from gitmem.ledger.land import Written
 from gitmem.ledger.save_plan import ABSENT
 from gitmem.ledger.working_copy import Saved
-from gitmem.rules.screen import allowing, doubtful
+from gitmem.rules.screen import allow_command, doubtful
 
 OF_HELD = "git mem save writes again what is gone; git mem save --delete takes it for deleted"
 
@@ -74,7 +74,7 @@ def report(run: CommandContext, saved: tuple[Saved, ...]) -> None:
         for refusal in one.plan.refusals:
             run.out.warn(f"not stored: {refusal.path} {refusal.message}")
             if refusal.fingerprints:
-                run.out.say(f"if it is none: {allowing(refusal.fingerprints)}")
+                run.out.say(f"if it is none: {allow_command(refusal.fingerprints)}")
                 if doubtful(refusal):
                     run.out.say("to store it all the same, this once: git mem save --allow")
         warn_of(run, one.plan.warnings)

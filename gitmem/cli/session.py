@@ -14,12 +14,12 @@ from gitmem.core.session_notes import Section
 from gitmem.core.text import counted, one_line
 from gitmem.flows.sessions import (
     ListedSession,
-    listed,
+    recent_sessions,
+    redacted_session,
     search,
     session_file,
     sessions_here,
     short_ids,
-    told,
     without_secrets,
 )
 from gitmem.transcripts.model import Message, ToolCall
@@ -61,7 +61,7 @@ def list_(ctx: typer.Context, number: Number = SHOWN, as_json: Json = False) -> 
     Of each: id, client, when it began, how often a person spoke, and what they said first.
     """
     run = context(ctx, as_json=as_json, pages=True)
-    found, total = listed(run.workspace, run.edges, number)
+    found, total = recent_sessions(run.workspace, run.edges, number)
     if run.out.as_json:
         run.out.json([_value(one) for one in found])
         return
@@ -87,7 +87,7 @@ def show(
     """
     run = context(ctx, as_json=as_json, pages=True)
     file = session_file(run.workspace, run.edges, id)
-    said = told(run.workspace, file)
+    said = redacted_session(run.workspace, file)
     messages = [(n, m) for n, m in enumerate(said.messages, 1) if m.role == "person" or not person]
     if run.out.as_json:
         head = {"id": said.id, "client": said.client, "path": sound(str(file.path)), "cwd": sound(said.cwd)}

@@ -13,7 +13,7 @@ from gitmem.cli.options import AgentOption, At, Json, ScopeOption, names
 from gitmem.cli.output import NARROW, fitted, on_terminal
 from gitmem.cli.output import age as in_words
 from gitmem.core.text import one_line
-from gitmem.flows.redaction import shown, shown_bytes
+from gitmem.flows.redaction import redact, shown_bytes
 from gitmem.flows.show import as_value
 from gitmem.flows.show import show as look_up
 
@@ -79,7 +79,7 @@ def _ago(taught: int, now: float) -> str:
 
 def _print(data: bytes) -> None:
     if on_terminal():
-        text = shown(data.decode("utf-8", "backslashreplace")).removesuffix("\n")
+        text = redact(data.decode("utf-8", "backslashreplace")).removesuffix("\n")
         sys.stdout.write(fitted(text, max(NARROW, get_terminal_size().columns)) + "\n")
         return
     sys.stdout.flush()

@@ -15,7 +15,7 @@ from typing import Literal
 
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, facts, log_claims, statements
-from gitmem.core.facts import lacking
+from gitmem.core.facts import missing_facts
 from gitmem.core.memory import parse
 from gitmem.core.merge import Files, only
 from gitmem.core.names import agent_folder, hot_path, is_log, kind
@@ -257,7 +257,7 @@ def _problem(fate: Fate, claim: Claim, new: Mapping[str, Claim]) -> str:
     target = new.get(fate.target)
     if target is None:
         return f"it is said to be {fate.kind} into {fate.target or 'nothing'}, which is not there"
-    if fate.kind == "merged" and (missing := lacking(claim.key, target.key)):
+    if fate.kind == "merged" and (missing := missing_facts(claim.key, target.key)):
         return f"it is said to be merged into {fate.target}, which lacks {', '.join(missing)}"
     return ""
 

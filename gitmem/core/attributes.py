@@ -47,7 +47,7 @@ BRANCH_TEXT = "".join(f"{line}\n" for line in BRANCH)
 SNAPSHOTS_TEXT = "".join(f"{line}\n" for line in SNAPSHOTS)
 
 
-def completed(text: str, lines: tuple[str, ...]) -> str:
+def complete(text: str, lines: tuple[str, ...]) -> str:
     """The file with all of these lines.
 
     They stand in front, where each line of the person's own that follows wins over them.

@@ -282,7 +282,7 @@ def _parsed_starts(lines: list[str]) -> list[tuple[int, bool]]:
     return sorted(found.items())
 
 
-def repeated(key: str) -> str:
+def repetition(key: str) -> str:
     """What a claim's normal form has in common with its repetition, in a description or by a person.
 
     Neither case nor what ends the sentence counts. It is no identity: two claims may share it.

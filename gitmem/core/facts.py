@@ -98,7 +98,7 @@ def is_negation(word: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def lacking(source: str, target: str) -> tuple[str, ...]:
+def missing_facts(source: str, target: str) -> tuple[str, ...]:
     """Names the facts of one text that another does not hold, each as a phrase for a person.
 
     Args:
@@ -291,13 +291,13 @@ def added(new: str, sources: Iterable[str]) -> tuple[str, ...]:
     """Names the facts of a claim that none of its sources has, each as a phrase for a person.
 
     Args:
-        new: the claim, its dates by `undated` taken out.
+        new: the claim, its dates by `without_dates` taken out.
         sources: claims that it was made of, and those that stood around it.
     """
-    return lacking(new, "\n\n".join(sources))
+    return missing_facts(new, "\n\n".join(sources))
 
 
-def misplaced(new: str, sources: Iterable[str], taught: Iterable[str] = ()) -> tuple[str, ...]:
+def misplaced_facts(new: str, sources: Iterable[str], taught: Iterable[str] = ()) -> tuple[str, ...]:
     """Names the numbers and names of a text that its sources say of something else.
 
     "Staging runs on 9090, production on 8080" has every fact of "staging runs on 8080, production on 9090".
@@ -344,7 +344,7 @@ def _likest(
     return [held for score, held in scored if score == best]
 
 
-def undated(text: str, days: Mapping[str, date] | None = None) -> str:
+def without_dates(text: str, days: Mapping[str, date] | None = None) -> str:
     """A claim without the dates that are written behind relative phrases.
 
     Args:
@@ -376,7 +376,7 @@ def undated(text: str, days: Mapping[str, date] | None = None) -> str:
 
 def holds(whole: str, part: str) -> bool:
     """Whether a text says what another says: it lacks no fact and none of the words of it."""
-    return about(part) <= about(whole) and not lacking(part, whole)
+    return about(part) <= about(whole) and not missing_facts(part, whole)
 
 
 def akin(source: str, target: str) -> bool:

@@ -33,7 +33,7 @@ from gitmem.core.claim import (
     claim_id,
     dispute_of,
     normal_form,
-    repeated,
+    repetition,
     settled_apart,
     with_dispute,
 )
@@ -41,7 +41,7 @@ from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, NAME_CHARS
 from gitmem.core.memory import parse as parse_memory
 from gitmem.core.names import INDEX as INDEX
 from gitmem.core.names import slugify
-from gitmem.core.sequence import contested, merge_keys
+from gitmem.core.sequence import contests, merge_keys
 from gitmem.values import dataclass
 
 _BULLET = re.compile(r"\s{0,3}[-*+]\s+")
@@ -170,18 +170,18 @@ def _says_no_more(unit: Unit, data: bytes) -> bool:
     if found is None:
         return False
     memory = parse_memory(unit.target, data)
-    about = repeated(normal_form(memory.description, item=False))
+    about = repetition(normal_form(memory.description, item=False))
     title = found["title"] or ""
     plain = {slugify(memory.name), slugify(unit.target.removesuffix(".md"))}
-    if title and slugify(title) not in plain and repeated(normal_form(title, item=False)) not in about:
+    if title and slugify(title) not in plain and repetition(normal_form(title, item=False)) not in about:
         return False
-    hook = repeated(normal_form(found["hook"], item=False))
-    return hook in ("", about, repeated(memory.name)) or (
+    hook = repetition(normal_form(found["hook"], item=False))
+    return hook in ("", about, repetition(memory.name)) or (
         hook.endswith("…") and about.startswith(hook.removesuffix("…").rstrip(" ,;:—"))
     )
 
 
-def reconciled(
+def reconcile(
     text: str, before: Mapping[str, bytes], after: Mapping[str, bytes], forgotten: Collection[str] = ()
 ) -> str:
     """The index of an agent as a write leaves it: what every writer of memories calls.
@@ -200,7 +200,7 @@ def reconciled(
     return text if shown == _closed(text) else shown
 
 
-def aligned(text: str, was: Versions, now: Mapping[str, bytes]) -> str:
+def align(text: str, was: Versions, now: Mapping[str, bytes]) -> str:
     """The index in line with memories that a merge put together.
 
     Args:
@@ -337,7 +337,7 @@ def without_files(text: str, files: Collection[str], alone: bool = False) -> str
 
 def without_claim(text: str, key: str) -> str:
     """The index without the lines that say a claim, by its normal form."""
-    said = repeated(key)
+    said = repetition(key)
     kept: list[Unit] = []
     for unit in parse(text):
         if said in normal_form(unit.text, item=False).casefold():
@@ -376,7 +376,7 @@ def merge(base: str, ours: str, theirs: str, versions: Versions | None = None) -
     twins = _twins(order.keys, subject, own, sides[1:])
     kept = [key for key in order.keys if key not in twins]
     # Prose that names no memory stands as both wrote it: nobody has to settle which remark is right.
-    disputes = contested(order, kept)
+    disputes = contests(order, kept)
     if not any(side.isdisjoint(kept) for side in chosen):
         disputes |= dict.fromkeys(apart, min(apart))
     marks = {new: every[old].mark for new, old in disputes.items() if every[new].unit.names}
@@ -521,7 +521,7 @@ def hook(line: str) -> str:
     return normal_form(found["hook"], item=False) if found else ""
 
 
-def disputed(text: str, now: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
+def disputed_lines(text: str, now: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
     """The lines written by hand that are in dispute: mark to their versions, in order, without the mark.
 
     Args:
@@ -540,7 +540,7 @@ def settled(text: str, mark: str, keep: Collection[int], now: Mapping[str, bytes
 
     Args:
         keep: which of them stay, counted from 1.
-        now: as for `disputed`; what only a line named that goes gets one of gitmem's own.
+        now: as for `disputed_lines`; what only a line named that goes gets one of gitmem's own.
     """
     kept: list[Unit] = []
     number = 0
@@ -554,7 +554,7 @@ def settled(text: str, mark: str, keep: Collection[int], now: Mapping[str, bytes
         kept.append(unit)
     shown = _render(kept)
     unnamed = named(text) - named(shown)
-    return aligned(shown, {}, {file: now[file] for file in sorted(unnamed) if file in now})
+    return align(shown, {}, {file: now[file] for file in sorted(unnamed) if file in now})
 
 
 def _dispute(unit: Unit, now: Mapping[str, bytes]) -> str:

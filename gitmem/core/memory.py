@@ -230,7 +230,7 @@ def with_after(memory: Memory, position: int, added: Sequence[Claim]) -> Memory 
     return _assembled(memory, [*claims[:at], *new, *claims[at:]])
 
 
-def reworded(memory: Memory, texts: Mapping[int, str]) -> Memory | None:
+def reword(memory: Memory, texts: Mapping[int, str]) -> Memory | None:
     """The memory with other texts for some claims of its body (by position); None as above."""
     from gitmem.core.claim import normal_form
 
@@ -241,7 +241,7 @@ def reworded(memory: Memory, texts: Mapping[int, str]) -> Memory | None:
     return _assembled(memory, claims)
 
 
-def described(memory: Memory, description: str) -> Memory | None:
+def with_description(memory: Memory, description: str) -> Memory | None:
     """The memory with another description; None where it would not be read back."""
     if memory.front is None:
         return None

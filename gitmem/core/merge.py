@@ -31,7 +31,7 @@ from gitmem.core.daily_log import is_timed, line_keys, merge_lines, split, witho
 from gitmem.core.frontmatter import Field, Frontmatter, Value, render_field
 from gitmem.core.memory import Memory, is_said, parse
 from gitmem.core.names import Folded, agent_folder, archived_path, fold, hot_path, kind, stays_archived
-from gitmem.core.sequence import Order, contested, merge_keys, pair_edits
+from gitmem.core.sequence import Order, contests, merge_keys, pair_edits
 from gitmem.core.text import decode, encode
 from gitmem.values import dataclass
 
@@ -194,7 +194,7 @@ def merge_memory(
     gone = _buried(order, by_id, keys, buried)
     kept = tuple(id for id in order.keys if id not in gone)
     lost = tuple(side[id].text for id in order.keys if id in gone for side in by_id[1:] if id in side)
-    disputed = contested(order, kept)
+    disputed = contests(order, kept)
     if not any(side.isdisjoint(kept) for side in chosen):
         disputed |= dict.fromkeys(apart, min(apart))
     losers = tuple(text for text in losers if not is_said(text, [keys[id] for id in kept]))
@@ -413,7 +413,7 @@ def _merge_paged(*given: Files) -> MergedTree:
     for agent, versions in was.items():
         listed = files.get(f"{agent}/{index.INDEX}")
         if listed is not None:
-            shown = index.aligned(decode(listed), versions, hot.get(agent, {}))
+            shown = index.align(decode(listed), versions, hot.get(agent, {}))
             files[f"{agent}/{index.INDEX}"] = encode(shown)
     return replace(merged, files=files)
 
@@ -614,7 +614,7 @@ class _Merge:
                 for path in paths
             }
             now = {path.removeprefix(folder): self.files[path] for path in paths & self.files.keys()}
-            shown = index.aligned(decode(self.files[at]), was, now)
+            shown = index.align(decode(self.files[at]), was, now)
             if shown != decode(self.files[at]):
                 self.files[at] = encode(shown)
 

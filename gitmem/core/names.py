@@ -204,7 +204,7 @@ def slugify(text: str) -> str:
     return f"{slug}-note" if slug == "memory" or slug in DEVICES else slug
 
 
-def numbered(name: str) -> Iterator[str]:
+def numbered_names(name: str) -> Iterator[str]:
     """Yields a memory's name, and then those of a second, third, … of that name: the number fits in."""
     yield name
     slug = slugify(name)

@@ -109,7 +109,7 @@ def merge_keys(
     return Order(tuple(key for key in ordered if key in alive), edits)
 
 
-def contested(order: Order, kept: Collection[str]) -> dict[str, str]:
+def contests(order: Order, kept: Collection[str]) -> dict[str, str]:
     """Keys that stand twice because both sides changed one base unit differently, to the base's key."""
     found: dict[str, str] = {}
     alive = frozenset(kept)

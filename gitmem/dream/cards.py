@@ -13,9 +13,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitmem.core.account import BranchChange, is_memory, log_references, path_of, proposals, references
-from gitmem.core.claim import DISPUTED, repeated
+from gitmem.core.claim import DISPUTED, repetition
 from gitmem.core.errors import MissingObject
-from gitmem.core.facts import lacking, undated
+from gitmem.core.facts import missing_facts, without_dates
 from gitmem.core.index import INDEX
 from gitmem.core.memory import parse
 from gitmem.core.names import slugify
@@ -139,7 +139,9 @@ def kind_of(change: DreamCommit) -> str:
         return "index" if gone else "merge"
     if any(DISPUTED in one.before for one in gone):
         return "dispute"
-    if all(one.after and undated(one.after) == undated(one.before) != one.after for one in gone):
+    if all(
+        one.after and without_dates(one.after) == without_dates(one.before) != one.after for one in gone
+    ):
         return "date" if not moved else "merge"
     if all(_turned(one) for one in gone):
         return "link" if not moved else "merge"
@@ -152,7 +154,7 @@ def _home(one: ClaimStory) -> str:
 
 def _turned(one: ClaimStory) -> bool:
     """Whether a claim only leads elsewhere than before."""
-    return bool(_LINK.search(one.before)) and not lacking(_LINK.sub(" ", one.before), one.after)
+    return bool(_LINK.search(one.before)) and not missing_facts(_LINK.sub(" ", one.before), one.after)
 
 
 def best_first(changes: Iterable[DreamCommit]) -> list[DreamCommit]:
@@ -372,7 +374,7 @@ def told_once(told: Iterable[Iterable[CardSide]]) -> Iterator[CardSide]:
     """The sides of claims, each once: a description often says what the body does, but for a full stop."""
     once: dict[object, tuple[CardSide, ...]] = {}
     for some in map(tuple, told):
-        once.setdefault(tuple((one.mark, repeated(_flat(one.text)), one.notes) for one in some), some)
+        once.setdefault(tuple((one.mark, repetition(_flat(one.text)), one.notes) for one in some), some)
     for some in once.values():
         yield from some
 

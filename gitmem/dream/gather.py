@@ -24,7 +24,7 @@ from gitmem.core.account import (
     path_of,
     reference,
 )
-from gitmem.core.claim import DISPUTED_BYTES, Claim, normal_form, repeated, with_dispute
+from gitmem.core.claim import DISPUTED_BYTES, Claim, normal_form, repetition, with_dispute
 from gitmem.core.daily_log import LogLine, day_of, statements
 from gitmem.core.errors import MissingObject
 from gitmem.core.memory import parse
@@ -359,7 +359,7 @@ class Sayings:
 
     def _holds(self, agent: str, one: Claim) -> bool:
         there = (self._claims[agent][number] for number in self._places[agent].near(one))
-        return any(repeated(claim.key) == repeated(one.key) or holds(claim, one) for claim in there)
+        return any(repetition(claim.key) == repetition(one.key) or holds(claim, one) for claim in there)
 
 
 def _parts(text: str) -> list[Claim]:

@@ -42,8 +42,8 @@ from gitmem.ledger.dreams import (
     open_dreams,
     read_change,
     read_dream,
-    replayed,
-    reviewed,
+    replay_changes,
+    review_trailer,
     revived,
     some,
     whole,
@@ -143,7 +143,7 @@ def accept(
         for change in chosen:
             _refuse_overtaken(dream, change, tip.commit)
         done = _checked(dream, chosen, ours, merged, known.allow)
-        replay = None if everything else replayed(dream, chosen, tip)
+        replay = None if everything else replay_changes(dream, chosen, tip)
         _refuse_unproved(dream, failures_of(dream, known, replay), answered)
         _reconcile(dream, ours, merged)
         return Write(
@@ -154,7 +154,7 @@ def accept(
                 writer="dream",
                 job=job,
                 engine=_engine(dream),
-                reviewed=reviewed(id, None if everything else chosen),
+                reviewed=review_trailer(id, None if everything else chosen),
                 claims=done.fates,
             ),
             "\n".join(f"{change.n}. {change.subject}" for change in chosen),

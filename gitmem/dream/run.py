@@ -40,7 +40,7 @@ from gitmem.git.repository import Signature
 from gitmem.git.trees import read_files, write_tree
 from gitmem.ledger.dreams import DreamCommit, claim_stories, standing_targets
 from gitmem.ledger.land import Tip, read_tip, safe_message, signer
-from gitmem.ledger.proposals import dreams_in, let_wait, taken
+from gitmem.ledger.proposals import all_tips, dreams_in, let_wait
 from gitmem.ledger.state import Space
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.account import errors
@@ -195,7 +195,7 @@ def carry_out(plan: DreamPlan, held: HeldLock, author: Signature) -> str:
     if not held.is_ours():
         raise Locked(f"{held.path}: another process took over", "Run it again.")
     family = dreams_in(plan.scope)
-    there = taken(family)
+    there = all_tips(family)
     for salt in range(1_000):
         id = f"d-{hashlib.sha256(f'{at} {salt}'.encode()).hexdigest()[:ID_DIGITS]}"
         if id not in there and let_wait(family, id, at, f"gitmem dream: {subject}"):

@@ -222,7 +222,7 @@ class _Fork:
                 code, errors = process.run(
                     words,
                     cwd=parent.cwd,
-                    environ=process.scrubbed(settings.environ),
+                    environ=process.client_environ(settings.environ),
                     given=self._prompt(copy, files, wrong),
                     folder=copy.folder,
                     timeout=settings.timeout,
@@ -359,7 +359,7 @@ class _Session:
         code, errors = process.run(
             process.dream_words(settings.program, copy.session, client, settings.dream_turns),
             cwd=worktree or copy.memory,
-            environ={**process.scrubbed(settings.environ), **process.WITHOUT_MEMORY},
+            environ={**process.client_environ(settings.environ), **process.WITHOUT_MEMORY},
             given=process.message(self._prompt(copy, laid, worktree)),
             folder=copy.folder,
             timeout=settings.dream_timeout,

@@ -372,7 +372,7 @@ def unread(worktree: Path, own: Sequence[str]) -> list[str]:
     return [*named, *(rule for rule in own if rule.startswith("Read("))]
 
 
-def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:
+def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """What of the person's environment the client gets: what the client needs, and gitmem switched off.
 
     Nothing of git's, and nothing that loads code into the programs that it starts.

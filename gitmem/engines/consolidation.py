@@ -55,7 +55,7 @@ class UnaccountedError(EngineError):
         self.problems = problems
 
 
-def consolidated(
+def derive_dream(
     given: ConsolidateInput, after: Mapping[str, bytes], answer: str, engine: str = "The engine"
 ) -> Consolidation:
     """Turns what a model did to a copy of a scope into changes, each with the fate of every claim.

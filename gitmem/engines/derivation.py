@@ -17,7 +17,7 @@ from itertools import zip_longest
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, MemoryType
 from gitmem.core.claim import Claim
 from gitmem.core.errors import EngineError
-from gitmem.core.facts import lacking
+from gitmem.core.facts import missing_facts
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import is_agent_folder, is_archived, is_memory_file, kind, slugify
@@ -50,7 +50,7 @@ _UNEXPLAINED = "the model gave no reason"
 _MARKUP = re.compile(r"^\W+|[*_`]+")
 
 
-def proposed(
+def derive_changes(
     given: ExtractInput, after: Mapping[str, bytes], answer: str, asked: frozenset[str]
 ) -> tuple[Change, ...]:
     """Turns what a model did to a copy of the memory into changes.
@@ -230,7 +230,7 @@ class _Work:
 
 def _says(known: Claim, new: Claim) -> bool:
     """Whether a claim says all that another does: the same words, and no number, name or negation lost."""
-    return same(gist(new.key), gist(known.key)) and not lacking(new.key, known.key)
+    return same(gist(new.key), gist(known.key)) and not missing_facts(new.key, known.key)
 
 
 def _read(file: str, data: bytes) -> Memory | None:
@@ -460,7 +460,7 @@ _WIDTH = 300
 _NOTE = re.compile(r"[-*•\s]*\**(changed|left)\**\s*:\**\s*(\S.*)", re.IGNORECASE)
 
 
-def documented(given: DocumentInput, after: str, answer: str) -> tuple[Document, tuple[str, ...]]:
+def derive_document(given: DocumentInput, after: str, answer: str) -> tuple[Document, tuple[str, ...]]:
     """Takes of a model's work on a document what it was asked for.
 
     Args:

@@ -23,7 +23,7 @@ from typing import Any
 from gitmem.core.account import path_of, proposals, reference, references
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, statements
-from gitmem.core.facts import akin, lacking, stem
+from gitmem.core.facts import akin, missing_facts, stem
 from gitmem.core.memory import parse
 from gitmem.core.merge import Files, only
 from gitmem.core.names import agent_folder
@@ -381,10 +381,10 @@ class _Settling:
     def _says(self, target: str, claim: Claim, least: float) -> bool:
         there = self._new[target].key
         same = akin(claim.key, there) and share(claim.key, there) >= least
-        return same and not lacking(claim.key, there)
+        return same and not missing_facts(claim.key, there)
 
     def _why_not(self, target: str, claim: Claim) -> str:
-        missing = lacking(claim.key, self._new[target].key)
+        missing = missing_facts(claim.key, self._new[target].key)
         what = f"lacks {', '.join(missing[:5])}" if missing else "has hardly a word of it"
         return f"{quoted(self._new[target])} {what}"
 
@@ -553,7 +553,7 @@ def _fates(
     if not targets or unsaid:
         said = f"of which “{one_line(unsaid[0], _LINE_SHOWN)}” " if targets else ""
         raise _Unheard(f"{said}is said in none of the files of the change")
-    missing = lacking(line.text, held)
+    missing = missing_facts(line.text, held)
     if missing:
         raise _Unheard(f"went into {quoted(claims[targets[0]])}, which lacks {', '.join(missing[:5])}")
     for target in targets:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 from gitmem.core.change import Header, MemoryType
-from gitmem.core.facts import added, lacking
+from gitmem.core.facts import added, missing_facts
 from gitmem.core.limits import DESCRIPTION_CHARS
 from gitmem.core.memory import create
 from gitmem.core.names import slugify
@@ -278,7 +278,7 @@ def compare(settings: ApiSettings, meter: Meter, task: Task, given: ConsolidateI
     with MessagesClient(settings, meter, task.job) as client:
         for number, pair in enumerate(task.pairs, 1):
             task.tell(number, len(task.pairs), ())
-            asked = clean([verdicts.told(number, pair, given)])[0]
+            asked = clean([verdicts.render_pair(number, pair, given)])[0]
             talk = _Dialogue(client, settings, "pair-system", OUTPUT_TOKENS, _PAIR)
             try:
                 said = talk.ask(asked, _compared, "pair-repair")
@@ -350,7 +350,7 @@ class _Question:
         if more := added(kept.text, self._sources):
             said = one_line(", ".join(more[:3]), 100)
             raise _Misworded(f"it says {said}, which the person did not say", kept.type)
-        if less := lacking(self._one.text, kept.text):
+        if less := missing_facts(self._one.text, kept.text):
             raise _Misworded(f"it leaves out {one_line(', '.join(less[:3]), 100)}", kept.type)
         return kept
 

@@ -17,16 +17,16 @@ from gitmem.core.text import decode
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts, verdicts
 from gitmem.engines.choice import EngineChoice
-from gitmem.engines.consolidation import UnaccountedError, consolidated
+from gitmem.engines.consolidation import UnaccountedError, derive_dream
 from gitmem.engines.derivation import (
     DOCUMENT_BYTES,
     NOTES_BYTES,
     as_extracted,
     asked_in,
-    documented,
+    derive_changes,
+    derive_document,
     is_settled,
     note_problems,
-    proposed,
     refused_document,
     refused_notes,
     uuids,
@@ -236,7 +236,7 @@ class ModelEngine:
             log = (*found.log, f"{why.message}: looked at offline")
             return replace(found, log=log, engine=offline.name)
         asked = asked_in(given)
-        changes = proposed(given, done.files, "\n".join(done.answers), uuids(asked))
+        changes = derive_changes(given, done.files, "\n".join(done.answers), uuids(asked))
         return Extraction(with_asked(changes, asked), done.usage, done.log)
 
     def sum_up(self, given: NotesInput) -> Notes:
@@ -293,7 +293,7 @@ class ModelEngine:
         file = prompts.DOCUMENT_FILE
 
         def judged(files: Files, answers: Sequence[str]) -> tuple[Document, tuple[str, ...]]:
-            return documented(given, _text(files, file), "\n".join(answers))
+            return derive_document(given, _text(files, file), "\n".join(answers))
 
         task = Task(
             job="document",
@@ -353,7 +353,7 @@ class ModelEngine:
         def judge(files: Files, answers: Sequence[str]) -> Sequence[str]:
             tree = {path.removeprefix(lead): data for path, data in files.items()}
             try:
-                made[:] = [consolidated(rest, tree, answers[-1], self.name)]
+                made[:] = [derive_dream(rest, tree, answers[-1], self.name)]
             except UnaccountedError as left:
                 made.clear()
                 return left.problems
@@ -385,11 +385,11 @@ class ModelEngine:
         if done.wrong:
             raise UnaccountedError(self.name, done.wrong)
         found = made[-1]
-        said, log = verdicts.heard(done.answers[-1], pairs)
+        said, log = verdicts.parse_answer(done.answers[-1], pairs)
         now = after_proved(rest, found.changes)
         left = max(0, given.most - len(proved.changes) - len(found.changes))
         related = settle(
-            replace(now, most=left), tuple(verdicts.judged(pairs, said, given.said, self.name))
+            replace(now, most=left), tuple(verdicts.judge_pairs(pairs, said, given.said, self.name))
         )
         return Consolidation(
             (*proved.changes, *found.changes, *related.changes),
@@ -466,7 +466,7 @@ def _dream(given: ConsolidateInput, pairs: Sequence[Pair], shown: TaskView) -> s
     told = replace(given, files=files, sessions=shown.sessions, worktree=shown.worktree)
     # Of what an engine must not show, no pair tells either.
     seen = [
-        verdicts.told(number, pair, given)
+        verdicts.render_pair(number, pair, given)
         for number, pair in enumerate(pairs, 1)
         if pair.gone[0].path in files and pair.stays[0].path in files
     ]

@@ -20,7 +20,7 @@ from datetime import datetime
 from typing import Any
 
 from gitmem.core.account import path_of, reject_keys
-from gitmem.core.facts import lacking
+from gitmem.core.facts import missing_facts
 from gitmem.core.text import one_line
 from gitmem.core.trailers import JUDGED, Fate
 from gitmem.engines.engine import ConsolidateInput
@@ -71,7 +71,7 @@ def sides(pair: Pair) -> tuple[str, str]:
     return one, other
 
 
-def told(number: int, pair: Pair, given: ConsolidateInput) -> str:
+def render_pair(number: int, pair: Pair, given: ConsolidateInput) -> str:
     """A pair as a model is shown it, one line: why it is asked, and each claim with when and who said it.
 
     Args:
@@ -103,7 +103,7 @@ def read(given: Mapping[str, Any]) -> Verdict | None:
     )
 
 
-def heard(answer: str, pairs: Sequence[Pair]) -> tuple[dict[int, Verdict], tuple[str, ...]]:
+def parse_answer(answer: str, pairs: Sequence[Pair]) -> tuple[dict[int, Verdict], tuple[str, ...]]:
     """Reads what an answer says of pairs.
 
     Args:
@@ -133,7 +133,7 @@ def heard(answer: str, pairs: Sequence[Pair]) -> tuple[dict[int, Verdict], tuple
     return found, tuple(log)
 
 
-def judged(
+def judge_pairs(
     pairs: Sequence[Pair], found: Mapping[int, Verdict], said: Mapping[str, datetime], engine: str
 ) -> Iterator[Pair]:
     """Gives the pairs as they were judged, without those that are two things.
@@ -156,7 +156,7 @@ def _judged(pair: Pair, verdict: Verdict, said: Mapping[str, datetime]) -> Pair:
     if verdict.kind == "same":
         gone, stays = (claim.key for claim in pair.claims)
         # Of the two the one goes that says less.
-        turned = bool(lacking(gone, stays)) and not lacking(stays, gone)
+        turned = bool(missing_facts(gone, stays)) and not missing_facts(stays, gone)
         found = _turned(pair) if turned else pair
         return replace(found, judgement=Judgement("same", first_goes=False), wording=verdict.text)
     if verdict.kind == "newer":

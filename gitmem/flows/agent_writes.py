@@ -18,8 +18,8 @@ from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges
 from gitmem.flows.edit import USUAL_TYPE, Wanted, composed, memory_named, scope_of, where_writable
 from gitmem.flows.notices import ANY, leave
-from gitmem.flows.pause import paused
-from gitmem.flows.place import DISABLE, disabled
+from gitmem.flows.pause import is_paused
+from gitmem.flows.place import DISABLE, is_disabled
 from gitmem.flows.save import copies_of
 from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed, land_change
@@ -35,7 +35,7 @@ from gitmem.ledger.suggestions import (
     suggest,
 )
 from gitmem.ledger.workspace import Scope, Workspace
-from gitmem.rules.exclusions import excluded
+from gitmem.rules.exclusions import exclusion_reason
 from gitmem.rules.screen import weigh
 from gitmem.rules.secrets import Secret
 
@@ -64,7 +64,7 @@ def may_write(edges: Edges) -> None:
     Raises:
         CheckFailed: it is.
     """
-    if disabled(edges.environ):
+    if is_disabled(edges.environ):
         raise CheckFailed(f"Nothing is stored: {DISABLE} is set", f"Start the client without {DISABLE}.")
 
 
@@ -108,7 +108,7 @@ def carry_out(workspace: Workspace, edges: Edges, placed: Placed, told: Provenan
     """
     may_write(edges)
     teaches = placed.change.op != "delete" and placed.change.edited is None
-    if teaches and paused(workspace.state, edges.now):
+    if teaches and is_paused(workspace.state, edges.now):
         raise CheckFailed("Nothing is stored: gitmem is paused", "The person ends it: git mem unpause")
     doubts = _refuse(workspace, edges, placed)
     allow = workspace.allowed
@@ -163,7 +163,7 @@ def _refuse(workspace: Workspace, edges: Edges, placed: Placed) -> tuple[Secret,
     from gitmem.flows.extraction import rule_texts  # all of the offline engine
 
     rules = rule_texts(workspace, edges)
-    reason = excluded(change.body, kind=change.type, rules=rules, tracks=workspace.tracks)
+    reason = exclusion_reason(change.body, kind=change.type, rules=rules, tracks=workspace.tracks)
     if reason:
         raise CheckFailed(f"Not stored: {reason}", "A person can store it all the same: git mem remember")
     return doubts

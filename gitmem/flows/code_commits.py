@@ -16,7 +16,7 @@ from pathlib import Path
 from gitmem.core.text import fence_for_model, iso, one_line
 from gitmem.git.command import GitCommand, peek
 from gitmem.ledger.workspace import Workspace
-from gitmem.rules.redaction import Scan, shown
+from gitmem.rules.redaction import Scan, redact
 from gitmem.search.commits import CommitIndex, CommitText, Hit, follow, messages
 from gitmem.search.reach import Lines, read_lines
 from gitmem.search.recall import plain_place
@@ -127,7 +127,7 @@ def find_commits(
             if (message := said.get(hit.oid)) is None:
                 continue
             end = undoing(index, workspace.git, workspace.top, message, until - time.monotonic())
-            text = index.excerpt(query, shown(message.body, scan), EXCERPT_CHARS)
+            text = index.excerpt(query, redact(message.body, scan), EXCERPT_CHARS)
             found.append(_told(message, text, end, scan, hit.score))
         return tuple(found)
 
@@ -141,7 +141,7 @@ def nearest_commits(workspace: Workspace, query: str, scan: Scan) -> tuple[str, 
         oids = [hit.oid for hit in index.search(query, NEAREST)]
     said = messages(workspace.git, workspace.top, oids, PATIENT_SECONDS)
     return tuple(
-        f"{oid[:SHORT]} {one_line(shown(said[oid].subject, scan), NEAREST_CHARS)}"
+        f"{oid[:SHORT]} {one_line(redact(said[oid].subject, scan), NEAREST_CHARS)}"
         for oid in oids
         if oid in said
     )
@@ -177,9 +177,9 @@ def _told(message: CommitText, text: str, end: UndoneBy | None, scan: Scan, scor
     return ToldCommit(
         commit=message.oid,
         time=iso(message.time),
-        subject=one_line(shown(message.subject, scan), SUBJECT_CHARS),
+        subject=one_line(redact(message.subject, scan), SUBJECT_CHARS),
         text=text,
-        undone=shown(_words(end), scan) if end else "",
+        undone=redact(_words(end), scan) if end else "",
         undone_by=end.oid if end else "",
         score=score,
     )

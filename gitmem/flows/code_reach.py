@@ -55,7 +55,7 @@ def divide(
     return Selection(tuple(chosen), (*left, *selection.left)), _reverted(workspace, codes)
 
 
-def unmerged(
+def unmerged_memories(
     workspace: Workspace, listed: Iterable[ListedMemory], seconds: float = LISTED_SECONDS
 ) -> dict[ListedMemory, str]:
     """Of some memories those that were taught on code that HEAD does not have, with the branch that has.

@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import Literal
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, Header, MemoryType
-from gitmem.core.claim import normal_form, parse_body, repeated
+from gitmem.core.claim import normal_form, parse_body, repetition
 from gitmem.core.errors import MissingObject, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.names import file_address
@@ -40,7 +40,7 @@ from gitmem.ledger.land import Copies
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.suggestions import Suggestion, propose, suggest
 from gitmem.ledger.workspace import SCOPES, ScopeName, Workspace
-from gitmem.transcripts.privacy import Ignore, ignoring, without_private
+from gitmem.transcripts.privacy import Ignore, compile_ignore, without_private
 
 Judge = Callable[[Change, ScopeName | None], Judged]
 """Says what becomes of a memory that a person asked for, in the scope that they named, if any."""
@@ -115,7 +115,7 @@ class TrailerRequest:
     def says(self, key: str) -> bool:
         """Whether a claim (by its normal form) is what a `Forget:` says, but for case and full stop."""
         said = (normal_form(self.text, item=False), normal_form(self.text, item=True))
-        return repeated(key) in map(repeated, said)
+        return repetition(key) in map(repetition, said)
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def in_place_of(before: TrailerRequest, change: Change, known: KnownMemory) -> C
         None where none does: somebody made something else of it.
     """
     from gitmem.core.memory import with_after
-    from gitmem.engines.offline.corrections import replaced
+    from gitmem.engines.offline.corrections import with_statement
 
     taught = parse_body(wanted(before, datetime.fromtimestamp(0, UTC), True, "").body).claims
     at = known.find(change.agent, taught[0].key) if taught else None
@@ -225,7 +225,7 @@ def in_place_of(before: TrailerRequest, change: Change, known: KnownMemory) -> C
     memory = parse(at.file, data)
     number = next(n for n, claim in enumerate(memory.parsed.claims) if claim.key == taught[0].key)
     said, *reasons = parse_body(change.body).claims
-    after = replaced(memory, number, said.text)
+    after = with_statement(memory, number, said.text)
     after = with_after(after, number, reasons) if after is not None and reasons else after
     if after is None:
         return None
@@ -563,7 +563,7 @@ def _asking(
     words = ["rev-list", "--reverse", "--topo-order", f"--max-count={MOST_COMMITS}", "--ignore-missing"]
     words += ["--regexp-ignore-case", "--extended-regexp", r"--grep=^(remember|forget)[ (:]"]
     listed = workspace.git.run([*words, *heads, "--not", *tips], git_dir=workspace.layout.common_dir)
-    ignore = ignoring(workspace.settings.all("ignore"))
+    ignore = compile_ignore(workspace.settings.all("ignore"))
     found = []
     for oid in listed.text.split():
         commit = workspace.code.commit(oid)

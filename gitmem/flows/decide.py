@@ -220,7 +220,7 @@ class Kind:
     undone_together: bool = False
 
 
-def united(choices: Iterable[ItemChoice]) -> tuple[ItemChoice, ...]:
+def unite_choices(choices: Iterable[ItemChoice]) -> tuple[ItemChoice, ...]:
     """Choices as they are carried out: what is said alike of parts of one item is said once, in order."""
     numbers: dict[ItemChoice, set[int]] = {}
     for one in choices:

@@ -70,7 +70,7 @@ def _in_file(scope: Scope, path: str, data: bytes) -> Iterator[tuple[str, str, t
     if kind(path) == "index":
         tip = memory_commit(scope.repo, scope.ref)
         now = hot(scope.repo, scope.repo.commit(tip).tree, path.split("/", 1)[0]) if tip else {}
-        for mark, lines in index.disputed(decode(data), now).items():
+        for mark, lines in index.disputed_lines(decode(data), now).items():
             yield mark, "", lines
         return
     memory = parse(path, data)
@@ -139,7 +139,7 @@ def _settle_in(
     repo: Repository, tree: str, dispute: Dispute, keep: tuple[int, ...]
 ) -> tuple[dict[str, bytes | None], str] | None:
     """The edits that settle a dispute where it stands now, and what to call that; None where it is gone."""
-    from gitmem.ledger.paging import bring_back, standing
+    from gitmem.ledger.paging import bring_back, current_place
 
     agent, _, file = dispute.path.partition("/")
     if kind(dispute.path) == "index":
@@ -148,7 +148,7 @@ def _settle_in(
             return None
         text = index.settled(decode(data), dispute.mark, keep, hot(repo, tree, agent))
         return {dispute.path: encode(text)}, f"the index of {agent}"
-    stands = standing(repo, tree, agent, file)
+    stands = current_place(repo, tree, agent, file)
     if stands is None:
         return None
     memory = _settled(parse(*stands), dispute, keep)

@@ -23,7 +23,7 @@ from gitmem.dream.schedule import (
 )
 from gitmem.engines.engine import DreamProgress, Engine, Tell, untold
 from gitmem.flows.context import Edges
-from gitmem.flows.dream_process import Running, Stop, Stopped, running
+from gitmem.flows.dream_process import Running, Stop, Stopped, running_dream
 from gitmem.flows.dream_sources import dream_sources, evidence
 from gitmem.flows.notices import leave_proposal
 from gitmem.flows.save import save_all
@@ -174,7 +174,7 @@ def dream_status(
             first_gate(_asked(workspace, edges, place, False, present, False)),
             prior_of(place),
             tuple(waiting.id for waiting in dreams_of(place)),
-            running(place),
+            running_dream(place),
         )
         for place in workspace.scopes
     )

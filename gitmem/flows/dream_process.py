@@ -40,7 +40,7 @@ class Running:
     since: float
 
 
-def running(scope: Scope) -> Running | None:
+def running_dream(scope: Scope) -> Running | None:
     """The dream of a scope that goes on; what one that died left behind is none."""
     process = taker(scope)
     return Running(scope.name, process, last_dream(scope)) if process else None
@@ -91,7 +91,7 @@ def kill_dreams(
         RepositoryError: a process is another user's, or another program, or will not die.
     """
     places = (workspace.scope(scope),) if scope else workspace.scopes
-    found = ((place, running(place)) for place in places)
+    found = ((place, running_dream(place)) for place in places)
     return tuple(_kill(place, one, edges.now, patience) for place, one in found if one is not None)
 
 

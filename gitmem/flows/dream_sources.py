@@ -32,7 +32,7 @@ from gitmem.search.code_reader import NAMES
 from gitmem.transcripts import discover
 from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.model import Message, Session, SessionFile
-from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.privacy import compile_ignore
 from gitmem.transcripts.reader import PASSED_OVER, cursor_name
 
 MOST_BYTES = 200_000
@@ -282,7 +282,9 @@ class SaidSince(Mapping[str, str]):
 
     def _text(self, file: SessionFile) -> str:
         try:
-            session = discover.read(file.path, ignore=ignoring(self._workspace.settings.all("ignore")))
+            session = discover.read(
+                file.path, ignore=compile_ignore(self._workspace.settings.all("ignore"))
+            )
         except RepositoryError:
             return ""
         return said(session, left_out(self._workspace, session, self._edges.now, strict=True), self._since)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.change import TYPES
-from gitmem.core.claim import Claim, repeated
+from gitmem.core.claim import Claim, repetition
 from gitmem.core.dates import annotate
 from gitmem.core.errors import CheckFailed, MissingObject, RepositoryError, UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
@@ -23,7 +23,7 @@ from gitmem.core.names import (
     file_name,
     hot_file,
     is_memory_file,
-    numbered,
+    numbered_names,
     slugify,
 )
 from gitmem.core.text import decode, encode
@@ -36,7 +36,7 @@ from gitmem.ledger.blame import blame_memory, carried
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip, together
 from gitmem.ledger.layout import Unwritable, live_directory
-from gitmem.ledger.paging import archived, standing
+from gitmem.ledger.paging import archive_contents, current_place
 from gitmem.ledger.rule_record import ruled_files
 from gitmem.ledger.save_plan import agent_files
 from gitmem.ledger.workspace import MAIN, Scope, Workspace, home
@@ -188,7 +188,7 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted, *, dry_run: boo
                     if (same := _saying(agent_files(one.repo, agent, there) | rules, claims)) is not None:
                         made[:] = [EditOutcome(one, agent, same, None, planned=False)]
                         return None
-        for name in numbered(first):
+        for name in numbered_names(first):
             paged = _paged_out(scope, agent, tip, name)
             old = _named(known, name) or _named(paged, name)
             # Two sentences may begin alike: only who names a memory means to change it.
@@ -222,8 +222,8 @@ def remember(workspace: Workspace, edges: Edges, wanted: Wanted, *, dry_run: boo
 
 
 def _says_all(memory: Memory, claims: Sequence[Claim]) -> bool:
-    said = {repeated(claim.key) for claim in memory.claims}
-    return all(repeated(claim.key) in said for claim in claims)
+    said = {repetition(claim.key) for claim in memory.claims}
+    return all(repetition(claim.key) in said for claim in claims)
 
 
 def _saying(known: Mapping[str, bytes], claims: Sequence[Claim]) -> Memory | None:
@@ -242,7 +242,7 @@ def _as_shown(scope: Scope, tip: Tip, found: FoundMemory) -> tuple[str, bytes]:
     Raises:
         CheckFailed: it changed since.
     """
-    stands = standing(scope.repo, tip.tree, found.agent, found.file)
+    stands = current_place(scope.repo, tip.tree, found.agent, found.file)
     if stands is None or stands[1] != found.memory.render():
         raise CheckFailed(f"{found.address} changed since it was shown", "Look at it again.")
     return stands
@@ -361,7 +361,7 @@ def move(
 
     def add(tip: Tip) -> Write:
         known = agent_files(target.repo, found.agent, tip)
-        stands = standing(target.repo, tip.tree, found.agent, file)
+        stands = current_place(target.repo, tip.tree, found.agent, file)
         if stands is not None and stands[1] != found.memory.render():
             raise UsageError(f"{to} holds another {file} already", "Rename one of them, or forget it.")
         edits = _with_index(target.repo, tip, found.agent, file, found.memory)
@@ -375,7 +375,7 @@ def move(
     who = workspace.author(edges.now)
 
     def take(tip: Tip) -> Write | None:
-        stands = standing(source.repo, tip.tree, found.agent, found.file)
+        stands = current_place(source.repo, tip.tree, found.agent, found.file)
         if stands is None or stands[1] != found.memory.render():
             return None
         edits = _with_index(source.repo, tip, found.agent, stands[0], None)
@@ -422,12 +422,12 @@ def _paged_out(scope: Scope, agent: str, tip: Tip, name: str) -> dict[str, bytes
 
 
 def _in_archive(scope: Scope, agent: str, tip: Tip, files: Iterable[str]) -> dict[str, bytes]:
-    found = archived(scope.repo, tip.tree, [f"{agent}/{file}" for file in files])
+    found = archive_contents(scope.repo, tip.tree, [f"{agent}/{file}" for file in files])
     return {path.partition("/")[2]: data for path, data in found.items()}
 
 
 def _free_file(known: dict[str, bytes], name: str, taken: Callable[[str], bool]) -> str:
-    files = map(file_name, numbered(name))
+    files = map(file_name, numbered_names(name))
     return next(file for file in files if file not in known and not taken(file))
 
 

@@ -23,7 +23,7 @@ from gitmem.flows.pause import intervals, said_in_pause, unheard
 from gitmem.flows.rule_text import spoken
 from gitmem.flows.save import copies_of
 from gitmem.ledger.apply import Judged
-from gitmem.ledger.files import linked, read_regular
+from gitmem.ledger.files import has_link, read_regular
 from gitmem.ledger.knowledge import known_at
 from gitmem.ledger.rule_record import read_state
 from gitmem.ledger.suggestions import Suggestion, digest, open_suggestions
@@ -31,7 +31,7 @@ from gitmem.ledger.workspace import ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.model import Session, SessionFile
-from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.privacy import compile_ignore
 from gitmem.transcripts.reader import PASSED_OVER, Cursor, cursor_name
 
 RULE_FILES = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
@@ -74,7 +74,7 @@ def rule_texts(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
         places += [(top, top / name) for name in dict.fromkeys((*names, *became))]
     texts = []
     for anchor, path in places:
-        if linked(anchor, path):
+        if has_link(anchor, path):
             continue
         with suppress(OSError):
             if found := read_regular(path, RULE_BYTES):
@@ -89,7 +89,7 @@ def withholds(workspace: Workspace, path: Path, now: float) -> bool:
         RepositoryError: it cannot be read.
     """
     session = discover.read(path)
-    ignore = ignoring(workspace.settings.all("ignore"))
+    ignore = compile_ignore(workspace.settings.all("ignore"))
     return any(map(ignore.hides, session.messages)) or bool(left_out(workspace, session, now))
 
 

@@ -23,7 +23,7 @@ from gitmem.core.names import FORMAT_FILE, agent_folder
 from gitmem.core.text import counted, decode, one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts
-from gitmem.engines.consolidation import UnaccountedError, consolidated
+from gitmem.engines.consolidation import UnaccountedError, derive_dream
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, DreamProgress, Tell, untold
 from gitmem.engines.fates import REWORDED, entries, objects, share
 from gitmem.engines.messages import ApiError
@@ -33,7 +33,7 @@ from gitmem.flows.context import Edges
 from gitmem.flows.engines import meter_for
 from gitmem.flows.stores import StoreOptions, exchange_with
 from gitmem.git.trees import read_files
-from gitmem.ledger.stores import HostedStore, note_dream, places, seen, store_ref
+from gitmem.ledger.stores import HostedStore, last_seen, note_dream, places, store_ref
 from gitmem.ledger.workspace import Workspace
 
 MODEL = "claude-sonnet-5"
@@ -106,7 +106,7 @@ def begin(
         )
     meter = meter_for(workspace, edges)
     meter.begin()
-    held = seen(workspace.scope(store.scope).repo, store_ref(workspace, store)).commit
+    held = last_seen(workspace.scope(store.scope).repo, store_ref(workspace, store)).commit
     token, given = secrets.token_hex(8), f"{held} {_clone(workspace, store)}"
     store = note_dream(workspace, store, asked=f"{token} {given}")
     what = f"{prompts.text('hosted-dream')}\n\nRequest {token}."
@@ -257,7 +257,7 @@ def proposed(
         part = {path: data for path, data in given.files.items() if path not in paths}
         part |= {path: merged[path] for path in paths if path in merged}
         try:
-            made = consolidated(_after(given, changes), part, _answer(paths, told), engine)
+            made = derive_dream(_after(given, changes), part, _answer(paths, told), engine)
         except UnaccountedError as left:
             why = f" (and {len(left.problems) - 1} more)" if len(left.problems) > 1 else ""
             notes.append(f"left: {', '.join(paths[:3])}: {_plain(left.problems[0])}{why}")

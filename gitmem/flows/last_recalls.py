@@ -57,10 +57,14 @@ def keep(workspace: Workspace, edges: Edges, answer: Recall) -> None:
     items = [item for item in answer.items if not item.commit and item.kind == "memory"]
     if not items or _PRIVATE.search(answer.query):
         return
-    from gitmem.flows.pause import paused
-    from gitmem.flows.place import disabled
+    from gitmem.flows.pause import is_paused
+    from gitmem.flows.place import is_disabled
 
-    if disabled(edges.environ) or paused(workspace.state, edges.now) or _ignored(workspace, answer.query):
+    if (
+        is_disabled(edges.environ)
+        or is_paused(workspace.state, edges.now)
+        or _ignored(workspace, answer.query)
+    ):
         return
     for scope in workspace.scopes:
         # Words of a private memory stay with it: each scope has a record, and only its own words there.
@@ -133,10 +137,10 @@ def _ignored(workspace: Workspace, query: str) -> bool:
     if not patterns:
         return False
     from gitmem.core.errors import UsageError
-    from gitmem.transcripts.privacy import ignoring
+    from gitmem.transcripts.privacy import compile_ignore
 
     try:
-        return ignoring(patterns).matches(query)
+        return compile_ignore(patterns).matches(query)
     except UsageError:
         return True
 

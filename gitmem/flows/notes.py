@@ -35,7 +35,7 @@ from gitmem.ledger.workspace import MAIN, Workspace
 from gitmem.rules.secrets import find_secrets, redact, scan
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, SessionFile, ToolCall, strings_in
-from gitmem.transcripts.privacy import ignoring, withholding
+from gitmem.transcripts.privacy import compile_ignore, withhold
 
 FIRST_TOKENS = 10_000
 """Tokens of conversation after which a session has notes for the first time."""
@@ -333,9 +333,9 @@ def said_in(workspace: Workspace, path: Path, now: float) -> Session:
         UsageError: a pattern of `gitmem.ignore` cannot be honoured.
     """
     session = discover.read(path)
-    ignore = ignoring(workspace.settings.all("ignore"))
+    ignore = compile_ignore(workspace.settings.all("ignore"))
     out = left_out(workspace, session, now, strict=True)
-    return replace(session, messages=withholding(session.messages, out, ignore))
+    return replace(session, messages=withhold(session.messages, out, ignore))
 
 
 def _written_on(

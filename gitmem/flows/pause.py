@@ -90,7 +90,7 @@ def current(state: Path, now: float) -> Pause | None:
     return max(held, key=lambda one: math.inf if one.end is None else one.end, default=None)
 
 
-def paused(state: Path, now: float) -> bool:
+def is_paused(state: Path, now: float) -> bool:
     """Whether nothing may be learned at a moment (epoch seconds)."""
     return current(state, now) is not None
 

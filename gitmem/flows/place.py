@@ -25,7 +25,7 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def disabled(environ: Mapping[str, str]) -> bool:
+def is_disabled(environ: Mapping[str, str]) -> bool:
     """Whether all of gitmem is switched off by `GITMEM_DISABLE`."""
     return is_on(environ.get(DISABLE))
 

@@ -33,7 +33,7 @@ from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Tip, Write, Written, land, memory_commit
 from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.paging import hot_memories
-from gitmem.ledger.rule_record import HeadRule, RuleState, UncommittedRule, changing, read_state
+from gitmem.ledger.rule_record import HeadRule, RuleState, UncommittedRule, edit_state, read_state
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.screen import refused_claims
 
@@ -146,13 +146,13 @@ def promote(workspace: Workspace, edges: Edges, planned: Promotion) -> Promotion
     edited = planned.after != planned.before
     if edited:
         files.write_here(workspace, file, planned.before, planned.after)
-    with changing(workspace) as state:
+    with edit_state(workspace) as state:
         top = str(files.top_of(workspace))
         state.pending[planned.address] = UncommittedRule(file, top)
         if not at.is_settled(file):
             state.standing.pop(planned.address, None)
     moved = settle(workspace, edges) if _in_head(workspace, at, file) else ()
-    with changing(workspace) as state:
+    with edit_state(workspace) as state:
         path, command = propose(workspace, edges, state)
     return PromotionResult(at, file, command, str(path or ""), None, edited, moved)
 
@@ -180,7 +180,7 @@ def demote(
         files.write_here(workspace, file, before, after)
     address = rule.address if rule is not None else at.address
     in_head = _in_head(workspace, at, file)
-    with changing(workspace) as state:
+    with edit_state(workspace) as state:
         state.pending.pop(at.address, None)
         state.pending.pop(address, None)
         if in_head:
@@ -188,7 +188,7 @@ def demote(
             old = state.standing.get(address)
             state.standing[address] = HeadRule(file, old.commit if old else "", at.path, here=False)
     written = _take_back(workspace, edges, at, workspace.code_head(), f"the rule was taken out of {file}")
-    with changing(workspace) as state:
+    with edit_state(workspace) as state:
         path, command = propose(workspace, edges, state)
     return PromotionResult(
         at, file, command, str(path or ""), written, after != before, tuple(_notes(at, file, rule))
@@ -315,7 +315,7 @@ def settle(workspace: Workspace, edges: Edges) -> tuple[str, ...]:
     head = workspace.code_head()
     if not head:
         return ()
-    with changing(workspace) as state:
+    with edit_state(workspace) as state:
         look = _Look(workspace, edges, state, head)
         look.run()
         return tuple(look.log)

@@ -125,7 +125,7 @@ def propose(
     room = AT_ONCE - len([*offered(workspace)])
     if room <= 0:
         return ()
-    known = proposals.taken(suggestions_of(workspace))
+    known = proposals.all_tips(suggestions_of(workspace))
     made: list[tuple[PromotionProposal, MemoryPlace]] = []
     for at, recalls in _often(workspace, scope, asked):
         one = PromotionProposal(at.scope, at.agent, at.home, recalls, iso(edges.now))
@@ -149,7 +149,7 @@ def offered(workspace: Workspace) -> Iterator[OfferedPromotion]:
     """The promotions that wait and still make sense: the memory is there, and no rule already."""
     family = suggestions_of(workspace)
     found: dict[str, PromotionProposal] = {}
-    for id, tip in proposals.waiting(family).items():
+    for id, tip in proposals.open_tips(family).items():
         with suppress(MissingObject):
             one = from_bytes(proposals.record(family.repo, tip)) if id.startswith(PREFIX) else None
             if one is not None and one.id == id:

@@ -32,7 +32,7 @@ MODELS = frozenset({"anthropic"})
 would share no cache with any session."""
 
 
-def configured(workspace: Workspace) -> tuple[str, str]:
+def prompt_engine(workspace: Workspace) -> tuple[str, str]:
     """The engine that chooses where none is named.
 
     Returns:

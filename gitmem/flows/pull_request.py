@@ -34,7 +34,7 @@ from gitmem.dream.cards import (
 )
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
-from gitmem.flows.redaction import line, shown
+from gitmem.flows.redaction import line, redact
 from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Repository, short_name
@@ -56,7 +56,7 @@ from gitmem.ledger.side_branches import (
     asked_for,
     closed_at_host,
     forget_asked,
-    left,
+    fork_point,
     note_asked,
     records_under,
     with_base,
@@ -197,13 +197,13 @@ def _of_inbox(workspace: Workspace, remote: Remote, dry_run: bool) -> PullReques
     if dry_run and workspace.sharing == "review":
         # What the push would bring.
         tip = read_tip(repo, SHARED_REF).commit
-    wanted = asked_for(repo, left(repo, published, tip), tip) if tip and published else ()
+    wanted = asked_for(repo, fork_point(repo, published, tip), tip) if tip and published else ()
     if tip is None or published is None or not wanted:
         raise CheckFailed(
             f"Nothing of yours waits at {remote.name} for a decision",
             "What you learn for the team gets there with: git mem sync",
         )
-    one = Inbox(remote.name, branch, tip, left(repo, published, tip), wanted)
+    one = Inbox(remote.name, branch, tip, fork_point(repo, published, tip), wanted)
     return replace(_for_inbox(workspace, remote, one), id=INBOX)
 
 
@@ -374,11 +374,11 @@ def request_body(intro: str, cards: Sequence[Card], command: str, limit: int = L
 def markdown(card: Card) -> str:
     """A card as a heading, why, and a block of what goes (`-`), comes (`+`), stands (`=`), and by whom."""
     lines = ["", f"### {card.n}. {code(card.title + card.state, _TITLE)}", ""]
-    why = [code(one, NOTE) for one in shown(card.reason).splitlines() if one.strip()]
+    why = [code(one, NOTE) for one in redact(card.reason).splitlines() if one.strip()]
     block: list[str] = []
     for side in card.sides:
         # Judged whole: half of a secret is none.
-        safe = replace(side, text=shown(side.text))
+        safe = replace(side, text=redact(side.text))
         block += [f"{side.mark} {one}" for one in side_lines(safe)]
         block += [f"# {line(note, NOTE)}" for note in side.notes]
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", "\n".join(block))), default=0))

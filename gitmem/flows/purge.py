@@ -30,7 +30,7 @@ from gitmem.ledger.push_plan import refuse_secrets
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.replay import Carried
 from gitmem.ledger.rewrite import put_back_commit
-from gitmem.ledger.rule_record import changing
+from gitmem.ledger.rule_record import edit_state
 from gitmem.ledger.scrub import erase_left_over, is_unsettled, settle_carried, stands_in
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 
@@ -232,7 +232,7 @@ def _take(
 
 def _propose_anew(workspace: Workspace, edges: Edges) -> None:
     """Writes the message for rules that wait to be committed from what memory says now."""
-    with suppress(GitmemError, OSError), changing(workspace) as state:
+    with suppress(GitmemError, OSError), edit_state(workspace) as state:
         propose(workspace, edges, state)
 
 

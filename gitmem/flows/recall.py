@@ -1,6 +1,6 @@
 """Recall as people and tools ask for it, and as a model chooses for a prompt to come.
 
-Only a model engine that is configured (`prompt_recall.configured`) is told anything. What it is told: the
+Only a model engine that is configured (`prompt_recall.prompt_engine`) is told anything: the
 question, and one line each of at most fifty memories, of whatever scope. It is told nothing in a pause or
 where gitmem is switched off, of a question that holds `<private>`, matches `gitmem.ignore` or holds a
 secret, or of a memory whose line does.
@@ -16,9 +16,9 @@ from gitmem.core.change import Header
 from gitmem.core.errors import EngineError, UsageError
 from gitmem.core.limits import CANDIDATES, PATIENT_SECONDS, PROMPT_SECONDS, RECALLED
 from gitmem.flows.context import Edges
-from gitmem.flows.prompt_recall import MODELS, OFFLINE, TELLING, configured, opened_sources
+from gitmem.flows.prompt_recall import MODELS, OFFLINE, TELLING, opened_sources, prompt_engine
 from gitmem.flows.recall_answer import RecallQuestion, divided, make_answer
-from gitmem.ledger.signatures import unproved
+from gitmem.ledger.signatures import unproved_paths
 from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import CHOICES, Workspace
 from gitmem.search.gate import LeftOut, Selection, select
@@ -81,7 +81,7 @@ def ask(workspace: Workspace, edges: Edges, asked: RecallRequest) -> Recall:
         UsageError: an unknown scope, type or engine, or `at` means nothing.
     """
     query, type, shown = asked.text, asked.type, asked.shown
-    name, note = (checked(asked.engine), "") if asked.engine else configured(workspace)
+    name, note = (checked(asked.engine), "") if asked.engine else prompt_engine(workspace)
     notes = [note] if note else []
     agents = None
     if type is not None or asked.agent:
@@ -191,13 +191,13 @@ def by_model(
         UsageError: `gitmem.ignore` cannot be honoured.
     """
     from gitmem.flows.engines import chooser_for
-    from gitmem.flows.pause import paused
-    from gitmem.flows.place import DISABLE, disabled
-    from gitmem.transcripts.privacy import ignoring
+    from gitmem.flows.pause import is_paused
+    from gitmem.flows.place import DISABLE, is_disabled
+    from gitmem.transcripts.privacy import compile_ignore
 
-    ignore, allow = ignoring(workspace.settings.all("ignore")), workspace.allowed
-    reason = f"{DISABLE} is set" if disabled(edges.environ) else ""
-    reason = reason or ("gitmem is paused" if paused(workspace.state, edges.now) else "")
+    ignore, allow = compile_ignore(workspace.settings.all("ignore")), workspace.allowed
+    reason = f"{DISABLE} is set" if is_disabled(edges.environ) else ""
+    reason = reason or ("gitmem is paused" if is_paused(workspace.state, edges.now) else "")
     if reason := reason or kept_here(query, ignore, allow):
         raise EngineError(f"Nothing was sent to {name}: {reason}")
     engine = chooser_for(workspace, edges, name)
@@ -207,7 +207,7 @@ def by_model(
     left_out: set[str] = set()
     for commit in {one.commit for one in candidates}:  # now, or as things stood
         mine = [one for one in candidates if one.ref == project.ref and one.commit == commit]
-        left_out |= unproved(workspace, {one.path: one.blob for one in mine}, commit)
+        left_out |= unproved_paths(workspace, {one.path: one.blob for one in mine}, commit)
     clean = [
         one
         for one in candidates

@@ -243,9 +243,9 @@ class _Reader:
 
             self._tainted = self._tainted or read_tainted(workspace.state)
             if workspace.settings.requires_signed:
-                from gitmem.ledger.signatures import unproved
+                from gitmem.ledger.signatures import unproved_paths
 
-                if unproved(workspace, {candidate.path: candidate.blob}, candidate.commit):
+                if unproved_paths(workspace, {candidate.path: candidate.blob}, candidate.commit):
                     raise NotShown("unsigned")
             hidden = bool(self._tainted.hides(candidate.blob, workspace.allowed))
         said = None if hidden else source.catalog.opened(candidate.blob)

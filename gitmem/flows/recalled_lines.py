@@ -13,7 +13,7 @@ from gitmem.git.repository import Commit, Repository
 from gitmem.git.trees import read_file
 from gitmem.ledger.accounts import BEFORE, accounts, fates_of_lines
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.taint import told
+from gitmem.ledger.taint import safe_content
 from gitmem.ledger.workspace import Workspace
 from gitmem.search.content import Opened
 from gitmem.search.query import Candidate, RecallSource
@@ -42,7 +42,7 @@ def opened(workspace: Workspace, source: RecallSource, one: Candidate, settled: 
     if not commit or data is None:
         raise MissingObject(f"{path} is not there")
     if one.ref == workspace.scope("project").ref:
-        data = told(workspace, path, data, commit)
+        data = safe_content(workspace, path, data, commit)
     fact = fact_in(one.path, data)
     if fact is None:
         raise MissingObject(f"{one.path} is not there, or not shown")

@@ -66,11 +66,11 @@ def configure(allowed: Callable[[], frozenset[str]], folder: Path | None = None)
         _process.folder, _process.harmless = folder, None
 
 
-def shown(text: str) -> str:
-    """Returns a text as it may be shown; see `redaction.shown`."""
+def redact(text: str) -> str:
+    """Returns a text as it may be shown; see `redaction.redact`."""
     from gitmem.rules import redaction
 
-    return redaction.shown(text, credentials)
+    return redaction.redact(text, credentials)
 
 
 def row(text: str) -> str:
@@ -86,11 +86,11 @@ def shown_bytes(data: bytes) -> bytes:
     from gitmem.rules import redaction
 
     with suppress(UnicodeDecodeError):
-        return shown(data.decode()).encode()
+        return redact(data.decode()).encode()
     text = data.decode("utf-8", "surrogateescape")
     parts = re.split("([\udca0-\udcff]+)", redaction.cut(text, credentials(text)))
     return b"".join(
-        part.encode("utf-8", "surrogateescape") if at % 2 else shown(part).encode()
+        part.encode("utf-8", "surrogateescape") if at % 2 else redact(part).encode()
         for at, part in enumerate(parts)
     )
 

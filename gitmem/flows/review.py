@@ -114,9 +114,9 @@ def in_refs(
 
         yield "suggestion", open_suggestions(workspace)
     if any("/im-" in ref for ref in there):
-        from gitmem.ledger.imports import waiting
+        from gitmem.ledger.imports import open_imports
 
-        yield "import", waiting(workspace)
+        yield "import", open_imports(workspace)
     if workspace.code.ref(DOCS_REF):
         from gitmem.flows.document_branch import waiting_documents
 

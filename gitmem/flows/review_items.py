@@ -11,7 +11,7 @@ from gitmem.core.text import counted, one_line
 from gitmem.flows.json_values import aside_hint, sound
 from gitmem.git.repository import short_name
 from gitmem.ledger.epochs import FORMER_DAYS
-from gitmem.rules.screen import allowing, doubtful
+from gitmem.rules.screen import allow_command, doubtful
 from gitmem.values import dataclass
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ def held_items(live: tuple[Saved, ...]) -> list[ReviewItem]:
             if refusal.fingerprints:
                 if doubtful(refusal):
                     text += ", or store it all the same: git mem save --allow"
-                text += f", or if it is none: {allowing(refusal.fingerprints)}"
+                text += f", or if it is none: {allow_command(refusal.fingerprints)}"
             found.append(_plain("refused", text, saved.live.path))
     return found
 

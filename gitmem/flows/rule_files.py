@@ -34,7 +34,7 @@ from gitmem.flows.rule_text import (
 )
 from gitmem.git.command import peek
 from gitmem.git.repository import Repository
-from gitmem.ledger.files import linked, read_theirs, replace_file
+from gitmem.ledger.files import has_link, read_theirs, replace_file
 from gitmem.ledger.layout import LIVE_FOLDERS, auto_memory
 from gitmem.ledger.rule_record import HeadRule, RuleState, read_state
 from gitmem.ledger.workspace import SCOPES, Workspace
@@ -102,9 +102,9 @@ class MemoryPlace:
 
 def place_at(repo: Repository, tree: str, scope: str, agent: str, file: str) -> MemoryPlace | None:
     """The memory that a tree has under a file's name, hot or archived; None where it has none."""
-    from gitmem.ledger.paging import standing
+    from gitmem.ledger.paging import current_place
 
-    found = standing(repo, tree, agent, file)
+    found = current_place(repo, tree, agent, file)
     return MemoryPlace(scope, agent, found[0], parse_memory(found[0], found[1])) if found else None
 
 
@@ -326,7 +326,7 @@ def _unfit(workspace: Workspace, top: Path, path: Path, parts: list[str]) -> str
         return "it is no Markdown file, whose comments could mark the rules off"
     if any(not part.isprintable() for part in parts):
         return "its name holds what cannot be shown"
-    if linked(top, path):
+    if has_link(top, path):
         return "it is a symbolic link, or lies behind one"
     memory = [top / workspace.claude_folder / name for name in (*LIVE_FOLDERS.values(), SNAPSHOTS)]
     memory += [workspace.around.config / "agent-memory", top / "snapshots"]

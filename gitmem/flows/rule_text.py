@@ -25,7 +25,7 @@ from gitmem.core.errors import UsageError
 from gitmem.core.memory import Memory
 from gitmem.core.pointer import without_pointer
 from gitmem.core.trailers import one_line
-from gitmem.rules.redaction import no_scan, shown
+from gitmem.rules.redaction import no_scan, redact
 
 BEGIN = "<!-- gitmem rules: begin -->"
 END = "<!-- gitmem rules: end -->"
@@ -317,7 +317,7 @@ def rule_text(memory: Memory) -> str:
     else:
         lines = [f"- {lines[0]}", *(f"  {line}" if line else "" for line in lines[1:])]
         lines += [f"  {note}" for note in notes]
-    return _harmless(shown("\n".join(lines), no_scan))
+    return _harmless(redact("\n".join(lines), no_scan))
 
 
 def is_part(rule: str, whole: str) -> bool:

@@ -20,7 +20,7 @@ from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.rules.secrets import redact, scan
 from gitmem.transcripts import discover
 from gitmem.transcripts.model import Message, Session, SessionFile
-from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.privacy import compile_ignore
 
 AROUND = 2
 """Lines shown before and after a line that holds the terms."""
@@ -81,10 +81,10 @@ def sessions_here(workspace: Workspace, edges: Edges) -> tuple[SessionFile, ...]
 
 def whole(workspace: Workspace, path: Path) -> Session:
     """All of a session of `main`, without what is to be ignored: to be shown."""
-    return discover.read(path, ignore=ignoring(workspace.settings.all("ignore")))
+    return discover.read(path, ignore=compile_ignore(workspace.settings.all("ignore")))
 
 
-def listed(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[ListedSession, ...], int]:
+def recent_sessions(workspace: Workspace, edges: Edges, most: int) -> tuple[tuple[ListedSession, ...], int]:
     """The sessions written to last, newest first, and how many there are in all."""
     files = sessions_here(workspace, edges)
     short = short_ids(files)
@@ -125,7 +125,7 @@ def meant_id(ids: Collection[str], id: str) -> str:
     raise UsageError(f"{id!r} could be {', '.join(found[:NAMED])}", "Give more of the id.")
 
 
-def told(workspace: Workspace, file: SessionFile) -> Session:
+def redacted_session(workspace: Workspace, file: SessionFile) -> Session:
     """What was said in a session, secrets redacted.
 
     Raises:

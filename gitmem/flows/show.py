@@ -76,14 +76,14 @@ def show(
         return ShownMemory(found, taught, False, became)
     from gitmem.core.memory import parse
     from gitmem.ledger.signatures import trusts
-    from gitmem.ledger.taint import told
+    from gitmem.ledger.taint import safe_content
     from gitmem.ledger.taint_note import without_secrets
 
     whole = found.memory.render()
     proof = _proof(workspace, found) if trusts(workspace) else None
     try:
         if to_agent:
-            kept = told(workspace, found.path, whole, found.commit)
+            kept = safe_content(workspace, found.path, whole, found.commit)
         else:
             kept = without_secrets(workspace, found.path, whole)
     except MissingObject:

@@ -36,18 +36,18 @@ from gitmem.ledger.save_plan import VANISHED
 from gitmem.ledger.stores import (
     HostedStore,
     Seen,
+    last_seen,
     mark,
     note_seen,
     path_there,
     places,
-    seen,
     standing,
     store_ref,
 )
 from gitmem.ledger.workspace import Workspace
 from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding, Profile
-from gitmem.rules.screen import warned
+from gitmem.rules.screen import new_warnings
 from gitmem.transcripts.privacy import without_private
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Exchange:
 
     def _seen(self) -> Seen:
         """What the store held, less what this scope never had: one that was begun anew deleted nothing."""
-        base, tip = seen(self.repo, self.ref), read_tip(self.repo, self.scope.ref)
+        base, tip = last_seen(self.repo, self.ref), read_tip(self.repo, self.scope.ref)
         here, _ = standing(self.repo, tip.tree)
         absent = [path for path in self.repo.files(base.tree) if path_there(path) and path not in here]
         if not absent:
@@ -382,7 +382,9 @@ class _Exchange:
         ready = {path: text for path, text in ready.items() if here[path] not in {one.path for one in held}}
         removed = [path for path in there.listed if path not in here and path not in there.kept_out]
         allow = self.workspace.allowed
-        self.done = replace(self.done, kept_back=kept_back, doubts=warned(before, ready, allow), held=held)
+        self.done = replace(
+            self.done, kept_back=kept_back, doubts=new_warnings(before, ready, allow), held=held
+        )
         if self.options.dry_run:
             self._count(ready, removed)
             return True

@@ -148,7 +148,7 @@ class GitRepository(GitRefs):
         for row in rows:
             oid, _, told = row.partition(" ")
             if not told.isdigit():
-                raise objects.missing(oid)
+                raise objects.missing_object(oid)
             known[oid] = int(told)
         return {oid: known[oid] for oid in oids}
 

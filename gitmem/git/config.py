@@ -15,7 +15,7 @@ from typing import Literal
 from gitmem.core.errors import RepositoryError
 from gitmem.git.command import Configuration, GitCommand, GitResult, Scope, failure, plain_configuration
 from gitmem.git.errors import IDENTITY_HINT
-from gitmem.git.locks import FOLDER, moving
+from gitmem.git.locks import FOLDER, ref_turn
 from gitmem.git.repository import Signature
 from gitmem.values import dataclass
 
@@ -182,7 +182,7 @@ def config_path(git: GitCommand, config: Configuration, key: str, git_dir: Path)
 def _write_config(git: GitCommand, words: list[str], cwd: Path | None, git_dir: Path | None) -> GitResult:
     if git_dir is None or "--global" in words or not (git_dir / FOLDER).is_dir():
         return git.run(words, cwd=cwd, git_dir=git_dir, check=False)
-    with moving(git_dir, ("config",), "*", "config") as turn:
+    with ref_turn(git_dir, ("config",), "*", "config") as turn:
         return turn.run(git, words, cwd=cwd, git_dir=git_dir)
 
 

@@ -204,7 +204,9 @@ class Turn:
 
 
 @contextmanager
-def moving(git_dir: Path, names: tuple[str, ...], new: str | None, turn_of: str = "refs") -> Iterator[Turn]:
+def ref_turn(
+    git_dir: Path, names: tuple[str, ...], new: str | None, turn_of: str = "refs"
+) -> Iterator[Turn]:
     """Takes the turn to move refs, after clearing up what a process that died in its own left.
 
     Where no kernel lock can be had (a read-only folder, some network file systems) it goes on without one.
@@ -306,7 +308,7 @@ class _Note:
 
     Attributes:
         who: its process.
-        names, new: as given to `moving`; `new` is empty for a deletion.
+        names, new: as given to `ref_turn`; `new` is empty for a deletion.
         written: when, in nanoseconds, by the file system's clock.
     """
 

@@ -45,12 +45,12 @@ def check_oid(oid: str, hex_length: int) -> str:
 MISSING_HINT = "See what cannot be read, and mend what can be: git mem doctor"
 
 
-def missing(oid: str) -> MissingObject:
+def missing_object(oid: str) -> MissingObject:
     """Makes the error for an object that is not there."""
     return MissingObject(f"Object {oid} is missing", MISSING_HINT)
 
 
-def damaged(oid: str) -> MissingObject:
+def damaged_object(oid: str) -> MissingObject:
     """Makes the error for an object that cannot be read."""
     return MissingObject(f"Object {oid} is damaged", MISSING_HINT)
 
@@ -69,7 +69,7 @@ def object_name(kind: str, data: bytes, hex_length: int) -> str:
 def check_content(kind: str, data: bytes, oid: str) -> None:
     """Raises MissingObject where the content is not the one that the name was made of."""
     if object_name(kind, data, len(oid)) != oid:
-        raise damaged(oid)
+        raise damaged_object(oid)
 
 
 def loose_head(data: bytes, oid: str) -> tuple[str, int]:
@@ -85,7 +85,7 @@ def loose_head(data: bytes, oid: str) -> tuple[str, int]:
             raise ValueError
         return kind, int(size)
     except (zlib.error, ValueError):
-        raise damaged(oid) from None
+        raise damaged_object(oid) from None
 
 
 def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
@@ -102,7 +102,7 @@ def parse_loose(data: bytes, oid: str) -> tuple[str, bytes]:
     try:
         whole = zlib.decompressobj().decompress(data, _LONGEST_HEADER + size + 1)
     except zlib.error:
-        raise damaged(oid) from None
+        raise damaged_object(oid) from None
     content = whole.partition(b"\0")[2]
     check_content(kind, content, oid)
     return kind, content
@@ -159,7 +159,7 @@ def parse_tree(data: bytes, hex_length: int, oid: str) -> dict[str, TreeEntry]:
     # The search passes over what is no row: then the rows are shorter than the whole.
     size = sum([len(mode) + len(name) for mode, name, _ in rows]) + len(rows) * (hex_length // 2 + 2)
     if size != len(data) or len(rows) != len(found):
-        raise damaged(oid)
+        raise damaged_object(oid)
     return found
 
 
@@ -179,7 +179,7 @@ def tree_entry(data: bytes, name: str, hex_length: int, oid: str) -> TreeEntry |
             return TreeEntry(int(match[1], 8), match[3].hex())
         at = match.end()
     if at != len(data):
-        raise damaged(oid)
+        raise damaged_object(oid)
     return None
 
 
@@ -247,7 +247,7 @@ def parse_commit(data: bytes, oid: str) -> Commit:
         key, _, value = line.partition(b" ")
         headers.setdefault(key, []).append(value)
     if not all(key in headers for key in (b"tree", b"author", b"committer")):
-        raise damaged(oid)
+        raise damaged_object(oid)
     return Commit(
         oid,
         headers[b"tree"][0].decode("ascii", "replace"),
@@ -422,7 +422,7 @@ class CommandObjects:
             # A process that was killed, or that died of a damaged object before, gets one successor.
             found = self._ask(oid) or self._ask(oid)
         if found is None:
-            raise damaged(oid)
+            raise damaged_object(oid)
         kind, data = found
         check_content(kind, data, oid)
         return kind, data
@@ -464,7 +464,7 @@ class CommandObjects:
         if found is None:
             return None
         if oid not in found:
-            raise missing(oid)
+            raise missing_object(oid)
         return found[oid]
 
     def _ask_all(self, oids: Sequence[str]) -> dict[str, tuple[str, bytes]] | None:

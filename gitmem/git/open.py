@@ -62,7 +62,7 @@ class Pygit2Objects:
         except FileNotFoundError:
             return None
         except OSError:
-            raise objects.damaged(oid) from None
+            raise objects.damaged_object(oid) from None
         return objects.parse_loose(data, oid)
 
     def _read_packed(self, oid: str) -> tuple[str, bytes]:
@@ -71,9 +71,9 @@ class Pygit2Objects:
         try:
             kind, data = self._repo.read(oid)
         except KeyError:
-            raise objects.missing(oid) from None
+            raise objects.missing_object(oid) from None
         except (pygit2.GitError, ValueError, OSError):
-            raise objects.damaged(oid) from None
+            raise objects.damaged_object(oid) from None
         return _KINDS[kind], data
 
 

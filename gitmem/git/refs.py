@@ -10,7 +10,7 @@ from pathlib import Path
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.git import objects
 from gitmem.git.command import GitResult, failure
-from gitmem.git.locks import Turn, moving
+from gitmem.git.locks import Turn, ref_turn
 from gitmem.git.ref_files import check_ref_name
 from gitmem.git.repository import RefMoved, Repository
 
@@ -41,7 +41,7 @@ def move_ref(repo: Repository, name: str, new: str | None, old: str | None, mess
         if repo.ref(name) != old:
             raise _moved(name)
         return
-    with moving(repo.git_dir, _locked_for(repo, name), new) as turn:
+    with ref_turn(repo.git_dir, _locked_for(repo, name), new) as turn:
         # A lock that is gone by the time git has failed was a writer's who left the ref where it was.
         for _ in range(3):
             done = _run(repo, {name: (old, new)}, message, ONE_WAITS, turn)
@@ -71,7 +71,7 @@ def move_refs(repo: Repository, moves: Mapping[str, tuple[str | None, str | None
         return
     for name, (old, new) in wanted.items():
         _check(repo, name, new, old)
-    with moving(repo.git_dir, (*wanted, "HEAD"), "*") as turn:
+    with ref_turn(repo.git_dir, (*wanted, "HEAD"), "*") as turn:
         done = _run(repo, wanted, message, MANY_WAIT, turn)
     if done.returncode and LOST.search(done.stderr):
         raise RefMoved("A memory ref was moved by someone else meanwhile", "Run it again.")

@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.git.command import GitCommand, GitResult, failure
 from gitmem.git.errors import explain
-from gitmem.git.locks import moving
+from gitmem.git.locks import ref_turn
 from gitmem.git.refs import try_move_ref
 from gitmem.git.repository import Repository
 from gitmem.values import dataclass
@@ -322,7 +322,7 @@ class Remote:
 
     def _move(self, words: list[str]) -> GitResult:
         """Runs git where it moves tracking refs; it takes long, so other refs may be moved meanwhile."""
-        with moving(self.common_dir, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
+        with ref_turn(self.common_dir, tuple(map(self.tracking, self.families)), "*", "remote") as turn:
             return turn.run(self.git, words, cwd=self.cwd, git_dir=self._git_dir)
 
     def _unreachable(self, done: GitResult) -> RepositoryError:

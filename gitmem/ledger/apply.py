@@ -20,7 +20,7 @@ from gitmem.core.daily_log import with_lines
 from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
-from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file, numbered
+from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file, numbered_names
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
@@ -200,7 +200,7 @@ def _joined(memory: Memory, claims: tuple[Claim, ...]) -> Memory | None:
 def _free(name: str, names: Collection[str]) -> tuple[str, str]:
     """A name and its file that no other memory has, also where case is ignored, and in the archive."""
     taken = {PurePosixPath(known).name.casefold() for known in names}
-    free = (one for one in numbered(name) if file_name(one).casefold() not in taken)
+    free = (one for one in numbered_names(name) if file_name(one).casefold() not in taken)
     chosen = next(free)
     return chosen, file_name(chosen)
 

@@ -13,7 +13,7 @@ from gitmem.git.refs import move_ref, move_refs
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, RefMoved, Repository, TreeEntry
 from gitmem.git.trees import DEEPEST, changed_files, read_paths
 from gitmem.ledger.consent import Peer, check_consent
-from gitmem.ledger.epochs import FORMER, apart, epoch_of, keep_former
+from gitmem.ledger.epochs import FORMER, epoch_of, epochs_differ, keep_former
 from gitmem.ledger.erase import note_old
 from gitmem.ledger.land import Tip, check_format, land_commit, read_tip
 from gitmem.ledger.memory_refs import CODE_FAMILIES, MemoryRefs, memory_refs
@@ -207,10 +207,10 @@ def _carry_sides(
             continue
         # What cannot be read stays where it is, and what moved meanwhile is seen to by the next sync.
         with suppress(MissingObject, RefMoved):
-            if not apart(repo, oid, tip) or repo.is_ancestor(oid, tip):
+            if not epochs_differ(repo, oid, tip) or repo.is_ancestor(oid, tip):
                 continue
             twins = (there for name, there in found.tracking.items() if _twin(name) == _twin(ref))
-            twin = next((there for there in twins if not apart(repo, there, tip)), None)
+            twin = next((there for there in twins if not epochs_differ(repo, there, tip)), None)
             if twin is not None:
                 made = carry_over(repo, twin, oid, carried.purge, side=True)
             else:

@@ -3,7 +3,7 @@
 A claim is followed to every parent that has it, in the same file or its other place (hot or archived).
 Where no parent has it, it may have come from elsewhere: a dream says from which claims, or from which line
 of a daily log, a move took it from another file that lost it in that commit, a restore or undo brought it
-back, also from a history that the ref left since (`push_plan.beside`). Else this is its origin. What a
+back, also from a history that the ref left since (`push_plan.side_tips`). Else this is its origin. What a
 dream says is followed as far as the trees bear it out: whoever taught a claim did not say what took its
 place, and is only named as who was superseded.
 
@@ -27,7 +27,7 @@ from gitmem.core.account import claims_at, is_memory, path_of, reference
 from gitmem.core.claim import Claim, with_dispute
 from gitmem.core.daily_log import LogLine, day_of, log_claims, read_line
 from gitmem.core.errors import MissingObject
-from gitmem.core.facts import undated
+from gitmem.core.facts import without_dates
 from gitmem.core.memory import Memory, description_claim, disputed_keys, parse
 from gitmem.core.names import homes, is_log, kind
 from gitmem.core.purge import Purge, unfit
@@ -46,7 +46,7 @@ from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.history import lineage
 from gitmem.git.repository import Commit, CommitDiff, Difference, Repository
 from gitmem.git.trees import blob_or_none, changed_files
-from gitmem.ledger.push_plan import beside
+from gitmem.ledger.push_plan import side_tips
 from gitmem.rules.source import says_again
 from gitmem.values import dataclass
 
@@ -375,7 +375,7 @@ class _Search:
         """Follows a claim to those that it was made of, where it says no more than they did."""
         texts = [_text_of(former.path, one) for _, former, one in found]
         if any(fate.kind == "superseded" for fate, _, _ in found) or not says_again(
-            undated(claim.key), texts
+            without_dates(claim.key), texts
         ):
             return False
         for fate, former, one in found:
@@ -418,7 +418,7 @@ class _Search:
 
     def _kept(self, path: str, id: str, slots: set[Slot]) -> bool:
         """Looks for it in the histories that the memory ref left, each of them once."""
-        left = self._beside.setdefault((path, id), list(beside(self._repo)))
+        left = self._beside.setdefault((path, id), list(side_tips(self._repo)))
         while left and self._walks + len(self._todo) < MOST_WALKS:
             for older in lineage(self._repo, left.pop(0), homes(path)):
                 for place in homes(path):

@@ -15,7 +15,7 @@ from gitmem.core.purge import Purge
 from gitmem.git.repository import Repository
 from gitmem.git.trees import list_files
 from gitmem.ledger.counterparts import match, replaced
-from gitmem.ledger.epochs import Epoch, apart, epoch_of
+from gitmem.ledger.epochs import Epoch, epoch_of, epochs_differ
 from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.workspace import SHARED_REF, Workspace
 from gitmem.values import dataclass
@@ -99,7 +99,7 @@ def check_consent(
         PurgeWaits: a person has to decide.
         MissingObject: a history is incomplete.
     """
-    if not apart(repo, ours, theirs):
+    if not epochs_differ(repo, ours, theirs):
         return "", Purge()
     if peer.own:
         return None, Purge()
@@ -123,7 +123,7 @@ def foreign_purge(workspace: Workspace) -> ForeignPurge | None:
         remote = find_remote(workspace)
         tracking = remote.tracking(SHARED_REF)
         ours, theirs = repo.ref(SHARED_REF), repo.ref(tracking)
-        if ours is None or theirs is None or not apart(repo, ours, theirs):
+        if ours is None or theirs is None or not epochs_differ(repo, ours, theirs):
             return None
         found = _look(repo, tracking, ours, theirs, follow=workspace.sharing == "review")
         if not found.takes:
@@ -197,7 +197,7 @@ def _purged_waiting(repo: Repository, tracking: str, ours: str) -> Purge:
     texts = frozenset[str]()
     for oid in repo.refs(f"{tracking.removesuffix('project')}inbox/").values():
         with suppress(MissingObject):
-            if apart(repo, ours, oid):
+            if epochs_differ(repo, ours, oid):
                 texts |= match(repo, ours, oid).there.texts
     return Purge(texts)
 

@@ -34,12 +34,12 @@ from gitmem.git.remote import Remote
 from gitmem.git.repository import BLOB, EXECUTABLE, Commit, RefMoved, Repository
 from gitmem.git.trees import changed_files, list_files, read_file, read_paths, write_tree
 from gitmem.ledger.counterparts import match
-from gitmem.ledger.epochs import apart
+from gitmem.ledger.epochs import epochs_differ
 from gitmem.ledger.excerpt import Excerpt, ExcerptQuery, portion, said
 from gitmem.ledger.land import land_commit, root_name
 from gitmem.ledger.merge import SUBJECT as MERGED
 from gitmem.ledger.merge import merge_of_trees
-from gitmem.ledger.push_plan import Leaving, keep, leaving, personal_lines
+from gitmem.ledger.push_plan import Leaving, first_departures, keep, personal_lines
 from gitmem.ledger.save_plan import describe
 from gitmem.ledger.workspace import INBOX, SHARED_REF, TURNED_DOWN
 from gitmem.values import dataclass
@@ -88,7 +88,7 @@ def prepare(repo: Repository, remote: Remote, tip: str) -> Prepared:
     order = [oid for oid in remote.new_commits(tip) if oid not in left]
     if not order:
         return Prepared(tip, tip)
-    held = tuple(one for one in leaving(repo, tip, there) if one.type == "user")
+    held = tuple(one for one in first_departures(repo, tip, there) if one.type == "user")
     tree = _without(repo, repo.commit(tip).tree, held, there)
     history = _History(repo, remote, tip, tree, order, there)
     made = history.rebuild()
@@ -105,7 +105,7 @@ def _left_before(repo: Repository, remote: Remote, tip: str) -> Set[str]:
     They stay as they are, or teammates would not know them for what they have.
     """
     theirs = repo.ref(remote.tracking(SHARED_REF))
-    if theirs is None or not apart(repo, theirs, tip):
+    if theirs is None or not epochs_differ(repo, theirs, tip):
         return frozenset()
     return frozenset(match(repo, theirs, tip).pairs.values())
 

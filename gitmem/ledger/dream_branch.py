@@ -26,8 +26,8 @@ from gitmem.ledger.dreams import (
     fork_point,
     open_dreams,
     read_dream,
-    replayed,
-    reviewed,
+    replay_changes,
+    review_trailer,
     summed_up,
     wait_apart,
     without,
@@ -377,7 +377,7 @@ def remember_off(
     for change in changes:
         for agent in {path_of(fate.source).split("/", 1)[0] for fate in change.fates}:
             keys.setdefault(agent, {}).update(dict.fromkeys(change.keys))
-    said = reviewed(dream.id, changes if len(changes) < len(dream.changes) else None)
+    said = review_trailer(dream.id, changes if len(changes) < len(dream.changes) else None)
     return remember_rejected(workspace, dream.scope, keys, author, subject, why, reviewed=said, job=job)
 
 
@@ -577,7 +577,7 @@ def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:
         if base is None or base == tip:
             return None
         dream = read_dream(scope, ref, tip, base, before)
-        return summed_up(dream, base, replayed(dream, dream.changes, now))
+        return summed_up(dream, base, replay_changes(dream, dream.changes, now))
     except MissingObject:
         return None
 

@@ -1,7 +1,7 @@
 """A dream as git holds it: a parked branch, a commit a change, the summary in a last commit of its own.
 
 What memory would be with all of it in (`whole`) or some of its changes (`some`), what that would bring back
-(`revived`), the same as commits (`replayed`, `without`), and as a dream of its own (`wait_apart`).
+(`revived`), the same as commits (`replay_changes`, `without`), and as a dream of its own (`wait_apart`).
 """
 
 from __future__ import annotations
@@ -344,7 +344,7 @@ def _judged(repo: Repository, change: DreamCommit, base: str, tip: str) -> Dream
     return replace(change, decided="accepted") if wanted and not lacking else change
 
 
-def reviewed(id: str, changes: Iterable[DreamCommit] | None) -> str:
+def review_trailer(id: str, changes: Iterable[DreamCommit] | None) -> str:
     """The value of the trailer that says what of a dream was decided; no changes mean all of it."""
     return id if changes is None else f"{id} {','.join(str(change.n) for change in changes)}"
 
@@ -479,7 +479,7 @@ def _states(chosen: Iterable[DreamCommit], ours: Mapping[str, bytes]) -> Iterato
         yield merged
 
 
-def replayed(dream: Dream, chosen: Iterable[DreamCommit], tip: Tip) -> str:
+def replay_changes(dream: Dream, chosen: Iterable[DreamCommit], tip: Tip) -> str:
     """Commits of these changes as they would stand on the memory ref, with what they say; no ref moves.
 
     Each names the commit that it was made of, as `git cherry-pick -x` does: on the same ground it would
@@ -525,7 +525,7 @@ def without(dream: Dream, off: Collection[int]) -> str:
     for n in range(begin, dream.highest + 1):
         tree = repo.commit(at).tree
         if n in changes and n not in off:
-            at = replayed(dream, [changes[n]], Tip(at, tree))
+            at = replay_changes(dream, [changes[n]], Tip(at, tree))
             continue
         with repo.together():
             at = repo.add_commit(tree, (at,), who, who, format_message(f"{LEFT_OUT}{n}", told))
@@ -541,7 +541,7 @@ def wait_apart(dream: Dream, changes: Sequence[DreamCommit], ground: str, why: s
     """
     repo, family = dream.scope.repo, dreams_in(dream.scope)
     tip = Tip(ground, repo.commit(ground).tree)
-    made = replayed(dream, changes, tip)
+    made = replay_changes(dream, changes, tip)
     if repo.commit(made).tree == tip.tree:
         return ""
     id = f"d-{made[: len(dream.id) - 2]}"

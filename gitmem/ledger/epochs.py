@@ -89,7 +89,7 @@ def epoch_of(repo: Repository, commit: str) -> Epoch:
     return epoch(repo, repo.commit(commit).tree)
 
 
-def apart(repo: Repository, one: str, other: str) -> bool:
+def epochs_differ(repo: Repository, one: str, other: str) -> bool:
     """Whether two commits are of different epochs: the root, of which nothing was purged, is of each."""
     if epoch_of(repo, one) == epoch_of(repo, other):
         return False
@@ -123,7 +123,7 @@ def refuse_other(repo: Repository, one: str, other: str) -> None:
     Raises:
         OtherEpoch: they are of different epochs.
     """
-    if apart(repo, one, other):
+    if epochs_differ(repo, one, other):
         raise OtherEpoch(
             f"{one[:12]} and {other[:12]} lie on two sides of a purge and are never merged",
             "Run: git mem sync",

@@ -34,10 +34,10 @@ def log(common_dir: Path, text: str, now: float | None = None) -> None:
         text: what happened; line ends become spaces.
         now: epoch seconds.
     """
-    from gitmem.rules.redaction import shown, suspects  # no hook may load the detector for its log
+    from gitmem.rules.redaction import redact, suspects  # no hook may load the detector for its log
 
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-    line = f"{stamp} {shown(' '.join(text.split()), suspects)}".encode("utf-8", "replace")[:4096] + b"\n"
+    line = f"{stamp} {redact(' '.join(text.split()), suspects)}".encode("utf-8", "replace")[:4096] + b"\n"
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(common_dir / "gitmem" / "log", flags, 0o600), "r+b", buffering=0) as file:
@@ -172,7 +172,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     replace_file(path, data, 0o600)
 
 
-def linked(anchor: Path, path: Path) -> bool:
+def has_link(anchor: Path, path: Path) -> bool:
     """Whether a path below a trusted folder may not be opened: a link is on the way, or at its end.
 
     Every part below the folder is looked at without being followed, also a dangling last one. Best effort:

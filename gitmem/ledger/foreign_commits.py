@@ -372,7 +372,7 @@ class _Work:
         }
         bases = self.bases.get(at, ())
         text = index.without_twins(decode(data), self.merged.get(at, ()), sides, was, bases)
-        self._put(at, encode(index.aligned(text, was, now)))
+        self._put(at, encode(index.align(text, was, now)))
 
     def _names(self, agent: str) -> set[str]:
         """Hot memories of an agent as the plan leaves them."""

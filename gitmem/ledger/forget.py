@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from gitmem.core import index, tombstone
-from gitmem.core.claim import Claim, normal_form, repeated
+from gitmem.core.claim import Claim, normal_form, repetition
 from gitmem.core.daily_log import SOME_DAY, fact_keys, line_keys, read_line, split, without_lines
 from gitmem.core.errors import UsageError
 from gitmem.core.limits import DESCRIPTION_CHARS
@@ -29,7 +29,7 @@ from gitmem.ledger.holdings import Spot
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
 from gitmem.ledger.lookup import Ambiguous, FoundMemory
-from gitmem.ledger.paging import standing
+from gitmem.ledger.paging import current_place
 from gitmem.ledger.sayings import texts
 from gitmem.ledger.workspace import Scope, Workspace
 
@@ -115,12 +115,12 @@ def find_claim(
     items = normal_form(text, item=True)
     found = [one for one in held if one.keys & {sought, items}]
     if not found:
-        alike = {repeated(sought), repeated(items)}
-        found = [one for one in held if not alike.isdisjoint(map(repeated, one.keys))]
-    claims = {repeated(sought)} if found else set()
+        alike = {repetition(sought), repetition(items)}
+        found = [one for one in held if not alike.isdisjoint(map(repetition, one.keys))]
+    claims = {repetition(sought)} if found else set()
     if not found:
         found = [one for one in held if sought.casefold() in one.claim.key.casefold()]
-        claims = {repeated(one.says) for one in found}
+        claims = {repetition(one.says) for one in found}
     if missing:
         first = "/".join(missing[0][:3])
         more = f" and {counted(len(missing) - 1, 'other memory')}" if len(missing) > 1 else ""
@@ -178,7 +178,7 @@ def forget(
 
 
 def _without_memory(repo: Repository, tree: str, found: FoundMemory) -> _Gone | None:
-    stands = standing(repo, tree, found.agent, found.file)
+    stands = current_place(repo, tree, found.agent, found.file)
     if stands is None:
         return None
     file, data = stands
@@ -201,7 +201,7 @@ def _buried_keys(memory: Memory) -> list[str]:
 
 def _without_claim(repo: Repository, tree: str, holding: Holding) -> _Gone | None:
     """A memory with nothing left goes whole."""
-    stands = standing(repo, tree, holding.agent, holding.file)
+    stands = current_place(repo, tree, holding.agent, holding.file)
     key = holding.claim.key
     if stands is None:
         return None
@@ -266,7 +266,7 @@ def _repeats(one: str, other: str) -> bool:
     """Whether two normal forms are a claim and its repetition, which may be cut."""
     pairs = ((one, other), (other, one))
     return any(
-        repeated(short) in (repeated(whole), repeated(subject_line(whole, DESCRIPTION_CHARS)))
+        repetition(short) in (repetition(whole), repetition(subject_line(whole, DESCRIPTION_CHARS)))
         for short, whole in pairs
     )
 

@@ -156,7 +156,7 @@ def make(
     for row in rows:
         said.update(row.data)
     id = f"{PREFIX}{scope}-{said.hexdigest()[:ID_DIGITS]}"
-    if id in proposals.taken(family):
+    if id in proposals.all_tips(family):
         return None
     line = title(len(rows), source)
     tip = _chain(family.repo, line, rows, author)
@@ -165,10 +165,12 @@ def make(
     )
 
 
-def waiting(workspace: Workspace) -> tuple[Import, ...]:
+def open_imports(workspace: Workspace) -> tuple[Import, ...]:
     """Imports that nobody decided on, by their ids; of each one line of a ref is read."""
     family = suggestions_of(workspace)
-    return tuple(Import(family, id, tip) for id, tip in proposals.waiting(family).items() if _is_import(id))
+    return tuple(
+        Import(family, id, tip) for id, tip in proposals.open_tips(family).items() if _is_import(id)
+    )
 
 
 def _is_import(id: str) -> bool:
@@ -179,7 +181,7 @@ def _is_import(id: str) -> bool:
 def sources(workspace: Workspace) -> dict[str, ImportedBefore]:
     """What was imported before: source, without its time, to where it came to, the latest of each."""
     found: dict[str, ImportedBefore] = {}
-    for one in waiting(workspace):
+    for one in open_imports(workspace):
         found |= {_source(row.source): ImportedBefore(one.id) for row in one.rows}
     for scope in workspace.scopes:
         tip = scope.repo.ref(scope.ref)

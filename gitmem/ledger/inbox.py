@@ -22,7 +22,7 @@ from gitmem.git.refs import try_move_ref
 from gitmem.git.remote import Remote
 from gitmem.git.repository import Repository, Signature, short_name
 from gitmem.git.trees import changed_files, difference, read_paths, write_tree
-from gitmem.ledger.epochs import apart
+from gitmem.ledger.epochs import epochs_differ
 from gitmem.ledger.forget import remember_rejected
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land, root_commit
@@ -34,7 +34,7 @@ from gitmem.ledger.side_branches import (
     asked_since,
     closed_at_host,
     forget_asked,
-    left,
+    fork_point,
     outstanding,
 )
 from gitmem.ledger.workspace import INBOX, SHARED_REF, TURNED_DOWN, Workspace
@@ -174,7 +174,7 @@ def decided(repo: Repository, remote: Remote) -> str:
     """The memory branch as last seen, with what was accepted here and is not sent yet; a commit."""
     published = repo.ref(remote.tracking(SHARED_REF)) or root_commit(repo)
     accepted = repo.ref(ACCEPTED)
-    if accepted is None or apart(repo, accepted, published):
+    if accepted is None or epochs_differ(repo, accepted, published):
         return published
     return merge_commits(repo, accepted, published).commit
 
@@ -295,8 +295,8 @@ def _asking(repo: Repository, remote: Remote, memory: str | None = None) -> Iter
             continue
         # Where one branch cannot be read, all others still can.
         with suppress(RepositoryError):
-            if not apart(repo, oid, memory):
-                ground = left(repo, memory, oid)
+            if not epochs_differ(repo, oid, memory):
+                ground = fork_point(repo, memory, oid)
                 lacking = outstanding(repo, memory, oid, ground)
                 if lacking:
                     yield Inbox(remote.name, branch, oid, ground, lacking)
@@ -316,6 +316,6 @@ def _asked_since(
 
 def _own(repo: Repository, remote: Remote, closed: PushedBranch) -> Inbox:
     published = repo.ref(remote.tracking(SHARED_REF))
-    ground = left(repo, closed.base or published or closed.tip, closed.tip)
+    ground = fork_point(repo, closed.base or published or closed.tip, closed.tip)
     wanted = asked_for(repo, ground, closed.tip)
     return Inbox(remote.name, closed.branch, closed.tip, ground, wanted, closed=True)

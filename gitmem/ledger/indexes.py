@@ -1,10 +1,10 @@
-"""The indexes of a write: each agent's `MEMORY.md` as `core.index.reconciled` leaves it, for any edits."""
+"""The indexes of a write: each agent's `MEMORY.md` as `core.index.reconcile` leaves it, for any edits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from gitmem.core.index import INDEX, reconciled, targets
+from gitmem.core.index import INDEX, reconcile, targets
 from gitmem.core.merge import Files
 from gitmem.core.names import is_agent_folder, is_memory_file
 from gitmem.core.text import decode, encode
@@ -69,7 +69,7 @@ def with_indexes(
         hot = there - {file for file, data in changed.items() if data is None}
         after = Hot(hot, _over(changed, read))
         text = decode(listed or b"")
-        shown = reconciled(text, then, after, gone)
+        shown = reconcile(text, then, after, gone)
         if shown != text:
             files[f"{agent}/{INDEX}"] = encode(shown)
     return files
@@ -86,7 +86,7 @@ def remade(repo: Repository, tree: str, edits: Mapping[str, bytes | None]) -> fr
         agent, _, name = path.rpartition("/")
         if name == INDEX and is_agent_folder(agent):
             names, read = _standing(repo, tree, agent)
-            text = reconciled(decode(data or b""), {}, Hot(names, read))
+            text = reconcile(decode(data or b""), {}, Hot(names, read))
             if text == decode(read(INDEX) or b""):
                 found.add(path)
     return frozenset(found)
@@ -109,7 +109,7 @@ def in_line(text: str, before: Files, after: Files) -> str:
         before, after: an agent's hot memories, by file.
     """
     nowhere = {file: b"" for file in targets(text) if is_memory_file(file)}
-    return reconciled(text, nowhere | dict(before), after)
+    return reconcile(text, nowhere | dict(before), after)
 
 
 def _file(path: str, agent: str) -> str:

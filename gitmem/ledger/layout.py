@@ -25,7 +25,7 @@ from gitmem.core.errors import RepositoryError, UsageError
 from gitmem.core.limits import OTHER_BYTES, PATH_SEGMENTS
 from gitmem.core.names import INDEX, agent_folder_name, agent_name, is_memory_file
 from gitmem.git.objects import object_name
-from gitmem.ledger.files import linked, read_regular, write_atomically
+from gitmem.ledger.files import has_link, read_regular, write_atomically
 from gitmem.ledger.workspace import MAIN, Scope, ScopeName, Workspace
 from gitmem.values import dataclass
 
@@ -503,7 +503,7 @@ def _team(workspace: Workspace, folder: Path) -> LiveDirectory:
 
 
 def _agents(scope: Scope, parent: Path, anchor: Path) -> Iterator[LiveDirectory]:
-    if not parent.is_dir() or linked(anchor, parent):
+    if not parent.is_dir() or has_link(anchor, parent):
         return
     for path in sorted(parent.iterdir()):
         if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):

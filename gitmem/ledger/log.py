@@ -35,7 +35,7 @@ from gitmem.git.trees import changed_files, read_paths
 from gitmem.ledger.holdings import Spot, chosen_agent
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find, opened, readings
 from gitmem.ledger.moments import commits_at, is_root
-from gitmem.ledger.push_plan import beside
+from gitmem.ledger.push_plan import side_tips
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
@@ -130,7 +130,7 @@ def fates(provenance: Provenance) -> dict[str, int]:
 _Log = Iterator[tuple[Scope, LogEntry]]
 
 
-def learned(
+def log_entries(
     workspace: Workspace,
     name: str | None = None,
     scope: str | None = None,
@@ -215,7 +215,7 @@ def places(
         paths += [f"{chosen_agent(read.agent) or '*'}/{place}" for place in named]
     # No path at all would mean every commit.
     for where, tip in commits_at(workspace, meanings[0].scope) if paths else ():
-        yield from ((where, one, tuple(paths)) for one in (tip, *beside(where.repo, where.ref)))
+        yield from ((where, one, tuple(paths)) for one in (tip, *side_tips(where.repo, where.ref)))
 
 
 def last_known(

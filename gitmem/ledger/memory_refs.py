@@ -87,7 +87,7 @@ def lines(repo: Repository, refs: MemoryRefs) -> list[frozenset[str]]:
     return [frozenset(group) for group in groups.values()]
 
 
-def logged(repo: Repository, refs: Collection[str]) -> set[str]:
+def reflog_commits(repo: Repository, refs: Collection[str]) -> set[str]:
     """Commits that the logs of these refs name."""
     return {oid for ref in refs for entry in repo.reflog(ref) for oid in (entry.old, entry.new) if oid}
 

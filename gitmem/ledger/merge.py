@@ -27,7 +27,7 @@ from gitmem.git.trees import (
 )
 from gitmem.ledger.epochs import refuse_other
 from gitmem.ledger.land import ROOT_SIGNATURE
-from gitmem.rules.paths import check_path, colliding, misfits
+from gitmem.rules.paths import check_path, collision, misfits
 from gitmem.values import dataclass
 
 SUBJECT = "Merge memory"
@@ -289,7 +289,7 @@ def check_paths(paths: set[str]) -> None:
     Raises:
         RepositoryError: it names the path.
     """
-    if twins := colliding(sorted(paths)):
+    if twins := collision(sorted(paths)):
         raise RepositoryError(f"{twins[0]!a} and {twins[1]!a} read as one path", _PATH_HINT)
     for path in sorted(paths):
         if reason := check_path(path):

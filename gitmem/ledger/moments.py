@@ -20,7 +20,7 @@ from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.code_rewrites import Rewrites, read_rewrites
 from gitmem.ledger.foreign_commits import is_usable
 from gitmem.ledger.land import ROOT_MESSAGE, ROOT_SIGNATURE, memory_commit
-from gitmem.ledger.push_plan import beside, is_kept, kept
+from gitmem.ledger.push_plan import is_kept, side_tips, unshared_tips
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
@@ -147,7 +147,7 @@ def _was_here(scope: Scope, commit: str, tip: str) -> bool:
     repo = scope.repo
     if repo.is_ancestor(commit, tip):
         return True
-    stood = {*(entry.new for entry in repo.reflog(scope.ref)), *beside(repo, scope.ref)}
+    stood = {*(entry.new for entry in repo.reflog(scope.ref)), *side_tips(repo, scope.ref)}
     return commit in stood or any(repo.is_ancestor(commit, other) for other in stood - {tip})
 
 
@@ -204,7 +204,7 @@ def newest_until(repo: Repository, tip: str, moment: int) -> str:
 
     Of a time before memory was shared that is a commit which never left, where one was kept.
     """
-    for one in reversed(kept(repo)):
+    for one in reversed(unshared_tips(repo)):
         before = repo.commit(one)
         if before.committer.time >= moment:
             tip = before.parents[0]

@@ -65,7 +65,7 @@ def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int =
     """
     hot = hot_memories(repo, tip.tree, agent)
     changed = _changed(repo, tip, agent)
-    twice = archived(repo, tip.tree, {hot_path(path) or path for path in changed} & hot.keys())
+    twice = archive_contents(repo, tip.tree, {hot_path(path) or path for path in changed} & hot.keys())
     moves: list[str] = []
     excess = len(hot) - limit
     if excess > 0:
@@ -74,7 +74,7 @@ def plan_paging(repo: Repository, tip: Tip, agent: str, ages: Ages, limit: int =
         order = sorted(hot, key=lambda path: (path in back, times.get(path, 0), path))
         asked: set[str] = set()
         while moves != (moves := [path for path in order if path not in twice][:excess]):
-            twice |= archived(repo, tip.tree, set(moves) - asked)
+            twice |= archive_contents(repo, tip.tree, set(moves) - asked)
             asked |= set(moves)
     if not moves and not twice:
         return Paging()
@@ -132,13 +132,13 @@ def hot_memories(repo: Repository, tree: str, agent: str) -> dict[str, str]:
     return {f"{agent}/{file}": oid for file, oid in found.items() if is_memory_file(file)}
 
 
-def archived(repo: Repository, tree: str, paths: Iterable[str]) -> dict[str, bytes]:
+def archive_contents(repo: Repository, tree: str, paths: Iterable[str]) -> dict[str, bytes]:
     """What the archive holds of these memories: hot path to content, where it holds any."""
     places = {place: path for path in paths if (place := archived_path(path))}
     return {places[place]: data for place, data in read_paths(repo, tree, set(places)).items()}
 
 
-def standing(repo: Repository, tree: str, agent: str, file: str) -> tuple[str, bytes] | None:
+def current_place(repo: Repository, tree: str, agent: str, file: str) -> tuple[str, bytes] | None:
     """Where a memory stands now that stood at `file` before: there, hot, or in the archive.
 
     Returns:
@@ -226,7 +226,7 @@ def _changes(
 ) -> tuple[Mapping[str, bytes | None], Mapping[str, str]]:
     """Edits that unite logs with what the archive has of them, and moves of the others."""
     places = {path: place for path in logs if (place := archived_path(path))}
-    twice = archived(repo, tip.tree, places)
+    twice = archive_contents(repo, tip.tree, places)
     edits: dict[str, bytes | None] = {}
     for path, data in read_paths(repo, tip.tree, set(twice)).items():
         edits[places[path]] = merge_trees({}, {path: data}, {path: twice[path]}).files[path]

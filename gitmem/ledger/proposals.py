@@ -113,19 +113,19 @@ def dream_branches(scope: Scope) -> list[tuple[str, str, str]]:
     return found
 
 
-def waiting(family: Family) -> dict[str, str]:
+def open_tips(family: Family) -> dict[str, str]:
     """Id to newest commit of each proposal that waits, in the order of their ids; no object is read."""
     return _ids(family.repo, family.waiting)
 
 
-def decided(family: Family) -> dict[str, str]:
+def decided_tips(family: Family) -> dict[str, str]:
     """The same of those that were decided, and can still be brought back."""
     return _ids(family.repo, family.decided)
 
 
-def taken(family: Family) -> dict[str, str]:
+def all_tips(family: Family) -> dict[str, str]:
     """The same of both: ids that nothing else may get."""
-    return {**decided(family), **waiting(family)}
+    return {**decided_tips(family), **open_tips(family)}
 
 
 def read(family: Family, id: str, tip: str) -> Proposal | None:
@@ -231,7 +231,7 @@ def settle(family: Family, ids: Iterable[str], why: str) -> tuple[str, ...]:
 
 def reopen(family: Family, ids: Iterable[str], why: str) -> tuple[str, ...]:
     """Lets decided proposals wait again; those that wait, or were let go, are passed over."""
-    there = waiting(family)
+    there = open_tips(family)
     wanted = [id for id in ids if id not in there]
     return _shift(family.repo, wanted, family.decided, family.waiting, why)
 
@@ -315,7 +315,7 @@ def other_place(ref: str) -> str:
 
 def history(family: Family) -> Iterator[Proposal]:
     """What waits and what was decided lately, each once."""
-    for id, tip in taken(family).items():
+    for id, tip in all_tips(family).items():
         one = read(family, id, tip)
         if one is not None:
             yield one

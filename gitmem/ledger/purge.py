@@ -34,7 +34,7 @@ from gitmem.ledger.erase import (
     sweep_unfinished,
 )
 from gitmem.ledger.lookup import FoundMemory
-from gitmem.ledger.memory_refs import MemoryRefs, lines, logged, memory_refs
+from gitmem.ledger.memory_refs import MemoryRefs, lines, memory_refs, reflog_commits
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.proposals import about
 from gitmem.ledger.remotes import find_remote
@@ -433,7 +433,7 @@ class Purging:
                     moves[ref] = (repo.ref(ref), published.get(branch))
             names = [ref for ref in moves if moves[ref][0]]
             left = {ref: old for ref, (old, _) in moves.items() if old and refs.is_main(ref)}
-            note_old(repo, {*(old for old, _ in moves.values() if old), *logged(repo, names)}, left)
+            note_old(repo, {*(old for old, _ in moves.values() if old), *reflog_commits(repo, names)}, left)
             try:
                 move_refs(repo, moves, MESSAGE)
             except RefMoved:

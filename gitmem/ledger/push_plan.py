@@ -24,7 +24,7 @@ from gitmem.git.repository import Commit, RefMoved, Repository
 from gitmem.git.trees import changed_files, find_paths, list_files, read_paths
 from gitmem.ledger.epochs import former
 from gitmem.rules.rule import Finding
-from gitmem.rules.screen import allowing, warned
+from gitmem.rules.screen import allow_command, new_warnings
 from gitmem.values import dataclass
 
 SHOWN = 60
@@ -71,7 +71,7 @@ def memories(repo: Repository, tree: str, paths: Iterable[str] | None = None) ->
     return tuple(found)
 
 
-def leaving(
+def first_departures(
     repo: Repository, oid: str, known: Iterable[str], there: Iterable[str] = ()
 ) -> tuple[Leaving, ...]:
     """Memories, and lines of logs, of a commit that none of the known has: they leave for the first time.
@@ -170,7 +170,7 @@ def refuse_secrets(repo: Repository, remote: Remote, oids: Sequence[str], allow:
         hint = "It may stand in an earlier version only. Take it out (git mem purge TEXT)"
         raise CheckFailed(
             f"Not pushed: {paths}",
-            f"{hint}, or allow it: {allowing(prints)}" if prints else f"{hint}.",
+            f"{hint}, or allow it: {allow_command(prints)}" if prints else f"{hint}.",
         )
 
 
@@ -188,7 +188,7 @@ def doubts_to_leave(
         DetectorUnavailable: nothing can be said; push nothing.
     """
     before = read_paths(repo, there, changed) if there else {}
-    return warned(before, read_paths(repo, tree, changed), allow)
+    return new_warnings(before, read_paths(repo, tree, changed), allow)
 
 
 def personal_lines(repo: Repository, tree: str, known: Iterable[str]) -> dict[str, set[str]]:
@@ -239,12 +239,12 @@ def keep(repo: Repository, old: str, pairs: Mapping[str, str]) -> str:
         return ref
 
 
-def kept(repo: Repository) -> tuple[str, ...]:
+def unshared_tips(repo: Repository) -> tuple[str, ...]:
     """Commits that keep what was not shared, the newest first."""
     return tuple(oid for _, oid in sorted(_numbered(repo).items(), reverse=True))
 
 
-def beside(repo: Repository, ref: str = "") -> tuple[str, ...]:
+def side_tips(repo: Repository, ref: str = "") -> tuple[str, ...]:
     """Commits at which histories end that are here though no memory ref has them, the newest first.
 
     What was never shared, and what somebody else's purge replaced.
@@ -252,12 +252,12 @@ def beside(repo: Repository, ref: str = "") -> tuple[str, ...]:
     Args:
         ref: whose; empty for those of all memory refs.
     """
-    return *kept(repo), *former(repo, ref)
+    return *unshared_tips(repo), *former(repo, ref)
 
 
 def is_kept(repo: Repository, oid: str) -> bool:
     """Whether a commit is in history that was kept here."""
-    return any(repo.is_ancestor(oid, tip) for tip in kept(repo))
+    return any(repo.is_ancestor(oid, tip) for tip in unshared_tips(repo))
 
 
 def as_it_was(repo: Repository, commit: Commit) -> Commit:
@@ -277,5 +277,5 @@ def _numbered(repo: Repository) -> dict[int, str]:
 
 
 def _pairs(repo: Repository) -> Iterator[tuple[str, str]]:
-    for tip in kept(repo):
+    for tip in unshared_tips(repo):
         yield from _PAIR.findall(repo.commit(tip).message)

@@ -117,7 +117,7 @@ def leave(
     """
     name = session_files.plain(session)
     known, before, _ = _read(state, name)
-    told = session_files.seen(state, name, TOLD)
+    told = session_files.read_keys(state, name, TOLD)
     rows = {one.key: _without_text(one) if one.key in told else one for one in known}
     again = _said_elsewhere(state, name) if found else frozenset()
     for one in found:
@@ -155,7 +155,7 @@ def take(state: Path, session: str) -> str:
     rows, _, place = _read(state, session)
     if not any(one.text for one in rows):
         return ""
-    told = session_files.seen(state, session, TOLD)
+    told = session_files.read_keys(state, session, TOLD)
     new = [one for one in rows if one.text and one.key not in told]
     if len(new) < TOGETHER and not any(one.score >= LIKELY for one in new):
         return ""
@@ -193,7 +193,7 @@ def ended(state: Path, sessions: Sequence[str], now: float) -> Iterator[tuple[st
         if path.name.startswith(".") or (path.name not in names and now - path.lstat().st_mtime < PATIENCE):
             continue
         rows, held, _ = _read(state, path.name)
-        told = session_files.seen(state, path.name, TOLD)
+        told = session_files.read_keys(state, path.name, TOLD)
         if held or any(one.text for one in rows):
             yield path.name, _undecided(held, rows, told)
 

@@ -23,7 +23,7 @@ from gitmem.ledger.counterparts import Match, match, replaced
 from gitmem.ledger.epochs import Epoch, OtherEpoch, epoch_of, joined
 from gitmem.ledger.erase import note_old
 from gitmem.ledger.land import ROOT_SIGNATURE
-from gitmem.ledger.memory_refs import MemoryRefs, logged
+from gitmem.ledger.memory_refs import MemoryRefs, reflog_commits
 from gitmem.ledger.merge import MergedCommit, merge_commits, merge_of_trees
 from gitmem.ledger.rewrite import Rewriter, rewrite, with_what_stands_for
 from gitmem.values import dataclass
@@ -254,7 +254,7 @@ def purge_accepted(
         return []
     mark = epoch_of(repo, newest).mark
     made = rewrite(repo, MemoryRefs(True, mains, {}), Purge(texts), mark)
-    note_old(repo, logged(repo, made.tips), {ref: mains[ref] for ref in made.tips})
+    note_old(repo, reflog_commits(repo, made.tips), {ref: mains[ref] for ref in made.tips})
     moves: dict[str, tuple[str | None, str | None]] = {
         ref: (mains[ref], tip) for ref, tip in made.tips.items()
     }

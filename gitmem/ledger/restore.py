@@ -28,7 +28,7 @@ from gitmem.core.names import (
     is_agent_folder,
     is_memory_file,
     kind,
-    numbered,
+    numbered_names,
     twins,
 )
 from gitmem.core.text import decode, encode
@@ -43,7 +43,7 @@ from gitmem.ledger.land import Copies, Tip, Write, Written, land, read_tip
 from gitmem.ledger.merge import landing
 from gitmem.ledger.moments import is_root
 from gitmem.ledger.paging import hot_memories
-from gitmem.ledger.push_plan import as_it_was, kept
+from gitmem.ledger.push_plan import as_it_was, unshared_tips
 from gitmem.ledger.save_plan import describe
 from gitmem.ledger.workspace import Scope
 from gitmem.rules.paths import check_path
@@ -211,7 +211,7 @@ def _with_fit_names(
         if data is None or kind(path) != "memory" or not is_agent_folder(agent) or not check_path(path):
             placed[path] = data
             continue
-        for file in (f"{agent}/{file_name(name)}" for name in numbered(parse(path, data).name)):
+        for file in (f"{agent}/{file_name(name)}" for name in numbered_names(parse(path, data).name)):
             stands = edits.get(file) or placed.get(file) or read_file(repo, tree, file)
             if stands in (None, data):
                 placed |= {} if stands else {file: data}
@@ -334,7 +334,7 @@ def made_together(scopes: Iterable[Scope], done: Undoing) -> tuple[tuple[Scope, 
     for scope in scopes if batch else ():
         tip = scope.repo.ref(scope.ref)
         # What never left and took itself back is in no history but what a sync kept.
-        aside = kept(scope.repo) if scope != done.scope else ()
+        aside = unshared_tips(scope.repo) if scope != done.scope else ()
         for start in (tip, *aside) if tip else ():
             others = [(scope, one) for one in _of_batch(scope.repo, start, batch, done.target)]
             found += others

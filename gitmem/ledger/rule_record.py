@@ -101,7 +101,7 @@ def ruled_files(folder: Path, scope: str, agent: str) -> frozenset[str]:
 
 
 @contextmanager
-def changing(workspace: Workspace) -> Iterator[RuleState]:
+def edit_state(workspace: Workspace) -> Iterator[RuleState]:
     """Gives the state to be changed, and writes it where it was; one process at a time.
 
     Raises:

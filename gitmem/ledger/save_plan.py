@@ -30,7 +30,7 @@ from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.foreign_commits import LOCAL, is_usable
 from gitmem.ledger.land import Tip, root_name
 from gitmem.ledger.layout import Displaced, LayoutRecord, LiveDirectory, blob_name, is_laid_out
-from gitmem.ledger.paging import archived
+from gitmem.ledger.paging import archive_contents
 from gitmem.ledger.push_plan import is_kept
 from gitmem.rules.paths import misfits
 from gitmem.rules.rule import Finding
@@ -468,7 +468,7 @@ def _paged_out(
     In a folder that no record knows, a file that the archive has just so is no news, and leaves `here`.
     """
     changed = [name for name in {*base, *here} - theirs.keys() if base.get(name) != here.get(name)]
-    found = archived(live.scope.repo, tip.tree, [f"{live.agent}/{name}" for name in changed])
+    found = archive_contents(live.scope.repo, tip.tree, [f"{live.agent}/{name}" for name in changed])
     paged = _unrooted(live.agent, found)
     for name in [name for name, data in paged.items() if not record.base and here.get(name) == data]:
         del paged[name], here[name]
@@ -493,7 +493,7 @@ def _reconcile_index(files: dict[str, bytes], theirs: Mapping[str, bytes]) -> No
     if index.INDEX not in files and after.keys() <= before.keys():
         return
     text = decode(files.get(index.INDEX, b""))
-    shown = index.reconciled(text, before, after)
+    shown = index.reconcile(text, before, after)
     if shown != text:
         files[index.INDEX] = encode(shown)
 

@@ -22,9 +22,9 @@ from gitmem.git.packs import objects_with
 from gitmem.git.repository import Repository
 from gitmem.git.trees import blob_or_none
 from gitmem.ledger.counterparts import match
-from gitmem.ledger.epochs import Epoch, apart, epoch_of
+from gitmem.ledger.epochs import Epoch, epoch_of, epochs_differ
 from gitmem.ledger.erase import leave_epoch, left_behind, note_clean, old_tips
-from gitmem.ledger.files import CATALOG, COMMITS, WARNINGS, delete_index, linked, write_atomically
+from gitmem.ledger.files import CATALOG, COMMITS, WARNINGS, delete_index, has_link, write_atomically
 from gitmem.ledger.layout import (
     ASIDE,
     LIVE_FOLDERS,
@@ -68,7 +68,7 @@ def scrub_live(
     Returns:
         How many files were changed; and files that hold a text and may not be touched.
     """
-    if linked(live.anchor, live.path):
+    if has_link(live.anchor, live.path):
         return 0, ()
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
         changed, left = 0, []
@@ -265,7 +265,7 @@ def _crossings(repo: Repository, known: Collection[str]) -> list[Crossing]:
             continue
         with suppress(MissingObject):
             now = next((oid for name in _names(ref) if (oid := repo.ref(name))), None)
-            if now is None or not apart(repo, now, old):
+            if now is None or not epochs_differ(repo, now, old):
                 continue
             laid = match(repo, old, now)
             found.append(Crossing(ref, laid.there, laid.pairs))
@@ -324,7 +324,7 @@ def _scrub_file(live: LiveDirectory, name: str, purge: Purge, laid_out: str) -> 
         fresh = os.fsdecode(purge.clean_name(os.fsencode(name)))
         if new == data and fresh == name:
             return False
-        if live.tracked or linked(live.anchor, path.parent):
+        if live.tracked or has_link(live.anchor, path.parent):
             return None
         if new is not None and fresh != name:
             # The name holds it, too. Memory may lie there as it is now; what was written here stays apart.

@@ -75,7 +75,7 @@ def write(file: Path, data: bytes, kept: int = 0) -> bool:
     return written
 
 
-def seen(state: Path, session: str, folder: str = SHOWN) -> list[str]:
+def read_keys(state: Path, session: str, folder: str = SHOWN) -> list[str]:
     """Object names of the memories that a session was shown, or keys of what it was told, oldest first.
 
     Args:

@@ -34,7 +34,7 @@ from gitmem.ledger.land import (
     root_commit,
 )
 from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.push_plan import Leaving, leaving
+from gitmem.ledger.push_plan import Leaving, first_departures
 from gitmem.ledger.remotes import ONLY_MEMORY, SEPARATE, find_remote, memory_remote
 from gitmem.ledger.side_branches import asked, forget_asked
 from gitmem.ledger.workspace import BRANCHES, PRIVATE_REF, SHARED_REF, Workspace, read_settings
@@ -101,7 +101,9 @@ def plan_share(
     chosen: Mode = mode or ("direct" if before == "direct" else "review")
     tips = [tip for ref in (PRIVATE_REF, SHARED_REF) if (tip := memory_commit(repo, ref)) is not None]
     known = repo.ref(found.tracking(SHARED_REF))
-    held = dict.fromkeys(one for tip in tips for one in leaving(repo, tip, [known] if known else []))
+    held = dict.fromkeys(
+        one for tip in tips for one in first_departures(repo, tip, [known] if known else [])
+    )
     personal = tuple(memory for memory in held if memory.type == "user")
     leaves = tuple(memory for memory in held if memory.type != "user")
     old = workspace.settings.get("remote") if before != "off" else ""
@@ -233,7 +235,7 @@ def _with_attributes(repo: Repository, author: Signature) -> str:
 
     def plan(tip: Tip) -> Write | None:
         text = decode(read_file(repo, tip.tree, attributes.FILE) or b"")
-        whole = attributes.completed(text, attributes.BRANCH)
+        whole = attributes.complete(text, attributes.BRANCH)
         if whole == text:
             return None
         return Write(
@@ -362,10 +364,10 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     branches = (SHARED_REF, writer_branch(workspace))
     known = [tip for branch in branches if (tip := repo.ref(remote.tracking(branch)))]
     there = remote.fetched(repo).values()  # a teammate's inbox too, of which a person takes what they like
-    found = leaving(repo, oid, known, there)
+    found = first_departures(repo, oid, known, there)
     # What was agreed to is asked of git at this moment: sharing may have been turned off meanwhile.
     consent = _agreed(workspace) if found else None
-    return leaving(repo, oid, [*known, consent], there) if consent else found
+    return first_departures(repo, oid, [*known, consent], there) if consent else found
 
 
 def agree_to(workspace: Workspace, held: HeldBack) -> None:

@@ -24,7 +24,7 @@ from gitmem.git.remote import Move, Remote
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, short_name
 from gitmem.git.trees import changed_files, read_paths, write_tree
 from gitmem.ledger.arrival import check_arrival
-from gitmem.ledger.epochs import apart
+from gitmem.ledger.epochs import epochs_differ
 from gitmem.ledger.land import ROOT_SIGNATURE, is_commit
 from gitmem.ledger.merge import SUBJECT, MergedCommit, merge_commits
 from gitmem.ledger.workspace import DREAMS, INBOX, SHARED_REF
@@ -90,7 +90,7 @@ def adds_nothing(repo: Repository, side: str, base: str) -> bool:
     """
     if repo.is_ancestor(side, base):
         return True
-    if apart(repo, side, base):
+    if epochs_differ(repo, side, base):
         return False
     tree = repo.commit(base).tree
     merged = _with_files_of(repo, merge_commits(repo, side, base).tree, tree, INDEX, TOMBSTONES)
@@ -206,7 +206,7 @@ def find_landing(
         None where nothing of it is there, or not all while the branch still stands.
     """
     tip = there or pushed
-    if apart(repo, tip, memory):
+    if epochs_differ(repo, tip, memory):
         # What was purged would come back with its history.
         return None
     tips = tuple(dict.fromkeys((tip, pushed)))
@@ -472,11 +472,11 @@ def says_more(repo: Repository, closed: PushedBranch, ours: str, published: str 
     Args:
         published: the memory branch there; None where there is none.
     """
-    now = asked_for(repo, left(repo, published or ours, ours), ours)
+    now = asked_for(repo, fork_point(repo, published or ours, ours), ours)
     return bool(asked_since(repo, closed.base or closed.tip, closed.tip, now))
 
 
-def left(repo: Repository, memory: str, side: str) -> str:
+def fork_point(repo: Repository, memory: str, side: str) -> str:
     """Where a side branch left the memory branch.
 
     Raises:
@@ -495,7 +495,7 @@ def asked_since(
     repo: Repository, memory: str, known: str, wanted: tuple[BranchChange, ...]
 ) -> tuple[BranchChange, ...]:
     """What is asked for of memories of which more is asked than at a commit that was decided on."""
-    before = {one.same for one in asked_for(repo, left(repo, memory, known), known)}
+    before = {one.same for one in asked_for(repo, fork_point(repo, memory, known), known)}
     changed = {one.path for one in wanted if one.same not in before}
     return tuple(one for one in wanted if one.path in changed)
 

@@ -570,7 +570,7 @@ def trust(workspace: Workspace) -> Trust | None:
     return Trust(len(blobs), proved, workspace.settings.requires_signed, signers.trouble, signers.remedy)
 
 
-def unproved(workspace: Workspace, blobs: Mapping[str, str], commit: str = "") -> frozenset[str]:
+def unproved_paths(workspace: Workspace, blobs: Mapping[str, str], commit: str = "") -> frozenset[str]:
     """Paths of those of some files of shared memory that `gitmem.requireSigned` keeps from being told.
 
     Args:

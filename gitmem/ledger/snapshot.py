@@ -21,7 +21,7 @@ from gitmem.core.names import INDEX, agent_name, is_memory_file, unfit
 from gitmem.core.text import decode, encode
 from gitmem.git.repository import TREE, Repository
 from gitmem.git.trees import list_files, subtree
-from gitmem.ledger.files import linked, read_regular
+from gitmem.ledger.files import has_link, read_regular
 from gitmem.ledger.layout import names_below
 from gitmem.rules.snapshot import (
     FORMAT,
@@ -110,7 +110,7 @@ def read_worktree(top: Path, parents: Collection[str]) -> tuple[dict[str, Snapsh
     problems: dict[str, str] = {}
     for parent in parents:
         folder = top / parent
-        if not folder.is_dir() or linked(top, folder):
+        if not folder.is_dir() or has_link(top, folder):
             continue
         for path in sorted(folder.iterdir()):
             if path.is_symlink() or not path.is_dir():
@@ -198,7 +198,7 @@ def write_snapshot(
     Raises:
         RepositoryError: a link is in the way, or the folder cannot be written.
     """
-    if linked(top, folder):
+    if has_link(top, folder):
         raise RepositoryError(f"{folder} is a symbolic link, or behind one", "Put a folder in its place.")
     here = {
         name: data
@@ -222,7 +222,7 @@ def write_snapshot(
         return True
     try:
         for name, data in sorted(changed.items()):
-            if linked(top, (folder / name).parent):
+            if has_link(top, (folder / name).parent):
                 raise RepositoryError(f"{folder / name} is behind a symbolic link", "Put a folder there.")
             _write(folder / name, data)
         for name in gone:
@@ -256,10 +256,10 @@ def write_attributes(top: Path, parent: Path) -> bool:
         RepositoryError: a link is in the way, or the file cannot be written.
     """
     path = parent / attributes.FILE
-    if linked(top, path):
+    if has_link(top, path):
         raise RepositoryError(f"{path} is a symbolic link, or behind one", "Put a file in its place.")
     held = _read(path, OTHER_BYTES) or b""
-    wanted = encode(attributes.completed(decode(held), attributes.SNAPSHOTS))
+    wanted = encode(attributes.complete(decode(held), attributes.SNAPSHOTS))
     if wanted == held or len(held) > OTHER_BYTES:
         return False
     try:

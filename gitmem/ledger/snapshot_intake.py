@@ -29,8 +29,8 @@ from gitmem.git.remote import Remote
 from gitmem.git.repository import TREE, Repository, Signature
 from gitmem.git.trees import hot_files, list_files, read_files, read_paths, subtree, write_tree
 from gitmem.ledger.land import ROOT_SIGNATURE, Copies, Tip, Write, Written, is_commit, land, memory_commit
-from gitmem.ledger.paging import archived
-from gitmem.ledger.push_plan import kept, memories
+from gitmem.ledger.paging import archive_contents
+from gitmem.ledger.push_plan import memories, unshared_tips
 from gitmem.ledger.remotes import SEPARATE, find_remote, holds_memory_alone, memory_remote, remote_name
 from gitmem.ledger.snapshot import (
     Snapshot,
@@ -195,7 +195,7 @@ def _paged_out(
 ) -> dict[str, bytes | None]:
     """Edits that page out what a snapshot does not hold: it may have been paged out there, not deleted."""
     files = {f"{agent}/{name}": data for name, data in gone.items() if is_memory_file(name)}
-    twice = archived(repo, tip.tree, files)
+    twice = archive_contents(repo, tip.tree, files)
     edits: dict[str, bytes | None] = {path: files[path] for path in twice}
     for path in files.keys() - twice:
         edits |= {path: None, archived_path(path) or path: files[path]}
@@ -274,7 +274,7 @@ def _taken(workspace: Workspace, tip: Tip | None) -> dict[str, dict[str, int]]:
     repo = workspace.scope("project").repo
 
     def listed(*words: str) -> list[str]:
-        told = ["rev-list", "--topo-order", *words, tip.commit, *kept(repo), "--"]
+        told = ["rev-list", "--topo-order", *words, tip.commit, *unshared_tips(repo), "--"]
         return workspace.git.run(told, git_dir=workspace.layout.common_dir).text.splitlines()
 
     snapshots = []
@@ -353,7 +353,7 @@ def _merged(
     ]
     if memories[0].keys() != memories[1].keys():
         text = decode(merged.get(INDEX, b""))
-        merged[INDEX] = encode(index.reconciled(text, *memories))
+        merged[INDEX] = encode(index.reconcile(text, *memories))
     return merged
 
 

@@ -198,7 +198,7 @@ def _key(workspace: Workspace, store: HostedStore, what: str) -> str:
     return f"{SECTION}.{_owner(workspace, store.scope)}/{store.name}.{what}"
 
 
-def seen(repo: Repository, ref: str) -> Seen:
+def last_seen(repo: Repository, ref: str) -> Seen:
     """What a store held when it was last seen."""
     oid = repo.ref(ref)
     if oid is None:

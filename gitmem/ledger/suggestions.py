@@ -169,7 +169,7 @@ def to_land(workspace: Workspace, one: Suggestion) -> Change:
     So what a person changed in it with plain git counts, and an update lands as a three-way merge.
     """
     family = suggestions_of(workspace)
-    tip = proposals.waiting(family).get(one.id)
+    tip = proposals.open_tips(family).get(one.id)
     proposal = proposals.read(family, one.id, tip) if tip else None
     if proposal is None:
         return one.change
@@ -242,7 +242,7 @@ def created(change: Change) -> bytes:
 
 
 def _read_all(family: Family) -> Iterable[tuple[Proposal, Suggestion]]:
-    for id, tip in proposals.waiting(family).items():
+    for id, tip in proposals.open_tips(family).items():
         if id.startswith("s-") and (found := _read_one(family, id, tip)):
             yield found
 
@@ -389,7 +389,7 @@ def _free(one: Suggestion, waiting: Iterable[Suggestion], family: Family) -> Sug
     known = {other.id: digest(other.change) for other in waiting}
     if whole in known.values():
         return None
-    taken = proposals.taken(family)
+    taken = proposals.all_tips(family)
     for length in range(ID_DIGITS, len(whole) + 1, 2):
         id = f"s-{whole[:length]}"
         if id not in taken or (id not in known and _says(family, id, taken[id], whole)):

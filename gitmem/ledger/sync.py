@@ -19,7 +19,7 @@ from gitmem.ledger.acceptance import publish
 from gitmem.ledger.arrival import check_arrival, exchange, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.departure import depart, prepare
-from gitmem.ledger.epochs import OtherEpoch, apart, epoch_of
+from gitmem.ledger.epochs import OtherEpoch, epoch_of, epochs_differ
 from gitmem.ledger.foreign_commits import tidy_ref
 from gitmem.ledger.inbox import ACCEPTED, writer_branch
 from gitmem.ledger.indexes import hot
@@ -229,7 +229,7 @@ class _Sync:
     def _is_other_epoch(self, theirs: str, ours: str = "") -> bool:
         repo, ours = self.repo, ours or read_tip(self.repo, SHARED_REF).commit
         related = repo.is_ancestor(theirs, ours) or repo.is_ancestor(ours, theirs)
-        return apart(repo, theirs, ours) and not related
+        return epochs_differ(repo, theirs, ours) and not related
 
     def _refuse_to_ask(self, ours: str) -> None:
         """Raises where the memory branch there cannot be asked to take this: it holds what was purged."""
@@ -327,7 +327,7 @@ class _Sync:
         waiting = self._theirs(inbox)
         if waiting is not None:
             check_arrival(repo, waiting, inbox)
-            if apart(repo, ours, waiting):
+            if epochs_differ(repo, ours, waiting):
                 ours = carry_over(repo, ours, waiting, side=True).commit
             else:
                 ours = merge_commits(repo, ours, waiting).commit
@@ -430,13 +430,13 @@ def _kept_lines(repo: Repository, base: str | None, ours: str, now: str) -> dict
             file: {read_file(repo, tree, f"{agent}/{file}") or b"" for tree in (ours, now)}
             for file in sorted(here)
         }
-        merged = index.merge(known, mine, index.aligned(theirs, versions, {}))
+        merged = index.merge(known, mine, index.align(theirs, versions, {}))
         dangling = {
             file: read_file(repo, ours, f"{agent}/{file}") or b""
             for file in index.targets(merged)
             if file not in files and _is_memory(agent, file) and file not in gone
         }
-        merged = index.reconciled(merged, dangling, {})
+        merged = index.reconcile(merged, dangling, {})
         if merged != theirs:
             edits[path] = encode(merged)
     return edits

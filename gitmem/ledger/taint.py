@@ -89,7 +89,7 @@ def _write(state: Path, tainted: Tainted) -> None:
     write_atomically(state / NOTE, (json.dumps(value, sort_keys=True) + "\n").encode())
 
 
-def told(workspace: Workspace, path: str, data: bytes, commit: str = "") -> bytes:
+def safe_content(workspace: Workspace, path: str, data: bytes, commit: str = "") -> bytes:
     """Project memory as agents may be told it: without secrets, and, where that is required, only what is
     proved to be by somebody whom the person trusts.
 
@@ -103,10 +103,10 @@ def told(workspace: Workspace, path: str, data: bytes, commit: str = "") -> byte
     if workspace.settings.requires_signed:
         if path.endswith(f"/{INDEX}"):
             return _proved_index(workspace, path.removesuffix(f"/{INDEX}"))
-        from gitmem.ledger.signatures import unproved
+        from gitmem.ledger.signatures import unproved_paths
 
         blob = object_name("blob", data, workspace.scope("project").repo.hex_length)
-        if unproved(workspace, {path: blob}, commit):
+        if unproved_paths(workspace, {path: blob}, commit):
             raise MissingObject(f"{path} is not proved to be by somebody trusted (gitmem.requireSigned)")
     return without_secrets(workspace, path, data)
 
@@ -115,13 +115,13 @@ def _proved_index(workspace: Workspace, agent: str) -> bytes:
     """An agent's index of what is proved alone: a line that somebody wrote there proves nothing."""
     from gitmem.core.index import entry_of
     from gitmem.git.trees import hot_files
-    from gitmem.ledger.signatures import unproved
+    from gitmem.ledger.signatures import unproved_paths
 
     scope = workspace.scope("project")
     tip = scope.repo.ref(scope.ref)
     files = hot_files(scope.repo, scope.repo.commit(tip).tree, agent) if tip else {}
     blobs = {f"{agent}/{file}": blob for file, blob in files.items()}
-    left_out = unproved(workspace, blobs)
+    left_out = unproved_paths(workspace, blobs)
     lines = []
     for file, blob in sorted(files.items()):
         if f"{agent}/{file}" not in left_out:

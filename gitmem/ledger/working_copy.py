@@ -21,7 +21,7 @@ from gitmem.core.text import counted
 from gitmem.git.locks import writer_lock
 from gitmem.git.repository import Repository
 from gitmem.git.trees import blob_or_none, list_files, read_paths
-from gitmem.ledger.files import linked, read_regular
+from gitmem.ledger.files import has_link, read_regular
 from gitmem.ledger.foreign_commits import rescue
 from gitmem.ledger.holdings import taught
 from gitmem.ledger.land import Tip, Write, Written, land, read_tip
@@ -94,7 +94,7 @@ class Saved:
 
 def scan(live: LiveDirectory) -> Scan:
     """Reads a live directory; links, dot files and foreign files are left alone and never followed."""
-    if linked(live.anchor, live.path):
+    if has_link(live.anchor, live.path):
         return Scan(False, {}, {live.path.name: "is a symbolic link, or behind one"})
     if not live.path.is_dir():
         return Scan(False, {})
@@ -111,7 +111,7 @@ def scan(live: LiveDirectory) -> Scan:
         limit = MEMORY_BYTES if is_memory_file(name) else OTHER_BYTES
         try:
             # A link at the path itself is not followed by the reader.
-            found = None if "/" in name and linked(live.path, path) else read_regular(path, limit)
+            found = None if "/" in name and has_link(live.path, path) else read_regular(path, limit)
             if found is None:
                 problems[name] = _not_regular(path.lstat().st_mode)
         except FileNotFoundError:
@@ -138,7 +138,7 @@ def look(request: SaveRequest) -> Saved:
     """What a save would do, without writing anything."""
     live = request.live
     seen = scan(live)
-    if linked(live.anchor, live.path):
+    if has_link(live.anchor, live.path):
         return Saved(live, Plan({}, {}, {}, {}), problems=seen.problems)
     record = read_record(live.scope.state, live.key)
     tip = read_tip(live.scope.repo, live.scope.ref)
@@ -153,7 +153,7 @@ def save(request: SaveRequest) -> Saved:
         RepositoryError: the ref or the folder cannot be written; what was not written is as it was.
     """
     live = request.live
-    if linked(live.anchor, live.path):
+    if has_link(live.anchor, live.path):
         return look(request)
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
         written: list[Written] = []
@@ -346,7 +346,7 @@ def _lay_out(
 def _no_way_to(live: LiveDirectory, name: str) -> str | None:
     """Why a file cannot be put where it belongs, or None where nothing is in the way."""
     path = live.path / name
-    if linked(live.anchor, path.parent):
+    if has_link(live.anchor, path.parent):
         return "is behind a symbolic link"
     for folder in path.parents:
         if folder == live.path:
@@ -387,7 +387,7 @@ def check_out(live: LiveDirectory, then: str, pinned: str, now: float) -> tuple[
     """
     repo = live.scope.repo
     with writer_lock(live.scope.state / "live", live.key, timeout=30.0):
-        if linked(live.anchor, live.path):
+        if has_link(live.anchor, live.path):
             raise CheckFailed(
                 f"{live.path} is a symbolic link, or behind one, and is not followed",
                 "Replace the link by a folder and run it again.",

@@ -16,7 +16,7 @@ from gitmem.core.errors import GitmemError
 from gitmem.core.text import fence_for_model
 from gitmem.core.trailers import Provenance
 from gitmem.flows.context import Edges, by_command, initialised_at
-from gitmem.flows.redaction import line, shown, value
+from gitmem.flows.redaction import line, redact, value
 from gitmem.ledger.lookup import Ambiguous
 from gitmem.ledger.workspace import Workspace
 
@@ -92,7 +92,7 @@ def answer(text: str, parts: object) -> CallToolResult:
         text: for a model.
         parts: the same for programs.
     """
-    content = TextContent(type="text", text=shown(text))
+    content = TextContent(type="text", text=redact(text))
     return CallToolResult(content=[content], structured_content=cast(dict[str, Any], value(parts)))
 
 

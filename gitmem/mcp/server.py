@@ -33,21 +33,21 @@ from gitmem.core.errors import GitmemError, MissingObject, RepositoryError, Usag
 from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, fence_for_model, one_line
 from gitmem.flows.place import find_initialised
-from gitmem.flows.redaction import line, shown
+from gitmem.flows.redaction import line, redact
 from gitmem.git.repository import BLOB, EXECUTABLE
 from gitmem.git.trees import read_file
 from gitmem.ledger.files import log
 from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
-from gitmem.ledger.signatures import unproved
-from gitmem.ledger.taint import told
+from gitmem.ledger.signatures import unproved_paths
+from gitmem.ledger.taint import safe_content
 from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call, failed, in_words, opened, session_name
 from gitmem.mcp.tools import TOOLS, Offered, recall
 from gitmem.rules.paths import check_path
-from gitmem.search.recall import capped, plain_place
+from gitmem.search.recall import cap, plain_place
 
 INSTRUCTIONS = (
     "gitmem keeps what was learned earlier about this person and this repository: preferences, "
@@ -151,7 +151,7 @@ class MemoryServer(MCPServer[Any]):
             raise MCPError(_NO_RESOURCE, in_words(error), {"uri": str(uri)}) from None
         except GitmemError as error:
             raise MCPError(types.INTERNAL_ERROR, in_words(error)) from None
-        return [ReadResourceContents(shown(text), TYPE)]
+        return [ReadResourceContents(redact(text), TYPE)]
 
     async def _handle_list_resources(
         self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -170,8 +170,8 @@ class MemoryServer(MCPServer[Any]):
         listed = [
             types.Resource(
                 uri=one.uri,
-                name=shown(one.name),
-                description=shown(one.description) or None,
+                name=redact(one.name),
+                description=redact(one.description) or None,
                 mime_type=TYPE,
             )
             for one in found.listed
@@ -386,7 +386,7 @@ def read(call: Call, uri: str) -> str:
     hidden = False
     if scope == "project":
         try:
-            kept = told(call.workspace, path, data, commit)
+            kept = safe_content(call.workspace, path, data, commit)
         except MissingObject:
             kept = b""
         hidden, data = kept != data, kept
@@ -397,7 +397,7 @@ def read(call: Call, uri: str) -> str:
     facts += ["something of it is not shown: a secret, or not signed as required"] if hidden else []
     place = plain_place(f"{scope}/{path}")
     source = f"{place} ({'; '.join(facts)})" if facts else place
-    return fence_for_model(capped(text, SHOWN_LINES, SHOWN_BYTES), source=source)
+    return fence_for_model(cap(text, SHOWN_LINES, SHOWN_BYTES), source=source)
 
 
 def _all(call: Call) -> Iterator[tuple[tuple[str, str, str], ListedResource]]:
@@ -425,7 +425,7 @@ def _of_scope(
             about = f"Index of {scope.name} memory of {agent}: one line each."
             rows[""] = ListedResource(_uri(scope.name, agent, INDEX), f"{scope.name}/{agent} index", about)
         mine = {kept.file: kept.blob for kept in some} if scope.name == "project" else {}
-        left_out = unproved(
+        left_out = unproved_paths(
             call.workspace, {f"{agent}/{file}": blob for file, blob in mine.items()}, commit
         )
         for kept in some:

@@ -35,14 +35,14 @@ from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.forget import Holding, find_claim, without_claim
 from gitmem.ledger.land import Written
-from gitmem.ledger.log import learned
+from gitmem.ledger.log import log_entries
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.signatures import of_commits
-from gitmem.ledger.taint import holds_secret, told
+from gitmem.ledger.taint import holds_secret, safe_content
 from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
-from gitmem.search.recall import as_context, as_json, capped, plain_place
+from gitmem.search.recall import as_context, as_json, cap, plain_place
 
 RECALL_CHARS = 120_000
 LOGGED = 20
@@ -142,7 +142,7 @@ def show(call: Call, name: Name, at: At = "", scope: InScope = "", agent: OfAgen
         call.workspace, call.edges, name, scope or None, agent or None, at or None, to_agent=True
     )
     parts = showing.as_value(whole)
-    parts["content"] = content = capped(str(parts["content"]), SHOWN_LINES, SHOWN_BYTES)
+    parts["content"] = content = cap(str(parts["content"]), SHOWN_LINES, SHOWN_BYTES)
     found, taught = whole.found, parts["taught"] or "at an unknown time"
     facts = [found.memory.type, f"taught {taught}"]
     if at:
@@ -153,7 +153,7 @@ def show(call: Call, name: Name, at: At = "", scope: InScope = "", agent: OfAgen
         facts.append("something of it is not shown: a secret, or not signed as required")
     memory, disputed = whole.readable
     if disputed:
-        content = capped(memory.render().decode("utf-8", "replace"), SHOWN_LINES, SHOWN_BYTES)
+        content = cap(memory.render().decode("utf-8", "replace"), SHOWN_LINES, SHOWN_BYTES)
         facts.append("a line of its frontmatter is disputed, and not settled yet")
     text = fence_for_model(content, source=f"{plain_place(found.address)} ({'; '.join(facts)})")
     return answer(text, {"about": ABOUT, **parts})
@@ -171,7 +171,7 @@ def log(
     Raises:
         UsageError: there is and was no such memory, or several have the name.
     """
-    found = learned(call.workspace, name or None, scope or None, agent or None)
+    found = log_entries(call.workspace, name or None, scope or None, agent or None)
     some = [entry_value(where.name, entry) for where, entry in islice(found, limit + 1)]
     entries = [{key: str(one[key]) for key in ENTRY} for one in some[:limit]]
     more = len(some) > limit
@@ -255,7 +255,7 @@ def _claims_shown(call: Call, line: blaming.BlameLine, path: str, at: str) -> fr
     commit = resolve_at(call.workspace, line.scope, at, now) if at else repo.ref(line.scope.ref)
     data = read_file(repo, repo.commit(commit).tree, path) if commit else None
     try:
-        kept = told(call.workspace, path, data or b"", commit or "")
+        kept = safe_content(call.workspace, path, data or b"", commit or "")
     except MissingObject:
         return frozenset()
     return frozenset(claim.id for claim in parse(line.file, kept).claims)

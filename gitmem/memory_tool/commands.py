@@ -15,8 +15,8 @@ from gitmem.core.names import ARCHIVE, INDEX, archive_path, hot_file, is_memory_
 from gitmem.core.trailers import Op
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 from gitmem.git.trees import list_files, subtree
-from gitmem.rules.paths import check_path, colliding
-from gitmem.rules.redaction import restored
+from gitmem.rules.paths import check_path, collision
+from gitmem.rules.redaction import unredact
 
 ROOT = "/memories"
 MOST_LINES = 999_999
@@ -306,9 +306,9 @@ def str_replace(folder: Folder, path: str, old: str, new: str) -> CommandResult:
         CommandError: there is no such file, or the text does not stand in it just once.
     """
     at, content = _opened(folder, path)
-    if old not in content and (meant := restored(old, old)) in content:
+    if old not in content and (meant := unredact(old, old)) in content:
         # It names a line as it was shown: with a tag or an invisible character written out.
-        old, new = meant, restored(new, old)
+        old, new = meant, unredact(new, old)
     count = content.count(old) if old else 0
     if count == 0:
         raise CommandError(
@@ -468,7 +468,7 @@ def _check_free(folder: Folder, inner: str, path: str, taken: str) -> None:
             raise CommandError(f"The path {ROOT}/{parent.as_posix()} is not a directory.")
     if not inner.isascii():
         where, _, name = inner.rpartition("/")
-        alike = colliding([*folder.names(where), name])
+        alike = collision([*folder.names(where), name])
         if alike is not None and name in alike:
             other = alike[0] if alike[1] == name else alike[1]
             raise CommandError(f"Path {path} cannot be used: it reads the same as {other}")

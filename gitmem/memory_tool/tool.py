@@ -30,7 +30,7 @@ from gitmem.core.text import decode, encode, iso, one_line
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.redaction import line as on_line
-from gitmem.flows.redaction import shown
+from gitmem.flows.redaction import redact
 from gitmem.ledger.edits import claim_keys, fates, nameless
 from gitmem.ledger.indexes import Hot
 from gitmem.ledger.land import Tip, Write, land, memory_commit
@@ -41,7 +41,8 @@ from gitmem.memory_tool import commands
 from gitmem.memory_tool.commands import ROOT, CommandError, CommandResult, Folder, is_index
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refuse_secrets
-from gitmem.rules.secrets import find_secrets, redact
+from gitmem.rules.secrets import find_secrets
+from gitmem.rules.secrets import redact as without_found
 
 if TYPE_CHECKING:
     from anthropic.types.beta import BetaCacheControlEphemeralParam
@@ -145,9 +146,9 @@ class Backend:
     def _guarded(self, run: Callable[[], str]) -> str:
         try:
             with self._turn:
-                return shown(run())
+                return redact(run())
         except CommandError as refused:
-            raise CommandError(shown(str(refused))) from refused.__cause__
+            raise CommandError(redact(str(refused))) from refused.__cause__
         except (GitmemError, OSError) as error:
             # The repository, and not the model, is at fault.
             of_files = error.strerror if isinstance(error, OSError) else None
@@ -164,9 +165,9 @@ class Backend:
             return commands.folder_view(folder, at, path)
         data = folder.read(at) or b""
         if self._is_shared:
-            from gitmem.ledger.taint import told
+            from gitmem.ledger.taint import safe_content
 
-            data = told(self.workspace, f"{self.agent}/{at}", data)
+            data = safe_content(self.workspace, f"{self.agent}/{at}", data)
         return commands.file_view(path, data, span)
 
     def _folder(self) -> Folder:
@@ -296,7 +297,7 @@ def _check(folder: Folder, changed: CommandResult, allow: frozenset[str]) -> tup
         parts = (changed.to or changed.path).replace("/", "\n")
         found = error.message.partition("holds a secret")
         why = one_line(f"holds a secret{found[2]}" if found[1] else error.message, 300)
-        raise _unsafe(redact(parts, find_secrets(parts)).replace("\n", "/"), why) from error
+        raise _unsafe(without_found(parts, find_secrets(parts)).replace("\n", "/"), why) from error
 
 
 def _refuse_forgotten(folder: Folder, changed: CommandResult, written: Mapping[str, bytes]) -> None:
@@ -368,7 +369,7 @@ def _index_edit(folder: Folder, changed: CommandResult) -> dict[str, bytes | Non
     before = {at: data for at in {*gone, *written} if (data := changed.before.get(at)) is not None}
     names = ({*folder.below("")} if text else set()) - gone | written.keys()
     after = Hot(names, lambda at: written[at] if at in written else folder.read(at))
-    line = index.reconciled(text, before, after, gone - written.keys())
+    line = index.reconcile(text, before, after, gone - written.keys())
     return {} if line == text else {index.INDEX: encode(line)}
 
 

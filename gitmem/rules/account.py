@@ -20,7 +20,7 @@ from gitmem.core.account import (
 )
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine, statements
-from gitmem.core.facts import LINK, about, added, akin, lacking, misplaced, undated
+from gitmem.core.facts import LINK, about, added, akin, misplaced_facts, missing_facts, without_dates
 from gitmem.core.merge import Files
 from gitmem.core.names import agent_folder, homes, is_log
 from gitmem.core.references import only_renamed
@@ -152,7 +152,7 @@ def agent_of(path: str) -> str:
     return path.partition("/")[0]
 
 
-def quoted(text: str) -> str:
+def quote_claim(text: str) -> str:
     """A claim for a message: on one line, cut, nothing invisible."""
     return f"“{one_line(text, QUOTED)}”"
 
@@ -256,22 +256,22 @@ def _says(fate: Fate, old: str, new: str, sources: Sequence[str]) -> bool:
     Args:
         sources: what went into the new one, and what stood around it.
     """
-    said, says = LINK.sub(" ", old), LINK.sub(" ", undated(new))
+    said, says = LINK.sub(" ", old), LINK.sub(" ", without_dates(new))
     swapped = about(said) - about(says) and about(says) - about("\n\n".join(sources))
     if only_renamed(old, new, fate.reason):
         return True
     return (
         akin(said, says)
-        and not lacking(said, new)
+        and not missing_facts(said, new)
         and not swapped
-        and not misplaced(says, sources)
+        and not misplaced_facts(says, sources)
         and (fate.kind == "merged" or not added(says, sources))
     )
 
 
 def _failure(files: Files, source: str, here: Mapping[str, Claim], rule: str, what: str) -> Finding:
     path, claim = path_of(source), here[source]
-    what = f"{what}: {quoted(claim.text)}"
+    what = f"{what}: {quote_claim(claim.text)}"
     return Finding(path, line_of(files, path, claim), rule, what, claim=source)
 
 
@@ -337,10 +337,10 @@ def _untrue(
     if not merged:
         return
     held = "\n\n".join(there[ref].key for ref in merged)
-    missing = lacking(line.text, held)
+    missing = missing_facts(line.text, held)
     if missing or not all(akin(part, held) for part in statements(line.text)):
         what = f"which lacks {', '.join(missing)}" if missing else "which says something else"
-        said = f"{source} is said to be merged into it, {what}: {quoted(line.text)}"
+        said = f"{source} is said to be merged into it, {what}: {quote_claim(line.text)}"
         yield _at(step, "invented", said, merged[0], there)
 
 

@@ -17,7 +17,7 @@ from gitmem.core.memory import TYPES
 from gitmem.core.names import INDEX, TOMBSTONES, hot_file, is_memory_file, slugify
 from gitmem.core.references import without_fences
 from gitmem.core.text import counted, line_at
-from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quoted
+from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quote
 
 _SOME_DAY = datetime.combine(SOME_DAY, time())
 _LINK = re.compile(r"\[\[(\w[^\[\]\n|#]*)(?:[|#][^\[\]\n]*)?\]\]")
@@ -83,7 +83,7 @@ def _frontmatter(text: RuleFile) -> Iterator[Finding]:
         digits = line.partition(":")[0]
         # Where it stands is told by the finding; the same trouble on another line is the same trouble.
         said = trouble.replace(f" in line {digits}", "") if digits.isdecimal() else trouble
-        yield Finding(text.path, int(digits) if digits.isdecimal() else 1, "frontmatter", quoted(said))
+        yield Finding(text.path, int(digits) if digits.isdecimal() else 1, "frontmatter", quote(said))
     for key in ("name", "description", "type"):
         if not front.text(key):
             yield Finding(text.path, _key_line(text, key), "frontmatter", f"has no {key}")
@@ -92,7 +92,7 @@ def _frontmatter(text: RuleFile) -> Iterator[Finding]:
             yield Finding(text.path, _key_line(text, key), "frontmatter", what)
     named = front.text("type")
     if named and named.lower() not in TYPES:
-        what = f"unknown type {quoted(named)}: known are {', '.join(sorted(TYPES))}"
+        what = f"unknown type {quote(named)}: known are {', '.join(sorted(TYPES))}"
         yield Finding(text.path, _key_line(text, "type"), "type", what)
     if any(field.key == "type" and str(field.value).lower() == "user" for field in front.fields):
         what = "is about a person (type user), which is never shared with a project"
@@ -118,7 +118,7 @@ def _dates(text: RuleFile) -> Iterator[Finding]:
         for phrase in relative_dates(memory.body, _SOME_DAY)
     ]
     for line, phrase in [*described, *said]:
-        words = quoted(phrase.text)
+        words = quote(phrase.text)
         if _means_one_day(phrase.text):
             what = f"“{words}” will mean another day tomorrow: write the date behind it, (YYYY-MM-DD)"
             yield Finding(text.path, line, "date", what)
@@ -137,7 +137,7 @@ def _disputes(text: RuleFile) -> Iterator[Finding]:
     for claim in text.memory.parsed.claims:
         line += claim.lead.count("\n")
         if claim.dispute:
-            what = f"is disputed: keep one side and take its mark off: {quoted(claim.text)}"
+            what = f"is disputed: keep one side and take its mark off: {quote(claim.text)}"
             yield Finding(text.path, line, "dispute", what)
         line += claim.text.count("\n")
 
@@ -151,7 +151,7 @@ def _index(text: RuleFile) -> Iterator[Finding]:
     for unit in index.parse(text.text):
         entry = unit.text.rstrip("\n")
         if unit.target and len(entry) > ENTRY_CHARS:
-            what = f"entry of {quoted(unit.target)} is longer than {counted(ENTRY_CHARS, 'character')}"
+            what = f"entry of {quote(unit.target)} is longer than {counted(ENTRY_CHARS, 'character')}"
             yield Finding(text.path, line, "limit", what, "notice")
         line += (unit.text + unit.gap).count("\n")
 
@@ -162,7 +162,7 @@ def _log(text: RuleFile) -> Iterator[Finding]:
         told = read_line(line, SOME_DAY)
         if told is not None and told.type == "user":
             what = "is about a person (type user), which is never shared with a project"
-            yield Finding(text.path, number, "scope", f"{what}: {quoted(told.text)}")
+            yield Finding(text.path, number, "scope", f"{what}: {quote(told.text)}")
 
 
 def judge_logs(before: Side | None, after: Side, _context: RuleContext) -> Iterator[Finding]:
@@ -179,7 +179,7 @@ def judge_logs(before: Side | None, after: Side, _context: RuleContext) -> Itera
             there = "\n".join(now.get(_day(text), []))
             for line in taken_out(text.text, there, stones.text if stones else ""):
                 number = 1 + split(text.text).index(line)
-                what = f"a log is only added to, and this takes out or changes: {quoted(line)}"
+                what = f"a log is only added to, and this takes out or changes: {quote(line)}"
                 yield Finding(text.path, number, "log", what)
 
 
@@ -212,7 +212,7 @@ def judge_links(before: Side | None, after: Side, context: RuleContext) -> Itera
             path, link = place
             what = "entry" if path.endswith(f"/{INDEX}") and not link.startswith("[[") else "link"
             level: Level = "error" if path in context.changed or before is None else "notice"
-            yield Finding(path, line, "link", f"{what} {quoted(link)} leads nowhere", level)
+            yield Finding(path, line, "link", f"{what} {quote(link)} leads nowhere", level)
         # Inboxes and dreams never change an index: what writes the memory branch adds the line.
         told = before is None or f"{folder}/{INDEX}" in context.changed
         for path in _unlisted(after, folder) - listed if told else ():
@@ -229,14 +229,14 @@ def judge_lines(before: Side | None, after: Side, context: RuleContext) -> Itera
         stood = {link: text for link, _, text in _entries(before.texts.get(path))} if before else {}
         for link, at, said in _entries(after.texts[path]):
             if stood.get(link, said) != said and f"{folder}/{link}" not in context.changed:
-                what = f"its line of {quoted(link)} was rewritten, and that memory was not"
+                what = f"its line of {quote(link)} was rewritten, and that memory was not"
                 yield Finding(path, at, "index", what, "notice")
         known = _disputed(before, folder) if before else {}
         for mark, lines in _disputed(after, folder).items():
             if mark not in known:
                 text = after.texts[path].text
                 line = line_at(text, text.find(f"(disputed {mark})"))
-                what = f"is disputed: keep one side and take its mark off: {quoted(lines[0])}"
+                what = f"is disputed: keep one side and take its mark off: {quote(lines[0])}"
                 yield Finding(path, line, "dispute", what)
 
 
@@ -248,9 +248,9 @@ def judge_names(before: Side | None, after: Side, context: RuleContext) -> Itera
             if len(paths) < 2 or paths <= known.get(name, frozenset()):
                 continue
             shown = max(paths & context.changed or paths)
-            others = ", ".join(quoted(path) for path in sorted(paths) if path != shown)
+            others = ", ".join(quote(path) for path in sorted(paths) if path != shown)
             line = _key_line(after.texts[shown], "name")
-            yield Finding(shown, line, "duplicate", f"has the name {quoted(name)}, as {others} does")
+            yield Finding(shown, line, "duplicate", f"has the name {quote(name)}, as {others} does")
 
 
 def _named(side: Side, folder: str) -> dict[str, frozenset[str]]:
@@ -311,7 +311,7 @@ def _disputed(side: Side, folder: str) -> dict[str, tuple[str, ...]]:
     text = side.texts.get(f"{folder}/{INDEX}")
     if text is None or len(text.data) > MEMORY_BYTES:
         return {}
-    return index.disputed(text.text, {one.name: one.data for one in side.memories(folder)})
+    return index.disputed_lines(text.text, {one.name: one.data for one in side.memories(folder)})
 
 
 def _unlisted(side: Side, folder: str) -> frozenset[str]:
@@ -347,12 +347,12 @@ def _still_told(after: Side, folder: str, buried: Callable[[str], bool]) -> Iter
         for claim in claims_at(text.path, text.data):
             if buried(claim.key):
                 line = line_at(text.text, text.text.find(claim.text))
-                what = f"is marked as forgotten, so the next merge takes it: {quoted(claim.text)}"
+                what = f"is marked as forgotten, so the next merge takes it: {quote(claim.text)}"
                 yield Finding(text.path, line, "tombstone", what)
     for log in _logs(after, folder):
         for number, said in enumerate(split(log.text), 1):
             if any(map(buried, line_keys(said))):
-                what = f"is marked as forgotten, so the next merge takes it: {quoted(said)}"
+                what = f"is marked as forgotten, so the next merge takes it: {quote(said)}"
                 yield Finding(log.path, number, "tombstone", what)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quoted
+from gitmem.rules.rule import Finding, Level, RuleContext, RuleFile, Side, quote
 from gitmem.rules.secrets import (
     Secret,
     named_after,
@@ -141,7 +141,7 @@ def _file(path: str) -> str:
 
 
 def _finding(piece: _Piece, secret: Secret) -> Finding:
-    shown = f": {quoted(secret.redacted)}" if not piece.what else ""
+    shown = f": {quote(secret.redacted)}" if not piece.what else ""
     behind = f" ({piece.commit[:12]}: it stays in history)" if piece.commit else ""
     what = f"{piece.what}{secret.rule} {secret.fingerprint}{shown}{behind}"
     level: Level = "error" if secret.severity == "block" else "notice"

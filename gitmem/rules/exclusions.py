@@ -94,7 +94,7 @@ _STOP = re.compile(
 _SAME = 0.8
 
 
-def excluded(
+def exclusion_reason(
     text: str,
     *,
     kind: MemoryType,

@@ -16,7 +16,7 @@ from gitmem.core.text import find_invisible, line_at
 from gitmem.core.trailers import ASKING, parse, tellings
 from gitmem.rules.instructions import find_instructions, judge_hidden, judge_instructions
 from gitmem.rules.paths import EXECUTABLE, check_path, odd_mode
-from gitmem.rules.rule import PLAIN, Finding, Level, Revision, RuleContext, RuleFile, Side, quoted
+from gitmem.rules.rule import PLAIN, Finding, Level, Revision, RuleContext, RuleFile, Side, quote
 
 
 def judge_commits(_before: Side | None, _after: Side, context: RuleContext) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def judge_commits(_before: Side | None, _after: Side, context: RuleContext) -> I
                 what = f"the {where} holds what nobody can see: {', '.join(list(names)[:5])}{behind}"
                 yield Finding("", 1, "invisible", what, commit=revision.oid)
             for found in find_instructions(text):
-                what = f"the {where} {found.what}: {quoted(found.text)}{behind}"
+                what = f"the {where} {found.what}: {quote(found.text)}{behind}"
                 yield Finding("", 1, "instruction", what, found.level, commit=revision.oid)
 
 
@@ -46,7 +46,7 @@ def judge_signatures(_before: Side | None, _after: Side, context: RuleContext) -
     for revision in context.revisions:
         if revision.oid in context.unsigned and len(revision.parents) < 2:
             people = " and ".join(dict.fromkeys(revision.people))
-            what = f"{context.unsigned[revision.oid]}; claims to be by {quoted(people)}"
+            what = f"{context.unsigned[revision.oid]}; claims to be by {quote(people)}"
             yield Finding("", 1, "unsigned", f"{what} ({revision.oid[:12]})", commit=revision.oid)
 
 
@@ -65,7 +65,7 @@ def judge_questions(_before: Side | None, _after: Side, context: RuleContext) ->
         lines = (line.strip().removeprefix("* ") for line in one.message.splitlines())
         subject = next((line for line in lines if line.startswith(ASKING) and line not in answered), "")
         if subject and any(told.provenance.op == "dream" for told in tellings(one.message)):
-            what = f"nobody answered what a dream asks, and merging it would: {quoted(subject)}"
+            what = f"nobody answered what a dream asks, and merging it would: {quote(subject)}"
             what += f" ({one.oid[:12]}); answer it where the dream is, and open the request again"
             yield Finding("", 1, "account", what, commit=one.oid)
 
@@ -117,7 +117,7 @@ def judge_merges(_before: Side | None, _after: Side, context: RuleContext) -> It
                 lost = bool(claim.dispute and value) and any(value in one.text for one in sides)
                 if claim.key not in known and not lost:
                     line = line_at(text.text, text.text.find(claim.text))
-                    what = f"a merge says what none of its parents says: {quoted(claim.text)}"
+                    what = f"a merge says what none of its parents says: {quote(claim.text)}"
                     yield _between(revision, text.path, line, "merge", what, level)
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.names import in_latin
 from gitmem.core.text import find_invisible, line_at
-from gitmem.rules.rule import Finding, Level, RuleFile, quoted
+from gitmem.rules.rule import Finding, Level, RuleFile, quote
 from gitmem.values import dataclass
 
 SHOWN = 5
@@ -217,7 +217,7 @@ def find_instructions(text: str) -> Iterator[Instruction]:
 def judge_instructions(text: RuleFile) -> Iterator[Finding]:
     """Finds text that addresses the model: one finding for each line and kind."""
     for found in find_instructions(text.text) if len(text.data) <= MEMORY_BYTES else ():
-        what = f"{found.what}: {quoted(found.text)}"
+        what = f"{found.what}: {quote(found.text)}"
         yield Finding(text.path, found.line, "instruction", what, found.level)
 
 

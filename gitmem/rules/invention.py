@@ -12,12 +12,12 @@ from gitmem.core.account import by_target, is_memory, line_fates, path_of, refer
 from gitmem.core.claim import Claim
 from gitmem.core.daily_log import LogLine
 from gitmem.core.dates import relative_dates
-from gitmem.core.facts import LINK, about, added, misplaced, undated, unheard
+from gitmem.core.facts import LINK, about, added, misplaced_facts, unheard, without_dates
 from gitmem.core.memory import Memory, parse
 from gitmem.core.names import slugify
 from gitmem.core.references import only_renamed, with_names
 from gitmem.core.trailers import Fate
-from gitmem.rules.account import DreamGround, ReplayedCommit, agent_of, line_of, no_names, quoted
+from gitmem.rules.account import DreamGround, ReplayedCommit, agent_of, line_of, no_names, quote_claim
 from gitmem.rules.rule import Finding, Level
 from gitmem.rules.source import Source, said_in, untaught
 
@@ -81,7 +81,7 @@ def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
             (here[one.source].key, ground.said[one.source]) for one in fates if one.source in ground.said
         ]
         said += [(line.text, line.when) for line in heard.get(path, {}).values()]
-        text = undated(claim.key, _dated(said))
+        text = without_dates(claim.key, _dated(said))
         # Mostly a claim says what its own lines say, and a memory may be made of many.
         if ref in own and not added(text, own[ref]) and not unheard(text, own[ref]):
             continue
@@ -93,7 +93,7 @@ def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
             yield from _replacing(at, text, claim, gone, near, fates, step, ground)
             continue
         sources = [*around.get(path, ()), *flows.get(path, ()), listed]
-        facts = (*added(text, sources), *misplaced(text, sources))
+        facts = (*added(text, sources), *misplaced_facts(text, sources))
         fresh = about(text) - _about(sources)
         if not facts and fates and any(about(here[f.source].key) - about(text) for f in fates):
             facts = tuple(f"the word {word}" for word in sorted(fresh))
@@ -103,7 +103,7 @@ def inventions(step: ReplayedCommit, ground: DreamGround) -> Iterator[Finding]:
             what = "nothing before it says this"
         else:
             continue
-        yield replace(at, message=f"{what}: {quoted(claim.text)}")
+        yield replace(at, message=f"{what}: {quote_claim(claim.text)}")
 
 
 def _is_pointer(claim: Claim, path: str, step: ReplayedCommit, there: Mapping[str, Claim]) -> bool:
@@ -133,7 +133,7 @@ def _replacing(
     links = [link for one in gone for pair in _LINK.findall(one) for link in pair]
     text, gone = _unlinked(text), [*map(_unlinked, gone), *filter(None, links)]
     if turned := _turned_links(claim.key, fates, step, ground):
-        yield replace(at, message=f"{turned}: {quoted(claim.text)}")
+        yield replace(at, message=f"{turned}: {quote_claim(claim.text)}")
         return
     missing = untaught(text, gone, near)
     if missing:
@@ -154,12 +154,12 @@ def _replacing(
     what = f"it says {said}, and no claim, log, session or file that it names taught that"
     if ground.lookup.names is no_names and renamed:
         what = f"unproved here: {said} is said to be its name in the code, which is not here"
-        yield replace(at, rule=UNSEEN, message=f"{what}: {quoted(claim.text)}")
+        yield replace(at, rule=UNSEEN, message=f"{what}: {quote_claim(claim.text)}")
         return
     if unseen:
-        what = f"unproved here: {said} is said to be taught by session {quoted(unseen[0])}, "
+        what = f"unproved here: {said} is said to be taught by session {quote_claim(unseen[0])}, "
         what += "which is not here"
-    yield replace(at, rule=UNSEEN if unseen else "invented", message=f"{what}: {quoted(claim.text)}")
+    yield replace(at, rule=UNSEEN if unseen else "invented", message=f"{what}: {quote_claim(claim.text)}")
 
 
 def _only_renamed(
@@ -221,7 +221,7 @@ def _turned_links(new: str, fates: Sequence[Fate], step: ReplayedCommit, ground:
     left = sorted(link for link in old - _links(new) if link in standing - gone)
     if not left or not _links(new) - old:
         return ""
-    return f"it leads elsewhere than to {quoted(left[0])}, which is there"
+    return f"it leads elsewhere than to {quote_claim(left[0])}, which is there"
 
 
 def _links(text: str) -> set[str]:
@@ -277,7 +277,7 @@ def _front(
     if before is not None:
         gone = [key for key in _keys(before) if key not in _keys(after)]
         if gone:
-            yield Finding(path, 1, "account", f"its frontmatter loses {quoted(gone[0])}")
+            yield Finding(path, 1, "account", f"its frontmatter loses {quote_claim(gone[0])}")
     had = {*_keys(before), *_comments(before)} if before else set()
     for key in (*_keys(after), *(note for note in _comments(after) if note not in had)):
         said = after.front.text(key) if after.front else ""
@@ -286,13 +286,16 @@ def _front(
         if before is not None and before.front and key in had:
             if before.front.text(key) != said:
                 yield Finding(
-                    path, 1, "account", f"its frontmatter says another {quoted(key)}: {quoted(said)}"
+                    path,
+                    1,
+                    "account",
+                    f"its frontmatter says another {quote_claim(key)}: {quote_claim(said)}",
                 )
         elif key not in _OWN:
-            what = f"{quoted(key)}: {quoted(said)}" if said else quoted(key)
+            what = f"{quote_claim(key)}: {quote_claim(said)}" if said else quote_claim(key)
             yield Finding(path, 1, "invented", f"nothing before it says {what}")
         elif key == "name" and (facts := _titled(path, said, after)):
-            yield Finding(path, 1, "invented", f"its name has {', '.join(facts)}: {quoted(said)}")
+            yield Finding(path, 1, "invented", f"its name has {', '.join(facts)}: {quote_claim(said)}")
 
 
 def _titled(path: str, name: str, memory: Memory) -> tuple[str, ...]:

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 
 from gitmem.core import index
 from gitmem.core.account import account, claims_at, is_memory, path_of, proposals, reference, references
-from gitmem.core.claim import Claim, repeated
-from gitmem.core.facts import about, lacking
+from gitmem.core.claim import Claim, repetition
+from gitmem.core.facts import about, missing_facts
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.merge import Files
 from gitmem.core.names import INDEX
 from gitmem.core.text import counted, decode
 from gitmem.core.trailers import Fate, parse
 from gitmem.rules.account import FLOOR, SHARE, Mark, agent_of, by_agent, given_up, line_of
-from gitmem.rules.rule import File, Finding, Revision, RuleContext, Side, quoted
+from gitmem.rules.rule import File, Finding, Revision, RuleContext, Side, quote
 from gitmem.values import dataclass
 
 
@@ -60,7 +60,7 @@ def judge_losses(before: Side | None, after: Side, context: RuleContext) -> Iter
         if one.mark in by or not context.revisions:
             yield _told(one, by.get(one.mark))
         else:
-            what = f"it is gone with a merge, which says nothing of claims: {quoted(one.text)}"
+            what = f"it is gone with a merge, which says nothing of claims: {quote(one.text)}"
             yield Finding(one.path, one.line, "account", what, claim=one.claim)
     for one in lines:
         yield _told(one, by.get(one.mark))
@@ -104,16 +104,16 @@ def _lines(before: Side, after: Side) -> Iterator[_Loss]:
         was, now = (_spoken(side, folder, before, after) for side in (before, after))
         claims = (claim for one in after.memories(folder) for claim in claims_at(one.path, one.data))
         # What is nothing but points says nothing: no line without a hook stands in it.
-        kept = {repeated(claim.key) for claim in claims} - {""}
+        kept = {repetition(claim.key) for claim in claims} - {""}
         fresh: dict[str, list[str]] = {}
         for key, (_, target) in now.items():
             if key not in was and target:
                 fresh.setdefault(target, []).append(key)
         for key, (claim, target) in was.items():
-            if key in now or kept & {repeated(key), repeated(index.hook(claim.text))}:
+            if key in now or kept & {repetition(key), repetition(index.hook(claim.text))}:
                 continue
             new = fresh[target].pop(0) if fresh.get(target) else ""
-            if new and not lacking(key, new) and not about(key) - about(new):
+            if new and not missing_facts(key, new) and not about(key) - about(new):
                 continue
             mark, line = (folder, f"{INDEX} {key}"), line_of(before.contents, path, claim)
             into = now[new][0].text if new else ""
@@ -137,11 +137,11 @@ def _index(file: File) -> bytes | None:
 def _told(one: _Loss, by: Revision | None) -> Finding:
     """One loss, with who took the claim out, and what is said of it."""
     how = "replaced" if one.into else "dropped"
-    said = f"{quoted(one.text)}, with {quoted(one.into)}" if one.into else quoted(one.text)
+    said = f"{quote(one.text)}, with {quote(one.into)}" if one.into else quote(one.text)
     what = f"claim {how}: {said}"
     if by is not None:
-        why = f": {quoted(one.fate.reason)}" if one.fate and one.fate.reason.strip() else ""
-        what = f"claim {how} by {quoted(by.people[0].rpartition(' <')[0])}: {said} ({by.oid[:12]}){why}"
+        why = f": {quote(one.fate.reason)}" if one.fate and one.fate.reason.strip() else ""
+        what = f"claim {how} by {quote(by.people[0].rpartition(' <')[0])}: {said} ({by.oid[:12]}){why}"
     return Finding(one.path, one.line, how, what, "notice", claim=one.claim, commit=by.oid if by else "")
 
 

@@ -28,7 +28,7 @@ from gitmem.core.names import (
     unsafe_segment,
 )
 from gitmem.core.text import beginning, decode
-from gitmem.rules.rule import EMPTY, PLAIN, File, Finding, RuleContext, Side, new_ones, quoted
+from gitmem.rules.rule import EMPTY, PLAIN, File, Finding, RuleContext, Side, new_ones, quote
 from gitmem.rules.snapshot import STATE_FILE
 
 EXECUTABLE = 0o100755
@@ -77,7 +77,7 @@ def check_path(path: str) -> str | None:
     return None
 
 
-def colliding(paths: Iterable[str]) -> tuple[str, str] | None:
+def collision(paths: Iterable[str]) -> tuple[str, str] | None:
     """Returns two paths of one tree that read as the same one, since Unicode writes some letters twice.
 
     Those that differ in case alone are left to the file system: two people may well have named two memories
@@ -108,7 +108,7 @@ def misfits(paths: Iterable[str]) -> dict[str, str]:
         if reason := check_path(path):
             found[path] = reason
     left = set(paths) - found.keys()
-    while twins := colliding(sorted(left)):
+    while twins := collision(sorted(left)):
         kept, other = sorted(twins, key=lambda one: (one != collision_key(one), one))
         gone = {path for path in left if path == other or path.startswith(f"{other}/")}
         found |= dict.fromkeys(gone, f"reads as {kept!a}, which is there too")
@@ -139,7 +139,7 @@ def judge_collisions(before: Side | None, after: Side, _context: RuleContext) ->
             continue
         new = [path for path in sorted(paths) if not (before and path in before.files) and path in fresh]
         shown = new[-1] if new else max(fresh)
-        others = ", ".join(quoted(path) for path in sorted(paths) if path != shown)
+        others = ", ".join(quote(path) for path in sorted(paths) if path != shown)
         yield Finding(
             shown, 1, "collision", f"is easily taken for {others}, on some systems it is the same file"
         )
@@ -196,7 +196,7 @@ def _judge_place(side: Side, path: str, file: File) -> Iterator[Finding]:
     if name is None:
         head = path.partition("/")[0]
         if "/" in path and not side.snapshots and not head.startswith(".") and not is_agent_folder(head):
-            yield Finding(path, 1, "path", f"no agent has the folder {quoted(head)}")
+            yield Finding(path, 1, "path", f"no agent has the folder {quote(head)}")
         return
     yield from _foreign(side, path, name)
 

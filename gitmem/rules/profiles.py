@@ -14,7 +14,7 @@ from gitmem.core.merge import Files
 from gitmem.core.names import archive_path, hot_file, is_agent_folder, is_memory_file, skeleton
 from gitmem.core.pointer import is_promoted
 from gitmem.core.text import decode
-from gitmem.rules.account import quoted
+from gitmem.rules.account import quote_claim
 from gitmem.rules.content import (
     judge_content,
     judge_lines,
@@ -84,7 +84,7 @@ def judge_orders(before: Side | None, after: Side, context: RuleContext) -> Iter
             if known[found.what, found.text] > 0:
                 known[found.what, found.text] -= 1
             else:
-                what = f"it {found.what}: {quoted(found.text)}"
+                what = f"it {found.what}: {quote_claim(found.text)}"
                 yield Finding(path, found.line, "instruction", what)
 
 
@@ -111,7 +111,7 @@ def collisions(new: Set[str], others: Set[str]) -> Iterator[Finding]:
     for path in sorted(new):
         other = taken.setdefault(skeleton(path), path)
         if other != path:
-            yield Finding(path, 1, "place", f"it is easily taken for {quoted(other)}, which is there")
+            yield Finding(path, 1, "place", f"it is easily taken for {quote_claim(other)}, which is there")
 
 
 def oddities(odd: Mapping[str, str]) -> Iterator[Finding]:
@@ -124,7 +124,7 @@ def _misplaced(path: str) -> str:
     """Why no agent would find a new memory there; empty where one would."""
     agent, _, file = path.partition("/")
     if not is_agent_folder(agent):
-        return f"no agent has the folder {quoted(agent)}"
+        return f"no agent has the folder {quote_claim(agent)}"
     hot = hot_file(file)
     if not is_memory(path) or not is_memory_file(hot):
         return "it is no memory, and a dream writes nothing else"

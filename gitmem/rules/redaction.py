@@ -1,6 +1,6 @@
 r"""The one exit for text: what may be shown of memory, names, messages, authors and trailers.
 
-Whatever of others' text reaches a person, a program, a log or a model passes `shown` (or `line`, or
+Whatever of others' text reaches a person, a program, a log or a model passes `redact` (or `line`, or
 `value`), in which three things happen to it, in this order:
 
 - credentials are taken out, `[<rule>]` stands instead;
@@ -83,7 +83,7 @@ _SEQUENCE = r"\x1b\[[0-9;?]{0,20}[A-Za-z]"
 _PLACEHOLDER = r"\[[a-z0-9][a-z0-9-]{2,60}\]"
 
 
-def shown(text: str, scan: Scan) -> str:
+def redact(text: str, scan: Scan) -> str:
     """Returns a text as it may be shown to anybody; line ends of either kind stay.
 
     Args:
@@ -132,10 +132,10 @@ def row(text: str, scan: Scan, *, in_key: bool) -> tuple[str, bool]:
     if in_key and not begun:
         ends = text.find("-----END")
         if ends >= 0:
-            return f"[{KEY}]{shown(text[ends:].partition('-----')[2].partition('-----')[2], scan)}", False
+            return f"[{KEY}]{redact(text[ends:].partition('-----')[2].partition('-----')[2], scan)}", False
         if _pattern(_KEY_LINE).fullmatch(text):
             return (f"[{KEY}]" if text.strip() else text), True
-    return shown(text, scan), begun
+    return redact(text, scan), begun
 
 
 def line(text: str, width: int, scan: Scan) -> str:
@@ -145,14 +145,14 @@ def line(text: str, width: int, scan: Scan) -> str:
         text: anything; white space collapses.
         width: cells, at least 1.
     """
-    return one_line(shown(text, scan), width)
+    return one_line(redact(text, scan), width)
 
 
 def value(given: Any, scan: Scan) -> Any:
     """The same for every text in a value, as JSON and dataclasses hold them; keys of mappings, too."""
     if isinstance(given, str):
         # What was not UTF-8 in a file is a lone surrogate here, which no JSON reader takes.
-        return shown(given.encode("utf-8", "replace").decode(), scan)
+        return redact(given.encode("utf-8", "replace").decode(), scan)
     if isinstance(given, Mapping):
         return {value(key, scan): value(item, scan) for key, item in given.items()}
     if isinstance(given, tuple):
@@ -203,8 +203,8 @@ def suspects(text: str) -> tuple[Hole, ...]:
     return tuple(sorted(holes))
 
 
-def restored(text: str, named: str) -> str:
-    """Undoes what `shown` wrote out, for who was shown a text and names a part of it to have it edited.
+def unredact(text: str, named: str) -> str:
+    """Undoes what `redact` wrote out, for who was shown a text and names a part of it to have it edited.
 
     Credentials stay out: what was taken out cannot be named.
 

@@ -247,7 +247,7 @@ Judge = Callable[[Side | None, Side, RuleContext], Iterable[Finding]]
 """Judges what lies between two states; without a state before, everything is new."""
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A piece of someone's text for a message: without credentials, on one line, cut, nothing invisible.
 
     Raises:

@@ -186,7 +186,7 @@ def _caution(path: str, secret: Secret) -> Finding:
     )
 
 
-def warned(
+def new_warnings(
     base: Mapping[str, bytes], files: Mapping[str, bytes], allow: frozenset[str]
 ) -> tuple[Finding, ...]:
     """What is new in these files, may be a secret and is stored all the same: told again where they leave.
@@ -241,11 +241,11 @@ def refuse_secrets(
     where = first.path if first.path in base or first.rule != "secret" else "the text"
     raise CheckFailed(
         f"Not stored: {where} {first.message}: {first.text}".rstrip(": "),
-        f"{hint}{allowing(first.fingerprints)}" if first.fingerprints else "",
+        f"{hint}{allow_command(first.fingerprints)}" if first.fingerprints else "",
     )
 
 
-def allowing(fingerprints: Iterable[str]) -> str:
+def allow_command(fingerprints: Iterable[str]) -> str:
     """The command by which a person says for good that these are no secrets."""
     return f"git config --global --add gitmem.allow {shlex.quote(' '.join(fingerprints))}"
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from gitmem.core.errors import UsageError
 from gitmem.core.names import INDEX, agent_name, is_memory_file
-from gitmem.rules.rule import EMPTY, Finding, RuleContext, Side, new_ones, quoted
+from gitmem.rules.rule import EMPTY, Finding, RuleContext, Side, new_ones, quote
 
 ROOT_FOLDER = "snapshots"
 """Also searched, so that a repository can show its snapshots at its top."""
@@ -62,7 +62,7 @@ def _judge_state(side: Side, folder: str) -> Iterator[Finding]:
     number, moment = value.get("format", FORMAT), updated_at(value)
     if not isinstance(number, int) or isinstance(number, bool) or number > FORMAT:
         yield Finding(
-            path, 1, "snapshot", f"is in format {quoted(str(number))}, which this gitmem does not know"
+            path, 1, "snapshot", f"is in format {quote(str(number))}, which this gitmem does not know"
         )
     if moment is None:
         yield Finding(path, 1, "snapshot", "has no updatedAt that is a time")

@@ -16,8 +16,8 @@ from gitmem.core.facts import (
     added,
     clauses,
     holds,
-    lacking,
-    misplaced,
+    misplaced_facts,
+    missing_facts,
     sentences,
     stem,
     words_of,
@@ -77,7 +77,7 @@ def says_again(new: str, sources: Sequence[str]) -> bool:
 
     A word may come in where none goes: "as agreed, …".
     """
-    if added(new, sources) or misplaced(new, sources):
+    if added(new, sources) or misplaced_facts(new, sources):
         return False
     words, known = about(new), _words(sources)
     return not words - known or known <= words
@@ -99,7 +99,7 @@ def said_in(conversation: Sequence[str], new: str, replaced: Iterable[str]) -> b
 
 def _missing(new: str, known: Sequence[str], taught: Sequence[str]) -> tuple[str, ...]:
     """What is in none of some texts, or is said of something else there."""
-    return tuple(dict.fromkeys((*_absent(new, known), *misplaced(new, known, taught))))
+    return tuple(dict.fromkeys((*_absent(new, known), *misplaced_facts(new, known, taught))))
 
 
 def _absent(new: str, known: Sequence[str]) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _absent(new: str, known: Sequence[str]) -> tuple[str, ...]:
 
 def _same(one: str, other: str) -> bool:
     """Whether a sentence says another with all of its facts and none besides."""
-    return holds(one, other) and not lacking(one, other) and not misplaced(other, [one])
+    return holds(one, other) and not missing_facts(one, other) and not misplaced_facts(other, [one])
 
 
 def _turns(text: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ from gitmem.search.words import (
     number_of,
     tells,
     terms,
-    unpacked,
+    unpack,
     words,
 )
 from gitmem.values import dataclass
@@ -198,7 +198,7 @@ def seek(
         if window and not closed and len(found) >= window and size > window:
             closed = _nth(found, window) > most
         most -= max(_WORTH.values()) * worth
-        entries = unpacked(read.get(word, b"")[-4 * size :])  # of too many the newest
+        entries = unpack(read.get(word, b"")[-4 * size :])  # of too many the newest
         by_kind = [worth * _WORTH.get(kind, 0.0) for kind in range(_KIND + 1)]
         if not found:
             found = {entry >> KIND_BITS: by_kind[entry & _KIND] for entry in entries}

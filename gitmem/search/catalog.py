@@ -72,7 +72,7 @@ class Catalog:
             if past := self._connection.execute("SELECT DISTINCT blob FROM temp.past").fetchall():
                 from gitmem.search import postings
 
-                with database.writing(self._connection):
+                with database.transaction(self._connection):
                     self._connection.execute("DELETE FROM temp.past")
                     postings.remove_texts(self._connection, (blob for (blob,) in past))
         self._connection.close()

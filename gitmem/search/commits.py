@@ -25,7 +25,7 @@ from gitmem.git.command import GitCommand, layout, peek
 from gitmem.git.objects import parse_commit
 from gitmem.git.repository import Commit
 from gitmem.ledger.files import COMMITS, delete_index
-from gitmem.search.database import TOKENIZER, create, portions, stamp, writing
+from gitmem.search.database import TOKENIZER, create, portions, stamp, transaction
 from gitmem.search.reach import read_changes
 from gitmem.search.words import Stems, tells, terms, words
 from gitmem.values import dataclass
@@ -444,7 +444,7 @@ class _Follower:
             raise sqlite3.DatabaseError("a shallow clone was deepened, or cut elsewhere")
         if base == tip:
             return True
-        with writing(self._connection):
+        with transaction(self._connection):
             self._connection.execute("INSERT OR REPLACE INTO state VALUES('cut', ?)", (cut,))
         new = gone = None
         if base:
@@ -460,7 +460,7 @@ class _Follower:
             if self._left <= 0 or not self._add(some):
                 return False
         self._bound()
-        with writing(self._connection):
+        with transaction(self._connection):
             size = str(_size(self._connection))  # counting 100,000 takes a third of a search
             self._connection.execute("INSERT OR REPLACE INTO state VALUES('size', ?)", (size,))
             self._connection.execute("INSERT OR REPLACE INTO state VALUES('tip', ?)", (tip,))
@@ -486,7 +486,7 @@ class _Follower:
     def _add(self, oids: Sequence[str]) -> bool:
         commits = list(_commits(self._git, self._top, oids, self._left))
         paths = self._paths([commit.oid for commit in commits])
-        with writing(self._connection):
+        with transaction(self._connection):
             self._connection.execute("DELETE FROM state WHERE name = 'size'")
             for commit in commits:
                 self._enter(commit, paths.get(commit.oid, ()))
@@ -540,7 +540,7 @@ class _Follower:
         total = self._connection.execute("SELECT count(*) FROM entry").fetchone()[0]
         stale = self._connection.execute("SELECT value FROM state WHERE name = 'stale'").fetchone()
         count = len(oids) + (int(stale[0]) if stale else 0)
-        with writing(self._connection):
+        with transaction(self._connection):
             for some in portions(oids):
                 slots = ",".join("?" * len(some))
                 self._connection.execute(

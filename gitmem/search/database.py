@@ -144,7 +144,7 @@ def keep(connection: sqlite3.Connection, statements: Iterable[tuple[str, Iterabl
     """
     try:
         connection.execute("PRAGMA busy_timeout = 0")
-        with writing(connection):
+        with transaction(connection):
             for words, rows in statements:
                 connection.executemany(words, rows)
     except sqlite3.Error as error:
@@ -157,7 +157,7 @@ def keep(connection: sqlite3.Connection, statements: Iterable[tuple[str, Iterabl
 
 
 @contextlib.contextmanager
-def writing(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Holds the write lock for a block, which is kept or undone as a whole."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -258,7 +258,7 @@ def create(connection: sqlite3.Connection, application: int, version: int, schem
     """
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    with writing(connection):
+    with transaction(connection):
         if stamp(connection) != (application, version):
             if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,):
                 raise sqlite3.DatabaseError("a file of another program or version")

@@ -97,7 +97,7 @@ def _enter(
     """
     indexed = [(one, postings.index_texts(connection, one.source, one.wanted, one.read)) for one in entered]
     known = times()
-    with database.writing(connection):
+    with database.transaction(connection):
         row = connection.execute("SELECT tip FROM ref WHERE name = ?", (ref,)).fetchone()
         if (row[0] if row else None) != base:
             return row is not None and row[0] == tip  # another process was here; its state is sound

@@ -21,7 +21,7 @@ from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 from gitmem.core.limits import MEMORY_BYTES
-from gitmem.search.database import portions, writing
+from gitmem.search.database import portions, transaction
 from gitmem.search.text import Fields, Read, passages
 from gitmem.search.words import (
     ASKS,
@@ -40,7 +40,7 @@ from gitmem.search.words import (
     parts,
     spaced,
     storable,
-    unpacked,
+    unpack,
     word_of,
 )
 
@@ -207,7 +207,7 @@ def index_texts(
             vocabulary.prepare(
                 dict.fromkeys(chain((token for token, _ in often.most_common()), tokens, parts))
             )
-            with writing(connection):
+            with transaction(connection):
                 ids |= _insert(connection, vocabulary, cuts)
     return ids
 
@@ -469,7 +469,7 @@ def _remove(connection: sqlite3.Connection, rows: Sequence[tuple[int, str]]) -> 
 
 def _without(ids: bytes, gone: Sequence[int]) -> bytes:
     """A list without some texts: both ascend."""
-    entries = array("I", unpacked(ids))
+    entries = array("I", unpack(ids))
     for number in reversed(gone):
         at = bisect_left(entries, number << KIND_BITS)
         if at < len(entries) and entries[at] >> KIND_BITS == number:

@@ -251,7 +251,7 @@ def age_note(time: int, now: int, checked: bool = False) -> tuple[int | None, bo
     return days, True, f"{days} {'day' if days == 1 else 'days'} old; {how} since"
 
 
-def capped(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -> str:
+def cap(text: str, lines: int = RECALLED_LINES, size: int = RECALLED_BYTES) -> str:
     """Cuts a text to whole lines, saying so in a last line; the result keeps within both limits.
 
     Args:
@@ -384,7 +384,7 @@ def _item(
         name=memory.name,
         description=memory.description,
         type=memory.type,
-        text=capped(body),
+        text=cap(body),
         age_days=days,
         stale=stale,
         note="; ".join(facts),

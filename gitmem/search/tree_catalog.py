@@ -36,7 +36,7 @@ class LooseCatalog(Catalog):
             held[oid] = files[path]
         connection = self._connection
         ids = postings.index_texts(connection, _Values(held), wanted, read)
-        with database.writing(connection):
+        with database.transaction(connection):
             connection.execute("INSERT OR IGNORE INTO ref(name, tip) VALUES(?, '')", (ref,))
             number: int = connection.execute("SELECT id FROM ref WHERE name = ?", (ref,)).fetchone()[0]
             connection.executemany(ENTER_NOW, entry_rows(number, ref, wanted, ids, {}))

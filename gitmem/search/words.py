@@ -245,7 +245,7 @@ def char(number: int) -> str:
     return chr(point + len(_SURROGATES) if point >= _SURROGATES.start else point)
 
 
-def unpacked(ids: bytes) -> Sequence[int]:
+def unpack(ids: bytes) -> Sequence[int]:
     """The entries of a list: a text's number, shifted by `KIND_BITS`, and where the word stands in it."""
     entries = array("I")
     entries.frombytes(ids[: len(ids) - len(ids) % entries.itemsize])

@@ -149,7 +149,7 @@ def answers(text: str) -> Iterator[tuple[str, str]]:
         chosen = one.get("answers") if isinstance(one, dict) else one
         words = [chosen] if isinstance(chosen, str) else chosen if isinstance(chosen, list) else []
         parts = [word.removeprefix(_NOTE) for word in words if isinstance(word, str)]
-        if answer := ", ".join(filter(None, (part.strip() for part in speech.cleaned(parts)))):
+        if answer := ", ".join(filter(None, (part.strip() for part in speech.clean_blocks(parts)))):
             yield str(question), answer
 
 

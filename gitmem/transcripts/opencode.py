@@ -262,7 +262,7 @@ def _said(row: _Row, parts: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
         return
     calls = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
     tools = tuple(call for part in calls for call in _calls(part))
-    text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(texts))))
+    text = "\n".join(filter(None, (block.strip() for block in speech.clean_blocks(texts))))
     if text or tools:
         yield Message(row.id, "agent", text, time, "reply", tools)
     spoken = [said for part in calls for said in _answers(part)]

@@ -97,7 +97,7 @@ def withheld(message: Message) -> Message:
     return Message(message.uuid, message.role, "", message.time, "withheld")
 
 
-def withholding(
+def withhold(
     messages: Iterable[Message], out: Container[str], ignore: Ignore = NOTHING
 ) -> tuple[Message, ...]:
     """The messages, without the words of those that nobody may see.
@@ -109,7 +109,7 @@ def withholding(
     return tuple(withheld(one) if one.uuid in out or ignore.hides(one) else one for one in messages)
 
 
-def ignoring(patterns: Iterable[str]) -> Ignore:
+def compile_ignore(patterns: Iterable[str]) -> Ignore:
     """Compiles patterns: each a substring, or `/a regular expression/`; case is ignored by both.
 
     Raises:

@@ -87,7 +87,7 @@ class Handled:
 _ANSWERED = " asked"
 
 
-def answered(name: str) -> str:
+def answered_key(name: str) -> str:
     """Names what stands for a message, or a session, of which only what was plainly asked for was stored.
 
     Of what else is said there an engine is asked later: the message's own uuid is not among those that were
@@ -548,7 +548,7 @@ class Reply:
 
     def message(self) -> Message | None:
         """The message; None where nothing was said or done."""
-        text = "\n".join(filter(None, (block.strip() for block in speech.cleaned(self.texts))))
+        text = "\n".join(filter(None, (block.strip() for block in speech.clean_blocks(self.texts))))
         if not (text or self.tools):
             return None
         time, tools = time_of(self.stamp), tuple(self.tools)

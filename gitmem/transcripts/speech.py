@@ -73,10 +73,10 @@ def clean(text: str) -> str:
     """Removes `<private>` spans and what UTF-8 cannot hold from a text that stands by itself."""
     if "<" not in text and text.isascii():
         return text
-    return cleaned([text])[0]
+    return clean_blocks([text])[0]
 
 
-def cleaned(blocks: Sequence[str]) -> list[str]:
+def clean_blocks(blocks: Sequence[str]) -> list[str]:
     """The same for the blocks of one message: a span may go on from one to the next."""
     if any("<" in block for block in blocks):
         blocks = without_private(blocks)
@@ -230,7 +230,7 @@ def _split(blocks: Sequence[str], pastes: Sequence[str]) -> Spoken:
         for place, part in enumerate(_MARK.split(block) if pastes else [block]):
             parts.append(pastes[int(part)] if place % 2 else part)
             is_paste.append(bool(place % 2))
-    said = [part.strip() for part in cleaned(parts)]
+    said = [part.strip() for part in clean_blocks(parts)]
     typed = "\n".join(part for part, paste in zip(said, is_paste, strict=True) if part and not paste)
     pasted = (part[:PASTE_LENGTH] for part, paste in zip(said, is_paste, strict=True) if part and paste)
     found = Spoken(typed, tuple(pasted))

@@ -16,14 +16,14 @@ from gitmem.flows.blame import as_value as claim_value
 from gitmem.flows.blame import blame, code_of
 from gitmem.flows.json_values import entry_value, sound
 from gitmem.flows.last_recalls import last_shown
-from gitmem.flows.redaction import shown as safe
+from gitmem.flows.redaction import redact as safe
 from gitmem.flows.review import queue, tell_item
 from gitmem.flows.review_dream import card_value
 from gitmem.flows.review_items import ReviewItem
 from gitmem.flows.show import as_value, between, listed_value, show
 from gitmem.git.repository import short_name
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.log import learned
+from gitmem.ledger.log import log_entries
 from gitmem.ledger.lookup import ListedMemory, find, headers
 from gitmem.ledger.moments import code_commit, revision
 from gitmem.view.graph import MemoryView
@@ -82,7 +82,7 @@ def log(place: MemoryView, given: Given) -> dict[str, Any]:
 
 
 def _learned(place: MemoryView) -> Iterator[Any]:
-    return (pair for pair in learned(place.workspace) if pair[0].name in place.scopes)
+    return (pair for pair in log_entries(place.workspace) if pair[0].name in place.scopes)
 
 
 def change(place: MemoryView, given: Given) -> dict[str, Any]:
@@ -103,13 +103,13 @@ def _commit(place: MemoryView, given: Given) -> tuple[Any, str]:
 def said(place: MemoryView, given: Given) -> dict[str, Any]:
     """What was said in the session that led to a change, where its recording is here."""
     from gitmem.core.trailers import parse
-    from gitmem.flows.sessions import session_file, told
+    from gitmem.flows.sessions import redacted_session, session_file
 
     where, oid = _commit(place, given)
     source = parse(where.repo.commit(oid).message)
     if not source.session:
         return {"session": None, "messages": []}
-    session = told(place.workspace, session_file(place.workspace, place.edges, source.session))
+    session = redacted_session(place.workspace, session_file(place.workspace, place.edges, source.session))
     ids = [one.uuid for one in session.messages]
     first, last = source.messages or ("", "")
     start = ids.index(first) if first in ids else max(0, len(ids) - SAID)

@@ -24,7 +24,7 @@ from gitmem.dream.cards import Card, memory_cards
 from gitmem.flows.check import CheckReport
 from gitmem.flows.context import Edges
 from gitmem.flows.json_values import entry_value
-from gitmem.flows.redaction import shown, value
+from gitmem.flows.redaction import redact, value
 from gitmem.flows.review import queue, tell_item
 from gitmem.ledger.files import replace_file
 from gitmem.ledger.log import entries
@@ -226,4 +226,4 @@ def _card(card: Card) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """Text of others as HTML shows it, by the one exit."""
-    return escape(shown(text.encode("utf-8", "replace").decode()))
+    return escape(redact(text.encode("utf-8", "replace").decode()))

@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 from gitmem.core.change import Change
 from gitmem.core.errors import CheckFailed, GitmemError, UsageError
 from gitmem.core.text import counted
-from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, united
+from gitmem.flows.decide import DIFFERENT, DecidingSession, ItemChoice, Verdict, decide, unite_choices
 from gitmem.flows.edit import forget, left_behind, reword
 from gitmem.flows.json_values import place_value, sound
 from gitmem.flows.review import queue
@@ -73,7 +73,7 @@ def decisions(place: MemoryView, given: Given) -> dict[str, Any]:
     how = cast(Literal["merge", "replace"], given.get("how") if given.get("how") == "replace" else "merge")
     allowed = given.get("allow") is True
     session = DecidingSession(place.workspace, place.edges, ask, how, allowed, edited)
-    done = decide(session, waiting.values(), united(wanted)).as_value()
+    done = decide(session, waiting.values(), unite_choices(wanted)).as_value()
     refused = CheckFailed("It changed since it was shown", "Look at it again, and decide.")
     done["failed"] += [
         {"id": sound(id), "kind": "stale", "message": refused.message, "hint": refused.hint} for id in stale

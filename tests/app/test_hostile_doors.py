@@ -74,7 +74,7 @@ def test_what_is_no_file_of_gitmems_is_as_if_it_were_not_there(
     hostile(tmp_path / session_files.SHOWN / "s-1")
     hostile(tmp_path / f"{HEAD}.json")
     hostile(tmp_path / FILE)
-    assert len(session_files.seen(tmp_path, "s-1")) <= 1
+    assert len(session_files.read_keys(tmp_path, "s-1")) <= 1
     assert Shelf(tmp_path).read(HEAD) is None
     assert _read(tmp_path / FILE, "key") is None
 

@@ -27,7 +27,7 @@ from workspaces import begun
 import gitmem
 from gitmem.app.context import real_edges
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.flows.redaction import shown
+from gitmem.flows.redaction import redact
 from gitmem.git.command import GitCommand
 from gitmem.git.open import create_bare
 
@@ -230,7 +230,7 @@ def test_any_commands_are_answered_as_the_sdks_own_backend_answers_them(
                     if folder.is_dir() and not any(folder.iterdir()):
                         folder.rmdir()
                 if expected is not None:
-                    assert answer(ours, words) == shown(expected), words
+                    assert answer(ours, words) == redact(expected), words
 
 
 def answer(memory: Any, words: dict[str, Any]) -> str | None:

@@ -11,22 +11,22 @@ from ran import Gitmem
 from gitmem.cli.pause import seconds
 from gitmem.core.errors import UsageError
 from gitmem.flows import pause as pausing
-from gitmem.flows.pause import Pause, intervals, paused, said_in_pause
+from gitmem.flows.pause import Pause, intervals, is_paused, said_in_pause
 
 
 def test_a_pause_holds_until_it_is_ended_and_is_remembered(tmp_path: Path) -> None:
-    assert not paused(tmp_path, 10) and intervals(tmp_path) == ()
+    assert not is_paused(tmp_path, 10) and intervals(tmp_path) == ()
     pausing.pause(tmp_path, 10)
-    assert not paused(tmp_path, 9.9) and paused(tmp_path, 10) and paused(tmp_path, 1e9)
+    assert not is_paused(tmp_path, 9.9) and is_paused(tmp_path, 10) and is_paused(tmp_path, 1e9)
     assert pausing.unpause(tmp_path, 20) == Pause(10, None)
     assert intervals(tmp_path) == (Pause(10, 20),)
-    assert not paused(tmp_path, 20) and pausing.unpause(tmp_path, 30) is None
+    assert not is_paused(tmp_path, 20) and pausing.unpause(tmp_path, 30) is None
     assert said_in_pause(intervals(tmp_path), 15, 99) and not said_in_pause(intervals(tmp_path), 20, 99)
 
 
 def test_a_pause_for_a_time_ends_by_itself_and_can_be_changed(tmp_path: Path) -> None:
     pausing.pause(tmp_path, 10, 20)
-    assert paused(tmp_path, 19) and not paused(tmp_path, 20)
+    assert is_paused(tmp_path, 19) and not is_paused(tmp_path, 20)
     assert said_in_pause(intervals(tmp_path), None, 15), "what was said at no known time, was said now"
     assert not said_in_pause(intervals(tmp_path), None, 25)
     pausing.pause(tmp_path, 15, 40)
@@ -43,7 +43,7 @@ def test_a_damaged_record_pauses_rather_than_tell(tmp_path: Path) -> None:
         b'{"version": 1, "pauses": [[null, 1]]}', b'{"version": 1, "pauses": [["1", 2]]}',
     ):  # fmt: skip
         (tmp_path / pausing.FILE).write_bytes(data)
-        assert paused(tmp_path, 5), data
+        assert is_paused(tmp_path, 5), data
         assert pausing.unpause(tmp_path, 10) is not None
         assert intervals(tmp_path) == (Pause(0, 10),), data
 

@@ -112,8 +112,8 @@ def parse_all(planted: Corpus) -> None:
 
 def timed(run: Callable[[], object]) -> float:
     for cached in (
-        account.claims_at, parse, claim.parse_body, facts.about, facts.lacking, facts.names, facts.stem,
-        pairs.gist, equivalence.said, equivalence.sequence,
+        account.claims_at, parse, claim.parse_body, facts.about, facts.missing_facts, facts.names,
+        facts.stem, pairs.gist, equivalence.said, equivalence.sequence,
     ):  # fmt: skip
         cached.cache_clear()
     start = time.process_time()

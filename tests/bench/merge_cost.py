@@ -75,7 +75,7 @@ def changes(files: Mapping[str, bytes], count: int) -> tuple[Files, Files]:
             lines = {p.partition("/")[2]: line for p, line in fresh.items() if p.startswith(f"{folder}/")}
             out = {p.partition("/")[2]: files[p] for p in gone if p.startswith(f"{folder}/")}
             listed = files[f"{folder}/{index.INDEX}"].decode()
-            edits[f"{folder}/{index.INDEX}"] = index.reconciled(listed, out, lines).encode()
+            edits[f"{folder}/{index.INDEX}"] = index.reconcile(listed, out, lines).encode()
         sides.append(edits)
     return sides[0], sides[1]
 

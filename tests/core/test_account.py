@@ -20,7 +20,7 @@ from gitmem.core.account import (
     where_it_goes,
 )
 from gitmem.core.claim import Claim
-from gitmem.core.facts import lacking
+from gitmem.core.facts import missing_facts
 from gitmem.core.trailers import Fate, FateKind, parse_fate
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
@@ -233,8 +233,8 @@ WORDS = st.lists(st.sampled_from([*PLAIN, *ODD]))
 
 @given(WORDS.map(" ".join), WORDS.map(" ".join))
 def test_nothing_is_lacking_from_a_text_that_holds_it(one: str, other: str) -> None:
-    assert lacking(one, one) == ()
-    assert lacking(one, f"{one}\n\n{other}") == ()
+    assert missing_facts(one, one) == ()
+    assert missing_facts(one, f"{one}\n\n{other}") == ()
 
 
 def test_in_which_order_files_are_given_tells_nothing() -> None:

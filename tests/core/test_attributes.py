@@ -73,7 +73,7 @@ def test_missing_lines_come_in_front_of_a_persons_own(lines: tuple[str, ...]) ->
     """Git takes the last line that matches: the person's."""
     text = "".join(f"{line}\n" for line in lines)
     own = "*.md text\r\n*.png binary"
-    assert attributes.completed("", lines) == text
-    assert attributes.completed(own, lines) == text + own
-    assert attributes.completed(f"{lines[1]}\n{own}\n{lines[0]}\r\n", lines) == f"{text}{own}\n"
-    assert attributes.completed(own + "\n" + text, lines) == own + "\n" + text
+    assert attributes.complete("", lines) == text
+    assert attributes.complete(own, lines) == text + own
+    assert attributes.complete(f"{lines[1]}\n{own}\n{lines[0]}\r\n", lines) == f"{text}{own}\n"
+    assert attributes.complete(own + "\n" + text, lines) == own + "\n" + text

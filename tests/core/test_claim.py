@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.core import claim as claims
-from gitmem.core.claim import Claim, dispute_of, disputed, normal_form, parse_body, repeated, with_dispute
+from gitmem.core.claim import Claim, dispute_of, disputed, normal_form, parse_body, repetition, with_dispute
 
 
 def keys(body: str) -> list[str]:
@@ -212,7 +212,7 @@ def test_an_identity_is_a_hash_of_the_form_and_of_which_repeat_it_is() -> None:
     ],
 )
 def test_case_and_what_ends_a_sentence_make_no_other_text(one: str, other: str, same: bool) -> None:
-    assert (repeated(one) == repeated(other)) is same
+    assert (repetition(one) == repetition(other)) is same
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,17 @@ from datetime import date
 import pytest
 
 from gitmem.core import facts
-from gitmem.core.facts import added, akin, lacking, names, numbers, sentences, stem, undated, unheard
+from gitmem.core.facts import (
+    added,
+    akin,
+    missing_facts,
+    names,
+    numbers,
+    sentences,
+    stem,
+    unheard,
+    without_dates,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +43,8 @@ from gitmem.core.facts import added, akin, lacking, names, numbers, sentences, s
 )
 def test_a_name_is_not_held_by_a_longer_one(source: str, target: str) -> None:
     """`lint` is not `linter`: a merge that says so would lose which of the two was meant."""
-    assert lacking(source, target)
-    assert not lacking(source, f"{target} {source}")
+    assert missing_facts(source, target)
+    assert not missing_facts(source, f"{target} {source}")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +63,7 @@ def test_a_name_is_not_held_by_a_longer_one(source: str, target: str) -> None:
     ],
 )
 def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -> None:
-    assert lacking(source, target) == ()
+    assert missing_facts(source, target) == ()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +86,7 @@ def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -
     ],
 )
 def test_what_is_lost_is_named(source: str, target: str, lost: tuple[str, ...]) -> None:
-    assert lacking(source, target) == lost
+    assert missing_facts(source, target) == lost
 
 
 @pytest.mark.parametrize(
@@ -98,8 +108,8 @@ def test_what_is_lost_is_named(source: str, target: str, lost: tuple[str, ...]) 
     ],
 )
 def test_the_same_words_the_other_way_round_say_something_else(source: str, target: str, lost: str) -> None:
-    assert lost in lacking(source, target) and lost in lacking(target, source)
-    assert lacking(source, f"{source} So said the team.") == ()
+    assert lost in missing_facts(source, target) and lost in missing_facts(target, source)
+    assert missing_facts(source, f"{source} So said the team.") == ()
 
 
 @pytest.mark.parametrize(
@@ -113,7 +123,7 @@ def test_the_same_words_the_other_way_round_say_something_else(source: str, targ
     ],
 )
 def test_the_same_said_in_another_order_loses_nothing(source: str, target: str) -> None:
-    assert lacking(source, target) == ()
+    assert missing_facts(source, target) == ()
 
 
 @pytest.mark.parametrize(
@@ -249,20 +259,20 @@ def test_facts_may_come_from_any_of_the_sources() -> None:
 def test_only_the_date_behind_a_relative_phrase_is_taken_out(
     text: str, days: dict[str, date], plain: str
 ) -> None:
-    assert undated(text, days) == plain
+    assert without_dates(text, days) == plain
 
 
 @pytest.mark.parametrize("text", ["[[" + "a" * 100_000, "a." * 50_000, "```\n" + " " * 100_000 + "x\n```"])
 def test_a_hostile_line_takes_no_time(text: str) -> None:
     """A pattern that goes back at each letter would take minutes."""
-    assert lacking(text, text) == ()
+    assert missing_facts(text, text) == ()
 
 
 def test_of_texts_with_thousands_of_sentences_a_fact_counts_as_lost() -> None:
     """A claim may be as long as a memory, and be anybody's: all pairs took the better part of an hour."""
     said = [f"n{number}." for number in range(1_100)]
     one, other = " ".join(said), " ".join(reversed(said))
-    assert lacking(one, other) == ("a negation",)
-    assert lacking(one, one) == ()
-    assert facts.misplaced(one, [other]) == ("more than can be compared",)
-    assert lacking("not b, never c, " * 300, "never c, not b. " * 300) == ()
+    assert missing_facts(one, other) == ("a negation",)
+    assert missing_facts(one, one) == ()
+    assert facts.misplaced_facts(one, [other]) == ("more than can be compared",)
+    assert missing_facts("not b, never c, " * 300, "never c, not b. " * 300) == ()

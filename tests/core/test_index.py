@@ -54,10 +54,10 @@ def test_an_entry_is_found_again_whatever_the_file_is_called(
     assert line.count("\n") == 1 and line.endswith("\n")
     memory = {file: memory_of(name, description)}
     assume(index.entry_of(file, memory[file]) == line)
-    changed = index.reconciled(text, {}, memory)
+    changed = index.reconcile(text, {}, memory)
     assert file in index.named(changed)
-    assert index.reconciled(changed, {}, memory) == changed == index.reconciled(changed, memory, memory)
-    gone = index.reconciled(changed, memory, {})
+    assert index.reconcile(changed, {}, memory) == changed == index.reconcile(changed, memory, memory)
+    gone = index.reconcile(changed, memory, {})
     if file not in index.named(text):
         assert file not in index.named(gone)
 
@@ -69,7 +69,7 @@ def test_an_entry_is_about_as_long_as_clients_ask(name: str, description: str) -
 
 @given(TEXTS, FILES)
 def test_other_lines_stay_as_they_are(text: str, file: str) -> None:
-    changed = index.reconciled(text, {}, {file: memory_of("x", "")})
+    changed = index.reconcile(text, {}, {file: memory_of("x", "")})
     if file in index.named(text):
         assert changed == text
         return

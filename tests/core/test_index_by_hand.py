@@ -71,24 +71,24 @@ def check_write(seed: int) -> None:
         )
     after["new.md"] = memory("new")
     text = base["main/MEMORY.md"].decode()
-    shown = index.reconciled(text, before, after)
+    shown = index.reconcile(text, before, after)
     made = {own(name) for name in (*names, "new")} | {f"- [{name}]({name}.md) — Other\n" for name in names}
     kept = [unit.text for unit in index.parse(text) if unit.text and unit.text not in made]
     assert [unit.text for unit in index.parse(shown) if unit.text and unit.text not in made] == kept
     assert after.keys() <= index.named(shown), "a memory named nowhere got no line"
-    assert index.reconciled(shown, after, after) == shown
+    assert index.reconcile(shown, after, after) == shown
     assert all(own(n) not in shown for n in names if after.get(f"{n}.md") != before[f"{n}.md"])
 
 
 def test_a_memory_that_is_named_anywhere_gets_no_line_and_any_other_its_own() -> None:
     text = "# Mine\n\n- [a](a.md), [b](b.md): both\n- See c.md and [[d]].\n"
     memories = {f"{name}.md": memory(name) for name in "abcd"}
-    assert index.reconciled(text, {}, memories) == text
+    assert index.reconcile(text, {}, memories) == text
     memories = {f"{name}.md": memory(name) for name in "ab"}
-    assert index.reconciled(own("a"), memories, memories) == own("a") + own("b")
+    assert index.reconcile(own("a"), memories, memories) == own("a") + own("b")
     memories["a.md"] = memory("a", "As [[b]] says")
     text = index.entry_of("a.md", memories["a.md"])
-    assert index.reconciled(text, memories, memories) == text + own("b")
+    assert index.reconcile(text, memories, memories) == text + own("b")
 
 
 def test_what_both_sides_changed_differently_is_disputed_until_one_is_taken_out() -> None:
@@ -110,7 +110,7 @@ def test_what_somebody_chose_of_a_dispute_stands_whatever_the_other_chose() -> N
         assert merged == index.merge(base, theirs, ours)
         assert [n for n in (1, 2, 3) if f"port {n}" in merged] == sorted({*one, *other})
         disputed_anew = bool(one and other and not {*one} & {*other})
-        assert bool(index.disputed(merged, {})) == disputed_anew, (one, other)
+        assert bool(index.disputed_lines(merged, {})) == disputed_anew, (one, other)
 
 
 def test_own_lines_of_both_sides_become_the_line_of_the_merged_memory() -> None:
@@ -138,17 +138,17 @@ def test_over_its_limit_an_index_loses_hooks_of_gitmems_own_and_nothing_else() -
     memories = {f"{n}.md": memory(n, f"{n} {'words ' * 20}") for n in names}
     hand = [f"- [{n}]({n}.md) — ⚠ {'by hand ' * 15}\n" for n in names[:5]]
     text = "".join([*hand, *(index.entry_of(f"{n}.md", memories[f"{n}.md"]) for n in names[5:])])
-    shown = index.reconciled(text, {}, memories)
+    shown = index.reconcile(text, {}, memories)
     assert len(text.encode()) > INDEX_BYTES >= len(shown.encode())
     assert shown.startswith("".join(hand)) and index.targets(shown) == index.targets(text)
     assert "- [m005](m005.md)\n" in shown and shown.splitlines()[-1] == text.splitlines()[-1]
-    assert index.reconciled("".join(hand), {}, {}) == "".join(hand)
+    assert index.reconcile("".join(hand), {}, {}) == "".join(hand)
 
 
 @pytest.mark.long
 def test_ten_thousand_entries_are_reconciled_and_merged() -> None:
     memories = {f"m{n}.md": memory(f"m{n}") for n in range(10_000)}
-    text = index.reconciled("", {}, memories)
+    text = index.reconcile("", {}, memories)
     assert len(index.targets(text)) == 10_000
     merged = index.merge(text, text + "One.\n", "Two.\n" + text)
     assert merged == "Two.\n" + text + "One.\n"
@@ -163,7 +163,7 @@ def test_real_indexes_keep_every_byte_through_merge_and_write() -> None:
     for place in found:
         files = {one.name: one.read_bytes() for one in place.parent.glob("*.md") if one != place}
         text = place.read_text(encoding="utf-8")
-        shown = index.reconciled(text, files, files)
+        shown = index.reconcile(text, files, files)
         lines = [unit.text for unit in index.parse(shown) if unit.text]
         stood = [unit.text for unit in index.parse(text) if unit.text]
         assert [line for line in lines if line in set(stood)] == stood
@@ -181,7 +181,7 @@ def test_of_a_dispute_stays_what_is_kept_and_nothing_else_changes() -> None:
     mark = " *(disputed 01234567)*"
     rest = "- other *(disputed 89abcdef)*\n*(disputed 01234567)*\nProse.\n"
     text = f"# Rules\n\n- one{mark}\n- two{mark}\n\n{rest}"
-    assert index.disputed(text, {}) == {"01234567": ("- one", "- two"), "89abcdef": ("- other",)}
+    assert index.disputed_lines(text, {}) == {"01234567": ("- one", "- two"), "89abcdef": ("- other",)}
     assert index.settled(text, "01234567", (2,), {}) == f"# Rules\n\n- two\n\n{rest}"
     assert index.settled(text, "01234567", (1, 2), {}) == f"# Rules\n\n- one\n- two\n\n{rest}"
     assert index.settled(text, "01234567", (), {}) == f"# Rules\n\n{rest}"
@@ -204,7 +204,7 @@ def test_a_description_that_a_person_cut_short_goes_with_its_memory() -> None:
     data = b"---\nname: a\ndescription: How the linter is run before a push\ntype: project\n---\n\nA.\n"
     for hook, goes in (("How the linter is run…", True), ("How Ann runs it…", False)):
         text = f"# Rules\n- [a](a.md) - {hook}\n"
-        left = index.reconciled(text, {"a.md": data}, {})
+        left = index.reconcile(text, {"a.md": data}, {})
         assert (left == "# Rules\n") is goes, left
 
 

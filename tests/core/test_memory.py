@@ -11,15 +11,15 @@ from gitmem.core.memory import (
     Memory,
     claim_lines,
     create,
-    described,
     description_claim,
     disputed_keys,
     is_said,
     memory_text,
     parse,
     problems,
-    reworded,
+    reword,
     with_after,
+    with_description,
     without,
     without_lost,
 )
@@ -174,14 +174,17 @@ def test_the_first_claim_of_a_memory_stands_below_its_frontmatter() -> None:
     ],
 )
 def test_claims_are_reworded_in_their_places(body: str, texts: dict[int, str], found: str | None) -> None:
-    assert edited(body, lambda memory: reworded(memory, texts)) == found
+    assert edited(body, lambda memory: reword(memory, texts)) == found
 
 
 def test_a_memory_is_described_anew_if_it_is_read_back() -> None:
     memory = parse("main/a.md", file())
-    other = described(memory, "About b.")
+    other = with_description(memory, "About b.")
     assert other and other.description == "About b." and other.body == memory.body
-    assert described(memory, "About\nb.") is None and described(parse("a.md", b"A.\n"), "B.") is None
+    assert (
+        with_description(memory, "About\nb.") is None
+        and with_description(parse("a.md", b"A.\n"), "B.") is None
+    )
 
 
 MARK = "*(disputed 01234567)*"

@@ -79,7 +79,7 @@ def test_slug_is_stable_safe_and_never_empty(text: str) -> None:
 @example("x" * 59)
 def test_a_number_makes_a_name_of_its_own_however_long_it_is(text: str) -> None:
     """A number that is cut off again would be counted up for ever."""
-    first, *others = islice(names.numbered(text), 1_100)
+    first, *others = islice(names.numbered_names(text), 1_100)
     assert first == text
     assert len(set(others)) == len(others)
     for number, name in enumerate(others, 2):

@@ -236,7 +236,7 @@ def test_the_fork_gets_the_persons_environment_without_what_is_not_its_business(
         "PYTHONPATH": "/x", "NODE_OPTIONS": "--require /x", "LD_PRELOAD": "/x", "GITHUB_TOKEN": "t",
         "SECRET": "s",
     }  # fmt: skip
-    assert claude_process.scrubbed({**kept, **dropped}) == {**kept, "GITMEM_DISABLE": "1"}
+    assert claude_process.client_environ({**kept, **dropped}) == {**kept, "GITMEM_DISABLE": "1"}
 
 
 def test_behind_the_hook_stand_rules_that_leave_the_list_of_tools_as_it_is(copy: Scratch) -> None:

@@ -17,7 +17,7 @@ from gitmem.core.daily_log import LogLine
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
 from gitmem.dream.proof import prove_plan
-from gitmem.engines.consolidation import UnaccountedError, consolidated, retyped
+from gitmem.engines.consolidation import UnaccountedError, derive_dream, retyped
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange
 from gitmem.rules.account import errors
 
@@ -91,7 +91,7 @@ def only(made: Consolidation) -> DreamChange:
 
 def problem(after: dict[str, bytes], answer: str, given: ConsolidateInput = GIVEN) -> str:
     with pytest.raises(UnaccountedError) as failed:
-        consolidated(given, after, answer)
+        derive_dream(given, after, answer)
     return " | ".join(failed.value.problems)
 
 
@@ -110,7 +110,7 @@ def test_a_memory_that_another_holds_is_merged_into_it() -> None:
     answer = told(
         change(MOCKS, REAL, gone=(gone(REAL, "Use the real", "dropped", "mocks.md says it better"),))
     )
-    made = consolidated(GIVEN, without(REAL), answer)
+    made = derive_dream(GIVEN, without(REAL), answer)
     merged = only(made)
     assert (merged.kind, dict(merged.edits)) == ("drop", {REAL: None})
     kinds = {references(FILES)[fate.source].text: fate.kind for fate in merged.fates}
@@ -126,7 +126,7 @@ def test_a_claim_that_moves_is_kept_and_both_files_change_together() -> None:
     host = "\n\nThe staging host is blue."
     after = edited(DEPLOY, host, "")
     after["main/staging.md"] = memory("staging", "The staging host", "The staging host is blue.")
-    made = consolidated(GIVEN, after, told(change(DEPLOY), change("memory/project/main/staging.md")))
+    made = derive_dream(GIVEN, after, told(change(DEPLOY), change("memory/project/main/staging.md")))
     moved = only(made)
     assert set(moved.edits) == {DEPLOY, "main/staging.md"}
     assert [(fate.kind, fate.target.split("#")[0]) for fate in moved.fates] == [("kept", "main/staging.md")]
@@ -138,7 +138,7 @@ def test_a_rewording_with_another_fact_needs_the_models_reason() -> None:
     after = edited(DEPLOY, "Deploy on Friday with `make ship`.", "Deploy with `make ship`.")
     assert "lacks the name Friday" in problem(after, told(change(DEPLOY)))
     reason = "the code has no day any more"
-    made = consolidated(
+    made = derive_dream(
         GIVEN, after, told(change(DEPLOY, gone=(gone(DEPLOY, "Deploy on Friday", "superseded", reason),)))
     )
     assert [(fate.kind, fate.reason) for fate in only(made).fates] == [("superseded", reason)]
@@ -153,7 +153,7 @@ def test_a_dispute_is_settled_by_the_claim_that_stays() -> None:
     after = {"main/ci.md": memory("ci", "What CI runs on", "CI runs on Python 3.12.")}
     assert "is gone" in problem(after, told(change("main/ci.md")), given)
     why = gone("ci.md", "CI runs on Python 3.11", "superseded", "the workflow file says 3.12")
-    made = consolidated(
+    made = derive_dream(
         given,
         after,
         told(change("main/ci.md", gone=({**why, "into_file": "ci.md", "into_claim": "CI runs on"},))),
@@ -176,7 +176,7 @@ def test_a_date_beside_a_relative_one_is_no_invention_where_it_is_the_right_one(
             "freeze", "When the freeze began", "The freeze began yesterday (2026-11-20)."
         )
     }
-    assert [fate.kind for fate in only(consolidated(given, after, told(change("freeze.md")))).fates] == [
+    assert [fate.kind for fate in only(derive_dream(given, after, told(change("freeze.md")))).fates] == [
         "merged"
     ]
     wrong = {path: data.replace(b"2026-11-20", b"2026-11-19") for path, data in after.items()}
@@ -206,7 +206,7 @@ def test_what_is_not_accounted_for_is_told(
 
 
 def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
-    made = consolidated(
+    made = derive_dream(
         GIVEN, edited(DEPLOY, "type: project\nowner: ann", "type: user"), told(change(DEPLOY))
     )
     assert not made.changes
@@ -215,7 +215,7 @@ def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
         "description: How deploys go\ntype: project\nowner: ann",
         "description: How deploys to staging go",
     )
-    data = only(consolidated(GIVEN, said, told(change(DEPLOY)))).edits[DEPLOY]
+    data = only(derive_dream(GIVEN, said, told(change(DEPLOY)))).edits[DEPLOY]
     assert data and b"type: project\nowner: ann" in data and b"How deploys to staging go" in data
     after = {**without(DEPLOY), "main/d.md": FILES[DEPLOY].replace(b"type: project", b"type: user")}
     assert "has the type of those" in problem(after, told(change(DEPLOY, "main/d.md")))
@@ -231,9 +231,9 @@ def test_who_may_see_a_memory_is_no_models_to_decide() -> None:
 def test_what_no_dream_may_write_stays_as_it_was(path: str) -> None:
     """A model that edits only the index has nothing to propose."""
     given = asked(agents=("main",))
-    made = consolidated(given, {**FILES, path: b"- new"}, told(change(path)))
+    made = derive_dream(given, {**FILES, path: b"- new"}, told(change(path)))
     assert not made.changes and any(path in line for line in made.log)
-    gone = consolidated(given, without(path), told(change(path)))
+    gone = derive_dream(given, without(path), told(change(path)))
     assert not gone.changes
 
 
@@ -244,9 +244,9 @@ def test_a_budget_holds() -> None:
         gone(DEPLOY, "How deploys", "dropped"),
     )
     answer = told(change(DEPLOY, gone=gives))
-    assert len(only(consolidated(GIVEN, without(DEPLOY), answer)).fates) == 3
+    assert len(only(derive_dream(GIVEN, without(DEPLOY), answer)).fates) == 3
     blank = {**FILES, DEPLOY: b" \n"}
-    assert only(consolidated(GIVEN, blank, answer)).edits == {DEPLOY: None}, "nothing is left of it"
+    assert only(derive_dream(GIVEN, blank, answer)).edits == {DEPLOY: None}, "nothing is left of it"
     few = asked(allowance=2)
     assert "it drops or supersedes 3 claims: 2 are allowed" in problem(without(DEPLOY), answer, few)
 
@@ -254,9 +254,9 @@ def test_a_budget_holds() -> None:
 def test_changes_that_have_nothing_to_do_with_one_another_stay_apart() -> None:
     after = edited(MOCKS, NEVER, "Never mock the Postgres database in any integration tests.")
     after[DEPLOY] = FILES[DEPLOY].replace(b"host is blue", b"host is: blue")
-    made = consolidated(GIVEN, after, told(change(DEPLOY, subject="One"), change(MOCKS, subject="Two")))
+    made = derive_dream(GIVEN, after, told(change(DEPLOY, subject="One"), change(MOCKS, subject="Two")))
     assert [one.subject for one in made.changes] == ["One", "Two"]
-    shared = consolidated(
+    shared = derive_dream(
         GIVEN, after, told(change(DEPLOY, MOCKS, subject="One"), change(MOCKS, subject="Two"))
     )
     assert only(shared).subject == "One; Two" and set(only(shared).edits) == {DEPLOY, MOCKS}
@@ -264,10 +264,10 @@ def test_changes_that_have_nothing_to_do_with_one_another_stay_apart() -> None:
 
 
 def test_a_remark_is_for_the_person() -> None:
-    made = consolidated(GIVEN, FILES, told(change(subject="Two hosts", reason="which one is it?")))
+    made = derive_dream(GIVEN, FILES, told(change(subject="Two hosts", reason="which one is it?")))
     assert not made.changes and made.notes == ()
     after = edited(DEPLOY, "is blue", "is: blue")
-    made = consolidated(
+    made = derive_dream(
         GIVEN, after, told(change(DEPLOY), change(subject="Two hosts", reason="which one is it?"))
     )
     assert made.notes == ("model: Two hosts: which one is it?",)
@@ -286,7 +286,7 @@ def lined(count: int) -> ConsolidateInput:
 
 @pytest.mark.parametrize(("count", "told_of", "more"), [(0, 0, 0), (20, 20, 0), (22, 20, 2)])
 def test_lines_that_nothing_was_made_of_are_named(count: int, told_of: int, more: int) -> None:
-    notes = consolidated(lined(count), FILES, "").notes
+    notes = derive_dream(lined(count), FILES, "").notes
     assert len(notes) == told_of + bool(more) and notes[told_of:] == (f"left: {more} more",) * bool(more)
     if count:
         first = f"left: {LINED}#{0:012}: the model made no memory of it: “Fact 0 {'x' * 92}…”"
@@ -299,11 +299,11 @@ def test_who_is_told_of_many_problems_is_told_how_many_there_are() -> None:
     assert GITHUB not in UnaccountedError("It", (f"The token is {GITHUB}", "b")).message
     files = {f"main/m{n:02}.md": memory(f"m{n}", "A", f"Fact {n}.") for n in range(62)}
     with pytest.raises(UnaccountedError) as failed:
-        consolidated(asked(files), {}, told())
+        derive_dream(asked(files), {}, told())
     assert len(failed.value.problems) == 61 and failed.value.problems[60] == "and 126 more problems"
     few = {path: files[path] for path in [*files][:30]}
     with pytest.raises(UnaccountedError) as failed:
-        consolidated(asked(few), {}, told(*(change(path) for path in few)))
+        derive_dream(asked(few), {}, told(*(change(path) for path in few)))
     assert len(failed.value.problems) == 60
 
 
@@ -324,7 +324,7 @@ def test_who_is_told_of_many_problems_is_told_how_many_there_are() -> None:
 def test_a_path_is_known_as_the_model_was_shown_it(told_as: str, found: bool) -> None:
     after = edited(DEPLOY, "is blue.", "is: blue.")
     if found:
-        assert set(only(consolidated(GIVEN, after, told(change(told_as)))).edits) == {DEPLOY}
+        assert set(only(derive_dream(GIVEN, after, told(change(told_as)))).edits) == {DEPLOY}
     else:
         assert "no change of the answer names it" in problem(after, told(change(told_as)))
     twice = {**FILES, "reviewer/deploy.md": FILES[DEPLOY]}
@@ -342,7 +342,7 @@ def test_a_path_is_known_as_the_model_was_shown_it(told_as: str, found: bool) ->
     ],
 )
 def test_what_can_be_no_memory_stays_as_it_was(data: bytes, why: str) -> None:
-    made = consolidated(GIVEN, {**FILES, DEPLOY: data}, "")
+    made = derive_dream(GIVEN, {**FILES, DEPLOY: data}, "")
     assert made.changes == () and made.log == (f"{DEPLOY}: {why}; it stays as it was",)
 
 
@@ -350,14 +350,14 @@ def test_a_memory_of_blanks_is_gone_and_no_remark_comes_without_end() -> None:
     assert "is gone, and nothing says where" in problem({**FILES, DEPLOY: b" \n"}, told(change(DEPLOY)))
     after = edited(DEPLOY, "is blue.", "is  blue.")
     remarks = [change(subject=f"Remark {n}") for n in range(22)]
-    assert len(consolidated(GIVEN, after, told(change(DEPLOY), *remarks)).notes) == 20
-    made = only(consolidated(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject=""))))
+    assert len(derive_dream(GIVEN, after, told(change(DEPLOY), *remarks)).notes) == 20
+    made = only(derive_dream(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject=""))))
     assert (made.subject, made.kind, made.reason) == ("Consolidate deploy", "tidy", "both say the same")
-    made = only(consolidated(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject="X"))))
+    made = only(derive_dream(GIVEN, after, told(change(DEPLOY, subject=""), change(DEPLOY, subject="X"))))
     assert made.subject == "X"
-    made = only(consolidated(GIVEN, after, told(change(DEPLOY, reason=""), change(DEPLOY))))
+    made = only(derive_dream(GIVEN, after, told(change(DEPLOY, reason=""), change(DEPLOY))))
     assert made.reason == "both say the same"
-    alone = consolidated(asked(agents=("main",)), after, told(change(DEPLOY)))
+    alone = derive_dream(asked(agents=("main",)), after, told(change(DEPLOY)))
     assert set(only(alone).edits) == {DEPLOY}, "it is one of the agent's own"
 
 
@@ -366,11 +366,11 @@ def test_what_goes_into_a_claim_that_stood_there_is_a_change_of_its_own() -> Non
     after = without(REAL)
     after[MOCKS] = FILES[MOCKS].replace(b"a mock hid", b"a  mock hid")
     why = gone(REAL, "Use the real", "dropped", "mocks.md says it better")
-    made = consolidated(GIVEN, after, told(change(REAL, gone=(why,)), change(MOCKS, reason="blanks")))
+    made = derive_dream(GIVEN, after, told(change(REAL, gone=(why,)), change(MOCKS, reason="blanks")))
     assert [set(one.edits) for one in made.changes] == [{REAL}, {MOCKS}]
     nested = {**FILES, "main/topic/t.md": memory("t", "T", "Tea is green.")}
     then = {**nested, "main/topic/t.md": memory("t", "T", "Tea is  green.")}
-    assert set(only(consolidated(asked(nested), then, told(change("t.md")))).edits) == {"main/topic/t.md"}
+    assert set(only(derive_dream(asked(nested), then, told(change("t.md")))).edits) == {"main/topic/t.md"}
 
 
 A, B = "main/a.md", "main/b.md"
@@ -421,7 +421,7 @@ def test_a_claim_that_stood_twice_goes_once_where_both_are_named(
     if told_of:
         assert f"is in {MOCKS}, too: name both files" in problem(after, told(*changes), asked(files))
     else:
-        assert only(consolidated(asked(files), after, told(*changes))).kind == "move"
+        assert only(derive_dream(asked(files), after, told(*changes))).kind == "move"
 
 
 _JSON = st.recursive(
@@ -451,7 +451,7 @@ _JSON = st.recursive(
 def test_no_answer_makes_a_traceback_or_loses_a_claim(value: Any) -> None:
     answer = f"```json\n{json.dumps(value)}\n```"
     try:
-        made = consolidated(GIVEN, without(DEPLOY), answer)
+        made = derive_dream(GIVEN, without(DEPLOY), answer)
     except UnaccountedError:
         return
     holds(made)
@@ -500,7 +500,7 @@ def test_whatever_a_model_does_and_says_no_claim_is_lost(
     """It is taken with a true account, or not at all."""
     after, answer = work
     try:
-        made = consolidated(GIVEN, after, told(*answer))
+        made = derive_dream(GIVEN, after, told(*answer))
     except UnaccountedError as problem:
         assert all(problem.problems)
         return

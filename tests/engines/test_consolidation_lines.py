@@ -17,7 +17,7 @@ from gitmem.core.daily_log import LogLine
 from gitmem.dream.proof import prove_plan
 from gitmem.engines import prompts
 from gitmem.engines.claude_code import fixed_in, lay_out
-from gitmem.engines.consolidation import UnaccountedError, consolidated
+from gitmem.engines.consolidation import UnaccountedError, derive_dream
 from gitmem.engines.engine import ConsolidateInput, Consolidation
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.task import ModelEngine, Task, TaskOutcome, Unfit, after_proved
@@ -75,7 +75,7 @@ def entry(*lines: Any, files: tuple[str, ...] = (NEW,)) -> dict[str, Any]:
 
 def made(*changes: dict[str, Any], **files: bytes) -> Consolidation:
     after = {**FILES, **{f"main/{name.replace('_', '-')}.md": data for name, data in files.items()}}
-    return consolidated(GIVEN, after, f"```json\n{json.dumps(changes)}\n```")
+    return derive_dream(GIVEN, after, f"```json\n{json.dumps(changes)}\n```")
 
 
 OVER = {"line": "L1", "fate": "superseded", "reason": "the later one corrects the form"}
@@ -129,7 +129,7 @@ def test_a_memory_that_says_what_no_line_does_is_sent_back(
 
 def test_a_log_that_a_model_changed_stays_as_it_was() -> None:
     after = {**FILES, LOG: b"- 09:00:00Z [project] Nothing was said.\n"}
-    done = consolidated(GIVEN, after, "```json\n[]\n```")
+    done = derive_dream(GIVEN, after, "```json\n[]\n```")
     assert done.changes == () and any(LOG in note for note in done.log)
 
 

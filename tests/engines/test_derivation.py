@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitmem.core.change import Change
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import parse
-from gitmem.engines.derivation import CHANGES, notes, proposed
+from gitmem.engines.derivation import CHANGES, derive_changes, notes
 from gitmem.engines.engine import ExtractInput
 from gitmem.ledger.edits import sides
 from gitmem.transcripts.model import Message, Role
@@ -48,18 +48,18 @@ def given_with(memory: dict[str, bytes] | None = None) -> ExtractInput:
 
 
 def changes(after: dict[str, bytes], answer: str = "", *asked: str) -> tuple[Change, ...]:
-    return proposed(given_with(), {KEY: KNOWN} | after, answer, frozenset(asked))
+    return derive_changes(given_with(), {KEY: KNOWN} | after, answer, frozenset(asked))
 
 
 def without_known(after: dict[str, bytes], answer: str = "") -> tuple[Change, ...]:
-    return proposed(given_with(), after, answer, frozenset())
+    return derive_changes(given_with(), after, answer, frozenset())
 
 
 def test_nothing_done_is_nothing_proposed_nor_is_what_another_agent_loses() -> None:
     assert changes({}) == ()
     assert changes({}, "nothing") == ()
     memory = {"local/reviewer/a.md": NEW, "local/main/MEMORY.md": b"- x\n"}
-    assert proposed(given_with(memory), {}, "", frozenset()) == ()
+    assert derive_changes(given_with(memory), {}, "", frozenset()) == ()
 
 
 def test_a_new_file_is_an_add_with_the_messages_that_it_names() -> None:
@@ -147,7 +147,7 @@ def test_to_remember_one_thing_is_no_leave_to_take_out_others() -> None:
 
 @pytest.mark.parametrize("after", [{}, {KEY: KNOWN.partition(b"Dates are written as ISO 8601.\n")[0]}])
 def test_a_file_that_is_gone_or_emptied_is_a_delete_that_waits(after: dict[str, bytes]) -> None:
-    (change,) = proposed(given_with(), after, f"{KEY}: 3: it no longer holds", frozenset({"m3"}))
+    (change,) = derive_changes(given_with(), after, f"{KEY}: 3: it no longer holds", frozenset({"m3"}))
     assert (change.op, change.file, change.name) == ("delete", "dates.md", "dates")
     assert (change.asked, change.reason) == (False, "it no longer holds")
 

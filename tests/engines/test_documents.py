@@ -13,7 +13,7 @@ from messages_api import Answer, Call, MessagesApi, Step
 from talk import NOW, Counting, engine
 
 from gitmem.core.errors import EngineError
-from gitmem.engines.derivation import documented
+from gitmem.engines.derivation import derive_document
 from gitmem.engines.engine import Document, DocumentInput, Stale
 from gitmem.engines.offline.document import document as offline
 
@@ -110,7 +110,7 @@ def test_only_named_lines_change_and_all_that_is_stale_is_told(
 def left(
     after: str, given: DocumentInput = GIVEN, answer: str = "changed: the name"
 ) -> tuple[Document, tuple[str, ...]]:
-    return documented(given, after, answer)
+    return derive_document(given, after, answer)
 
 
 def test_what_a_model_says_of_its_changes_is_told_apart() -> None:

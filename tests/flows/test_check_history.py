@@ -11,7 +11,7 @@ from once import Once
 from planted_secrets import GITHUB
 
 from gitmem.flows import check as reading
-from gitmem.rules.rule import quoted
+from gitmem.rules.rule import quote
 
 FACT = "Deploys go out on green."
 
@@ -29,7 +29,7 @@ def test_a_token_that_is_taken_away_is_not_printed_not_even_half_of_it(ground: G
     for words in ((), ("--json",), ("--github",)):
         ran = gitmem("check", *words, cwd=ground.work)
         assert "claim replaced by" in ran.out and GITHUB not in ran.out
-    assert GITHUB[:8] not in quoted("word " * 13 + GITHUB)
+    assert GITHUB[:8] not in quote("word " * 13 + GITHUB)
 
 
 def test_what_the_base_had_is_none_of_the_request(ground: Ground, gitmem) -> None:

@@ -22,7 +22,7 @@ from gitmem.git.commit_signatures import check_signatures as check
 from gitmem.git.repository import Signature
 from gitmem.ledger import signatures
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.taint import told
+from gitmem.ledger.taint import safe_content
 
 __all__ = ["home_folder", "place", "team", "tmp_path"]
 
@@ -301,7 +301,7 @@ def test_what_is_required_and_not_signed_is_told_to_no_agent_and_kept_in_memory(
 
 
 def test_no_agent_is_told_of_it_by_an_index_a_tool_or_a_warning(ann: Machine) -> None:
-    """One exit: `taint.told`, through which the start of a session, MCP and the memory tool go."""
+    """One exit: `taint.safe_content`, through which the start of a session, MCP and the memory tool go."""
     teach(ann, "Ports start at 5000.", file="main/ports.md")
     write(ann, {"main/MEMORY.md": "- [ports](ports.md) - Where\n", "main/notes.txt": "Notes.\n"})
     eve = TEXT.format("Obey.").replace("name: ports\ndescription: Where ports start", "name: eve")
@@ -310,13 +310,13 @@ def test_no_agent_is_told_of_it_by_an_index_a_tool_or_a_warning(ann: Machine) ->
     ann.git("config", "gitmem.requireSigned", "true")
     place = ann.workspace
     signatures.follow(place)
-    shown = told(place, "main/MEMORY.md", index.encode()).decode()
+    shown = safe_content(place, "main/MEMORY.md", index.encode()).decode()
     assert shown.count("\n") == 1 and shown.startswith("- [ports](ports.md)")
     with pytest.raises(MissingObject, match="not proved"):
-        told(place, "main/eve.md", eve.encode())
-    assert b"5000" in told(place, "main/ports.md", TEXT.format("Ports start at 5000.").encode())
+        safe_content(place, "main/eve.md", eve.encode())
+    assert b"5000" in safe_content(place, "main/ports.md", TEXT.format("Ports start at 5000.").encode())
     ann.git("config", "gitmem.requireSigned", "false")
-    assert told(ann.workspace, "main/eve.md", eve.encode()) == eve.encode()
+    assert safe_content(ann.workspace, "main/eve.md", eve.encode()) == eve.encode()
 
 
 def test_mcp_quotes_no_commit_and_no_claim_that_nobody_trusted_signed(ann: Machine) -> None:

@@ -14,7 +14,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.repository import BLOB, Signature
 from gitmem.ledger.inbox import inboxes
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.push_plan import leaving, refuse_personal
+from gitmem.ledger.push_plan import first_departures, refuse_personal
 from gitmem.rules.profiles import judge
 from gitmem.rules.rule import File, Side
 
@@ -68,16 +68,16 @@ def test_lines_leave_once_wherever_the_log_stands_then(machine: MakeMachine) -> 
     put(ann, {LOG: ONE + TWO})
     repo, ref = ann.workspace.code, ann.workspace.scope("project").ref
     tip = repo.ref(ref) or ""
-    assert [one.name for one in leaving(repo, tip, [])] == [
+    assert [one.name for one in first_departures(repo, tip, [])] == [
         "log 2026-11-20 10:00 One. **Why:** so.",
         "log 2026-11-20 11:00 Two.",
     ]
     put(ann, {OLD: ONE + TWO, LOG: "- 12:00:00Z [project ab] Three.\n"})
-    (line,) = leaving(repo, repo.ref(ref) or "", [tip])
+    (line,) = first_departures(repo, repo.ref(ref) or "", [tip])
     assert (line.name, line.agent, line.path) == ("log 2026-11-20 12:00 Three.", "main", LOG)
     put(ann, {LOG: "- 12:00:00Z [user ab] Ann likes tea.\n"})
     with pytest.raises(CheckFailed, match="About a person"):
-        refuse_personal(leaving(repo, repo.ref(ref) or "", [tip]))
+        refuse_personal(first_departures(repo, repo.ref(ref) or "", [tip]))
 
 
 @pytest.mark.long

@@ -26,7 +26,7 @@ from gitmem.dream.run import ask
 from gitmem.dream.schedule import FILE, consolidation_lock, last_dream, lock_folder
 from gitmem.engines.engine import ConsolidateInput, Consolidation, DreamChange, Tell, untold
 from gitmem.flows.dream import dream
-from gitmem.flows.dream_process import Stopped, running
+from gitmem.flows.dream_process import Stopped, running_dream
 from gitmem.flows.save import save_all
 from gitmem.ledger.dreams import dreams_of
 
@@ -87,7 +87,7 @@ def standing(ground: Ground) -> dict[str, Any]:
             last_dream(scope),
             sorted(p.name for p in lock.parent.glob(f"{FILE}*")),
         ),
-        "running": running(scope),
+        "running": running_dream(scope),
         "dreams": dreams_of(scope),
         "above": sorted(path.name for path in ground.repo.parent.iterdir()),
     }

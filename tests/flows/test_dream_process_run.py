@@ -32,7 +32,7 @@ from gitmem.flows import dream as dreaming
 from gitmem.flows import dream_process as dream_kill
 from gitmem.flows import engines
 from gitmem.flows.dream import dream, dream_status, maybe_dream
-from gitmem.flows.dream_process import SIGNALS, Stopped, kill_dreams, running
+from gitmem.flows.dream_process import SIGNALS, Stopped, kill_dreams, running_dream
 from gitmem.flows.notices import leave, leave_proposal, take
 from gitmem.git.locks import process_identity
 from gitmem.git.refs import move_ref
@@ -90,7 +90,7 @@ def no_trace(ground: Ground, prior: float, before: dict[str, str]) -> None:
     """A scope is as if its dream had never begun."""
     scope = ground.scope()
     assert ground.tree() == before and dreams_of(scope) == ()
-    assert last_dream(scope) == prior and running(scope) is None
+    assert last_dream(scope) == prior and running_dream(scope) is None
     path = lock_folder(scope) / FILE
     assert not prior or path.read_bytes() == b""
     assert not list(path.parent.glob(f"{FILE}.*"))
@@ -210,7 +210,7 @@ def test_status_and_jobs_tell_of_a_dream_that_goes_on(ground: Ground, gitmem: Gi
     assert status["last"] == "2026-11-16T11:06:40Z"
     for text in seen[3]:
         assert f"(process {os.getpid()})" in text
-    assert running(ground.scope()) is None
+    assert running_dream(ground.scope()) is None
 
 
 @pytest.mark.parametrize(

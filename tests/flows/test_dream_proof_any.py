@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.core.account import path_of
-from gitmem.core.facts import about, added, akin, lacking
+from gitmem.core.facts import about, added, akin, missing_facts
 from gitmem.core.memory import parse
 from gitmem.core.trailers import Fate
 from gitmem.rules.account import DreamGround, ReplayedCommit
@@ -109,7 +109,7 @@ def lost(before: Tree, after: Tree, fates: Sequence[Fate], *, one: bool) -> set[
         else:
             true = target in mine
             if true and worst == "merged":
-                true = not lacking(old[source], mine[target]) and (
+                true = not missing_facts(old[source], mine[target]) and (
                     not one or akin(old[source], mine[target])
                 )
         if not true:
@@ -183,7 +183,7 @@ def test_what_is_given_up_is_what_no_claim_says_any_more(
             into = [old[other] for other, end in ends.items() if end[2] == target]
             said = mine[target]
             # A trailer permits nothing: what is called merged is given up where it went into another thing.
-            free = not lacking(old[source], said) and akin(old[source], said)
+            free = not missing_facts(old[source], said) and akin(old[source], said)
             same = about(said) <= about("\n\n".join([*into, *around])) or about(old[source]) <= about(said)
             free = free and (same if worst == "merged" else not added(said, [*into, *around]))
         if not free:

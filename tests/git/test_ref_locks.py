@@ -15,7 +15,7 @@ from gitmem.core.errors import RepositoryError
 from gitmem.git import locks as ref_locks
 from gitmem.git.command import GitCommand
 from gitmem.git.config import config_get, config_set
-from gitmem.git.locks import Locked, moving, process_identity
+from gitmem.git.locks import Locked, process_identity, ref_turn
 from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
@@ -25,9 +25,9 @@ REF = "refs/gitmem/project"
 
 DIES = """\
 import os, pathlib, sys
-from gitmem.git.locks import moving
+from gitmem.git.locks import ref_turn
 git_dir, names, new, files = pathlib.Path(sys.argv[1]), sys.argv[2].split(), sys.argv[3], sys.argv[4:]
-with moving(git_dir, tuple(names), new or None):
+with ref_turn(git_dir, tuple(names), new or None):
     for file in files:
         name, _, text = file.partition("=")
         (git_dir / name).parent.mkdir(parents=True, exist_ok=True)
@@ -37,9 +37,9 @@ with moving(git_dir, tuple(names), new or None):
 
 HOLDS = """\
 import pathlib, sys
-from gitmem.git.locks import moving
+from gitmem.git.locks import ref_turn
 git_dir = pathlib.Path(sys.argv[1])
-with moving(git_dir, (sys.argv[2],), None):
+with ref_turn(git_dir, (sys.argv[2],), None):
     (git_dir / f"{sys.argv[2]}.lock").write_text("")
     print("held", flush=True)
     sys.stdin.read()
@@ -119,7 +119,7 @@ def test_a_lock_that_no_note_explains_is_never_removed(store: Repository, git_di
 )
 def test_a_lock_with_something_else_in_it_is_somebody_elses(git_dir: Path, text: str) -> None:
     die(git_dir, "a" * 40, f"{REF}.lock={text}")
-    with moving(git_dir, (REF,), "b" * 40):
+    with ref_turn(git_dir, (REF,), "b" * 40):
         assert (git_dir / f"{REF}.lock").exists()
 
 
@@ -128,7 +128,7 @@ def test_a_lock_from_another_time_is_somebody_elses(git_dir: Path, seconds: floa
     die(git_dir, None, f"{REF}.lock=")
     written = (git_dir / "gitmem/refs.lock").stat().st_mtime
     os.utime(git_dir / f"{REF}.lock", (written + seconds, written + seconds))
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert (git_dir / f"{REF}.lock").exists()
 
 
@@ -136,7 +136,7 @@ def test_a_lock_that_changes_meanwhile_has_an_owner(git_dir: Path, monkeypatch) 
     die(git_dir, "a" * 40, f"{REF}.lock=")
     lock = git_dir / f"{REF}.lock"
     monkeypatch.setattr(ref_locks.time, "sleep", lambda _: lock.write_text("a" * 40))
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert lock.exists()
 
 
@@ -152,11 +152,11 @@ def test_the_lock_of_a_writer_who_lives_is_waited_for(git_dir: Path, monkeypatch
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
     monkeypatch.setattr(ref_locks, "PATIENCE", 0.0)
-    with pytest.raises(Locked, match=f"process {holder.pid}"), moving(git_dir, (REF,), None):
+    with pytest.raises(Locked, match=f"process {holder.pid}"), ref_turn(git_dir, (REF,), None):
         pass
     assert lock.exists()
     holder.communicate()
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert lock.exists(), "who ended well left no note"
 
 
@@ -166,7 +166,7 @@ def test_a_note_of_one_who_lives_removes_nothing(git_dir: Path) -> None:
     note = git_dir / "gitmem/refs.lock"
     words = json.loads(note.read_text()) | {"process": str(process_identity())}
     note.write_text(json.dumps(words))
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert (git_dir / f"{REF}.lock").exists()
 
 
@@ -187,7 +187,7 @@ def test_a_damaged_note_says_nothing(git_dir: Path, note: str) -> None:
     (git_dir / "gitmem/refs.lock").write_text(note)
     (git_dir / "refs/gitmem").mkdir()
     (git_dir / f"{REF}.lock").write_text("")
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert (git_dir / f"{REF}.lock").exists()
 
 
@@ -197,7 +197,7 @@ def test_a_note_without_end_says_nothing(git_dir: Path) -> None:
     note.parent.mkdir(exist_ok=True)
     note.touch()
     os.truncate(note, 1 << 42)
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert 0 < note.stat().st_size < 1_000
 
 
@@ -211,7 +211,7 @@ def test_a_hostile_note_reaches_nothing_outside(git_dir: Path, tmp_path: Path) -
         note = git_dir / "gitmem/refs.lock"
         note.write_text(json.dumps(json.loads(note.read_text()) | {"names": [name]}))
         (outside / "a.lock").write_text("")
-        with moving(git_dir, (REF,), None):
+        with ref_turn(git_dir, (REF,), None):
             assert (outside / "a.lock").exists(), name
 
 
@@ -222,10 +222,10 @@ def test_a_turn_is_over_though_what_a_hook_started_goes_on(git_dir, tmp_path: Pa
     fake.write_text(f"#!/bin/sh\n(read line <'{pipe}') >/dev/null 2>&1 &\n")
     fake.chmod(0o755)
     monkeypatch.setattr(ref_locks, "PATIENCE", 0.0)
-    with moving(git_dir, (REF,), None) as turn:
+    with ref_turn(git_dir, (REF,), None) as turn:
         turn.run(GitCommand(dict(os.environ), str(fake)), ["update-ref"])
     try:
-        with moving(git_dir, (REF,), None):
+        with ref_turn(git_dir, (REF,), None):
             pass
     finally:
         pipe.write_text("end\n")
@@ -241,8 +241,8 @@ def test_the_turn_lasts_as_long_as_a_git_that_works_in_it(repo, git_dir: Path, t
     code = f"""\
 import os, pathlib
 from gitmem.git.command import GitCommand
-from gitmem.git.locks import moving
-with moving(pathlib.Path({str(git_dir)!r}), ({REF!r},), None) as turn:
+from gitmem.git.locks import ref_turn
+with ref_turn(pathlib.Path({str(git_dir)!r}), ({REF!r},), None) as turn:
     turn.run(GitCommand(dict(os.environ), {str(fake)!r}), ["update-ref"])
 """
     lock.parent.mkdir(parents=True)
@@ -253,7 +253,7 @@ with moving(pathlib.Path({str(git_dir)!r}), ({REF!r},), None) as turn:
         assert not _is_free(git_dir)
         assert lock.exists()
         says.write("go on\n")
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         assert not lock.exists()
 
 
@@ -318,7 +318,7 @@ def test_without_a_kernel_lock_refs_move_all_the_same(store: Repository, git_dir
 )
 def test_packed_refs_are_locked_by_who_may_delete_one(git_dir, names: str, new: str, goes: bool) -> None:
     die(git_dir, new, "packed-refs.new=# pack-refs", "packed-refs.lock=", names=names)
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         left = {name for name in ("packed-refs.new", "packed-refs.lock") if (git_dir / name).exists()}
     assert left == (set() if goes else {"packed-refs.new", "packed-refs.lock"})
 
@@ -339,7 +339,7 @@ def test_what_takes_long_may_have_left_a_lock_later(git_dir, new: str, seconds: 
     written = (git_dir / "gitmem/refs.lock").stat().st_mtime_ns + int(seconds * 1e9)
     for name in (REF, "refs/remotes/x/y"):
         os.utime(git_dir / f"{name}.lock", ns=(written, written))
-    with moving(git_dir, (REF,), None):
+    with ref_turn(git_dir, (REF,), None):
         left = [(git_dir / f"{name}.lock").exists() for name in (REF, "refs/remotes/x/y")]
     assert left == [stays, stays]
 
@@ -347,7 +347,7 @@ def test_what_takes_long_may_have_left_a_lock_later(git_dir, new: str, seconds: 
 def test_the_file_of_a_turn_is_its_owners_alone_and_names_them_while_it_lasts(git_dir: Path) -> None:
     path = git_dir / "gitmem/refs.lock"
     for _ in range(2):  # its folder is missing, then the file alone
-        with moving(git_dir, (REF, "HEAD"), None):
+        with ref_turn(git_dir, (REF, "HEAD"), None):
             assert path.stat().st_mode & 0o777 == 0o600
             assert json.loads(path.read_text()) == {
                 "process": str(process_identity()),
@@ -365,7 +365,7 @@ def test_a_git_that_was_interrupted_is_cleared_up_after_at_once(git_dir: Path) -
 
     lock = git_dir / f"{REF}.lock"
     lock.parent.mkdir(parents=True)
-    with moving(git_dir, (REF,), None) as turn:
+    with ref_turn(git_dir, (REF,), None) as turn:
         lock.write_text("")
         with pytest.raises(KeyboardInterrupt):
             turn.run(Interrupted(), ["update-ref"])  # type: ignore[arg-type]

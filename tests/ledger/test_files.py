@@ -59,12 +59,12 @@ def test_links_on_the_way_to_a_file_are_seen_and_plain_files_may_be_opened(tmp_p
     (tmp_path / "main").mkdir()
     (tmp_path / "main/a.md").write_text("a")
     for relative in ("", "main/a.md", "main/new.md", "new/deep/a.md", "main/a.md/x"):
-        assert not files.linked(tmp_path, tmp_path / relative)
+        assert not files.has_link(tmp_path, tmp_path / relative)
     for relative in ("x" * 300, "a\0b"):
-        assert files.linked(tmp_path, tmp_path / relative), "it cannot be looked at"
-    assert files.linked(tmp_path / "other", tmp_path / "a"), "what is not below the root is not trusted"
+        assert files.has_link(tmp_path, tmp_path / relative), "it cannot be looked at"
+    assert files.has_link(tmp_path / "other", tmp_path / "a"), "what is not below the root is not trusted"
     (tmp_path / "root").symlink_to("main")
-    assert not files.linked(tmp_path / "root", tmp_path / "root/a.md"), "the person's business"
+    assert not files.has_link(tmp_path / "root", tmp_path / "root/a.md"), "the person's business"
 
 
 @pytest.mark.parametrize("target", ["/etc", ".", "missing", "loop"])
@@ -73,4 +73,4 @@ def test_symlinks_are_refused_anywhere_also_dangling_and_looping(tmp_path: Path,
     (tmp_path / "main").mkdir()
     (tmp_path / "main/a.md").symlink_to(target)
     for relative in ("loop", "loop/a.md", "loop/x/y.md", "main/a.md"):
-        assert files.linked(tmp_path, tmp_path / relative)
+        assert files.has_link(tmp_path, tmp_path / relative)

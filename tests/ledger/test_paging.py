@@ -29,7 +29,7 @@ from gitmem.git.trees import list_files, read_files
 from gitmem.ledger.land import Written, read_tip
 from gitmem.ledger.layout import record_path
 from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.paging import page, standing
+from gitmem.ledger.paging import current_place, page
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.search.catalog import Catalog
 
@@ -227,9 +227,9 @@ def test_where_a_memory_stands_is_found_after_it_moved(scope: Scope) -> None:
     learn(scope, agent_tree("a", "b"))
     page(scope, "reviewer", limit=1)
     at = scope.repo.commit(scope.repo.ref(scope.ref) or "").tree
-    assert standing(scope.repo, at, "reviewer", "a.md") == (archive_path("a.md"), memory("a").encode())
-    assert standing(scope.repo, at, "reviewer", archive_path("b.md")) == ("b.md", memory("b").encode())
-    assert standing(scope.repo, at, "reviewer", "c.md") is None
+    assert current_place(scope.repo, at, "reviewer", "a.md") == (archive_path("a.md"), memory("a").encode())
+    assert current_place(scope.repo, at, "reviewer", archive_path("b.md")) == ("b.md", memory("b").encode())
+    assert current_place(scope.repo, at, "reviewer", "c.md") is None
 
 
 # Live directories

@@ -46,7 +46,7 @@ def test_a_suggestion_has_a_place_before_and_after_it_is_decided(ref: str, other
 
 def test_what_waits_says_what_it_changes_by_whom_and_why(family: Family) -> None:
     assert make(family, "s-1") and not make(family, "s-1")
-    ((_, tip),) = proposals.waiting(family).items()
+    ((_, tip),) = proposals.open_tips(family).items()
     one = proposals.read(family, "s-1", tip)
     assert one
     assert (one.id, one.tip, one.reason, one.when, one.provenance.session) == (
@@ -58,7 +58,7 @@ def test_what_waits_says_what_it_changes_by_whom_and_why(family: Family) -> None
     assert family.repo.reflog(family.waiting + "s-1")[0].message == "gitmem proposal: Learn s-1"
     assert list(proposals.history(family)) == [one]
     move_ref(family.repo, f"{family.waiting}p/s-2", tip, None, "of no project")
-    assert [*proposals.waiting(family)] == ["s-1"]
+    assert [*proposals.open_tips(family)] == ["s-1"]
 
 
 def test_two_machines_make_a_proposal_from_the_same_commit(family: Family) -> None:
@@ -71,18 +71,18 @@ def test_two_machines_make_a_proposal_from_the_same_commit(family: Family) -> No
 def test_what_is_decided_is_kept_and_waits_again_where_it_does_not(family: Family) -> None:
     for id in ("s-1", "s-2", "s-3"):
         make(family, id)
-    tips = proposals.waiting(family)
+    tips = proposals.open_tips(family)
     assert list(tips) == ["s-1", "s-2", "s-3"]
     assert proposals.settle(family, ["s-3", "s-1", "s-3", "s-9"], "test") == ("s-3", "s-1")
-    assert proposals.waiting(family) == {"s-2": tips["s-2"]}
-    assert proposals.decided(family) == {id: tips[id] for id in ("s-1", "s-3")}
-    assert proposals.taken(family) == tips
+    assert proposals.open_tips(family) == {"s-2": tips["s-2"]}
+    assert proposals.decided_tips(family) == {id: tips[id] for id in ("s-1", "s-3")}
+    assert proposals.all_tips(family) == tips
     assert proposals.settle(family, ["s-1"], "test") == ()
     make(family, "s-1", scope="project")
-    again = proposals.waiting(family)["s-1"]
+    again = proposals.open_tips(family)["s-1"]
     assert proposals.reopen(family, ["s-1", "s-3", "s-2"], "test") == ("s-3",)
-    assert proposals.waiting(family) == tips | {"s-1": again}
-    assert proposals.settle(family, ["s-1"], "test") == ("s-1",) and proposals.decided(family) == {
+    assert proposals.open_tips(family) == tips | {"s-1": again}
+    assert proposals.settle(family, ["s-1"], "test") == ("s-1",) and proposals.decided_tips(family) == {
         "s-1": again
     }
 

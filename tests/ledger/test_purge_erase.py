@@ -19,7 +19,7 @@ from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
 from gitmem.ledger.erase import existing, left_behind, old_tips
 from gitmem.ledger.layout import LiveDirectory
-from gitmem.ledger.proposals import make, suggestions_of, waiting
+from gitmem.ledger.proposals import make, open_tips, suggestions_of
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
 from gitmem.ledger.workspace import DOCS_REF, SHARED_REF, Workspace, open_workspace
 
@@ -313,7 +313,7 @@ def test_what_waits_about_a_memory_goes_with_it(workspace: Workspace, scope: str
         assert make(family, id, {}, edits, record, "Learn", Provenance("add"), "why", ANN)
     purge = Purge(memories=frozenset({"main/a.md"}))
     Purging(workspace, Target(purge, scope), "0123abcd", ANN).rewrite()
-    assert [*waiting(family)] == left
+    assert [*open_tips(family)] == left
 
 
 def test_what_waits_about_a_memory_of_the_project_leaves_no_object(shared: Workspace) -> None:

@@ -118,7 +118,7 @@ def test_plain_git_shows_what_it_would_change_and_who_says_so(workspace: Workspa
 def test_a_proposal_is_read_with_its_reason_and_what_it_was_made_from(workspace: Workspace) -> None:
     propose(workspace, [one(CHANGE.body)], ANN, Provenance("add", "extract", session="s1"))
     family = proposals.suggestions_of(workspace)
-    ((id, tip),) = proposals.waiting(family).items()
+    ((id, tip),) = proposals.open_tips(family).items()
     found = proposals.read(family, id, tip)
     assert found
     assert (found.id, found.tip) == (id, tip)
@@ -132,9 +132,9 @@ def test_a_proposal_is_read_with_its_reason_and_what_it_was_made_from(workspace:
 def test_a_ref_further_down_is_no_proposal(workspace: Workspace) -> None:
     propose(workspace, [one(CHANGE.body)], ANN)
     family = proposals.suggestions_of(workspace)
-    ((id, tip),) = proposals.waiting(family).items()
+    ((id, tip),) = proposals.open_tips(family).items()
     move_ref(workspace.private, f"{family.waiting}deeper/{id}", tip, None, "by hand")
-    assert proposals.waiting(family) == {id: tip} and len(open_suggestions(workspace)) == 1
+    assert proposals.open_tips(family) == {id: tip} and len(open_suggestions(workspace)) == 1
 
 
 def test_what_waits_is_taken_in_by_another_project_that_is_the_same_code(workspace: Workspace) -> None:
@@ -151,10 +151,10 @@ def test_what_waits_is_taken_in_by_another_project_that_is_the_same_code(workspa
 def test_less_of_it_waits_under_the_same_id_unless_it_changed_meanwhile(workspace: Workspace) -> None:
     propose(workspace, [one(CHANGE.body)], ANN)
     family = proposals.suggestions_of(workspace)
-    ((id, tip),) = proposals.waiting(family).items()
+    ((id, tip),) = proposals.open_tips(family).items()
     (base,) = workspace.private.commit(tip).parents
     proposals.narrow(family, id, tip, base, "test")
-    assert proposals.waiting(family) == {id: base}
+    assert proposals.open_tips(family) == {id: base}
     with pytest.raises(RefMoved):
         proposals.narrow(family, id, tip, base, "test")
 
@@ -290,4 +290,4 @@ def test_a_hostile_proposal_is_passed_over_and_kept(workspace: Workspace, record
     family = proposals.suggestions_of(workspace)
     assert proposals.make(family, "s-aaaaaa", {}, {}, record, "x", Provenance(), "", ANN)
     assert open_suggestions(workspace) == (good,)
-    assert proposals.waiting(family).keys() == {good.id, "s-aaaaaa"}
+    assert proposals.open_tips(family).keys() == {good.id, "s-aaaaaa"}

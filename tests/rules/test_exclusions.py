@@ -6,7 +6,7 @@ import pytest
 from planted_secrets import GITHUB
 
 from gitmem.core.change import MemoryType
-from gitmem.rules.exclusions import excluded, for_this_task_only, in_rules
+from gitmem.rules.exclusions import exclusion_reason, for_this_task_only, in_rules
 
 RULES = (
     "# Rules\n\n- Do not mock the database in tests.\n- Python 3.11 is the minimum.\n"
@@ -60,9 +60,9 @@ RULES = (
 @pytest.mark.parametrize("kind", ["project", "reference"])
 def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reason: str) -> None:
     for said in (text, text.upper()):
-        found = excluded(said, kind=kind)
+        found = exclusion_reason(said, kind=kind)
         assert found is not None and reason in found
-    elsewhere = excluded(text, kind=kind, tracks=lambda _: False)
+    elsewhere = exclusion_reason(text, kind=kind, tracks=lambda _: False)
     assert (elsewhere is None) == (reason == "where its files are" and "PR 4" not in text)
 
 
@@ -82,7 +82,7 @@ def test_what_the_repository_tells_is_excluded(kind: MemoryType, text: str, reas
 )  # fmt: skip
 def test_what_matters_to_this_task_is_excluded(text: str) -> None:
     assert for_this_task_only(text) and for_this_task_only(text.upper())
-    assert excluded(text, kind="feedback") == "it matters to this task alone"
+    assert exclusion_reason(text, kind="feedback") == "it matters to this task alone"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
 )
 def test_what_people_teach_may_be_stored(kind: MemoryType, text: str) -> None:
     """A person reviews what passes; nobody sees what was refused in error."""
-    assert excluded(text, kind=kind, rules=RULES) is None
+    assert exclusion_reason(text, kind=kind, rules=RULES) is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_what_people_teach_may_be_stored(kind: MemoryType, text: str) -> None:
     ],
 )
 def test_what_the_rules_say_is_excluded(text: str) -> None:
-    found = excluded(text, kind="feedback", rules=RULES)
+    found = exclusion_reason(text, kind="feedback", rules=RULES)
     assert found is not None
     assert "rules" in found
 
@@ -209,5 +209,5 @@ def test_any_negation_is_one(word: str) -> None:
 
 
 def test_a_secret_is_excluded_first_and_not_repeated() -> None:
-    found = excluded(f"Always use {GITHUB}", kind="feedback")
+    found = exclusion_reason(f"Always use {GITHUB}", kind="feedback")
     assert found == "it holds a secret (github-pat)"

@@ -27,7 +27,7 @@ from gitmem.ledger.layout import is_laid_out
 from gitmem.rules.paths import (
     EXECUTABLE,
     check_path,
-    colliding,
+    collision,
     judge_collisions,
     judge_epoch,
     judge_format,
@@ -311,7 +311,7 @@ def test_an_agent_of_any_folder_is_one_safe_part_of_a_path(folder: str) -> None:
     ],
 )
 def test_names_collide_that_read_as_one(paths: list[str], found: tuple[str, str] | None) -> None:
-    assert colliding(paths) == found
+    assert collision(paths) == found
 
 
 def test_a_name_that_became_ambiguous_is_told_where_it_is_new() -> None:

@@ -13,7 +13,7 @@ from planted_secrets import planted
 
 from gitmem.core.text import one_line
 from gitmem.flows.redaction import credentials, shown_bytes
-from gitmem.rules.redaction import cut, line, no_scan, restored, row, shown, suspects, value
+from gitmem.rules.redaction import cut, line, no_scan, redact, row, suspects, unredact, value
 from gitmem.rules.rule import Finding
 from gitmem.rules.secrets import find_secrets
 
@@ -34,7 +34,7 @@ PARTS = st.sampled_from(
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert shown(text, credentials) == text
+    assert redact(text, credentials) == text
     assert shown_bytes(text.encode()) == text.encode()
     assert value({text: [text, 1, None, (text,)]}, credentials) == {text: [text, 1, None, (text,)]}
 
@@ -42,11 +42,11 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
 @given(st.lists(PARTS, max_size=8).map(" ".join))
 @example("password =  \x1b]0;title\x07")
 def test_a_second_time_changes_nothing_and_nothing_gets_out(text: str) -> None:
-    once = shown(text, credentials)
-    assert shown(once, credentials) == once
+    once = redact(text, credentials)
+    assert redact(once, credentials) == once
     assert not leaks(once, crlf=True)
-    masked = shown(text, suspects)
-    assert shown(masked, suspects) == masked
+    masked = redact(text, suspects)
+    assert redact(masked, suspects) == masked
     assert json.loads(json.dumps(value([text], credentials))) == [once]
     assert value(Finding("a.md", 1, "x", text), credentials) == Finding("a.md", 1, "x", once)
     assert value(Finding, credentials) is Finding
@@ -58,8 +58,8 @@ def test_a_label_makes_suspects_of_what_stands_near_it() -> None:
 
 @given(st.text(), st.integers(1, 60))
 def test_any_text_is_made_harmless_and_stays_so(text: str, width: int) -> None:
-    once = shown(text, suspects)
-    assert shown(once, suspects) == once
+    once = redact(text, suspects)
+    assert redact(once, suspects) == once
     assert not leaks(once, crlf=True)
     short = line(text, width, suspects)
     assert len(short.splitlines()) <= 1
@@ -67,14 +67,14 @@ def test_any_text_is_made_harmless_and_stays_so(text: str, width: int) -> None:
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_a_clients_tag_can_be_read_and_is_none(tag: str) -> None:
-    safe = shown(tag, no_scan)
+    safe = redact(tag, no_scan)
     assert not leaks(safe) and safe.replace("\\x3c", "<") == tag
 
 
 def test_what_was_written_out_is_read_back() -> None:
-    once = shown(NASTY, no_scan)
-    assert restored(once, once) == NASTY
-    assert restored("C:\\x86", "of another text") == "C:\\x86"
+    once = redact(NASTY, no_scan)
+    assert unredact(once, once) == NASTY
+    assert unredact("C:\\x86", "of another text") == "C:\\x86"
     assert suspects("\\x3cSystemReminder> and \\u202eabcDEF") == (), "nor is a code a part of a word"
 
 
@@ -94,13 +94,13 @@ def test_a_key_that_is_shown_row_by_row_or_without_its_end_is_taken_out() -> Non
         rows.append(safe)
     assert row(PEM.replace("\n", ""), no_scan, in_key=False) == ("[private-key]", False)
     assert not leaks("\n".join(rows)) and rows[0] == "+ Before" and rows[-2] == "+ After, as ever."
-    assert not leaks(shown(PEM[:200], no_scan))
+    assert not leaks(redact(PEM[:200], no_scan))
     assert not leaks(line(PEM, 120, no_scan))
 
 
 @pytest.mark.parametrize("secret", SECRETS)
 def test_no_token_leaves_behind_a_colour(secret: str) -> None:
-    assert secret[:8] not in shown(f"\x1b[31m{secret}\x1b[0m", credentials)
+    assert secret[:8] not in redact(f"\x1b[31m{secret}\x1b[0m", credentials)
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -115,7 +115,7 @@ def test_what_is_cut_is_cut_once_at_its_room_and_a_return_shown_only_in_a_line_e
     assert cut("abcdef", [(5, 6, "z"), (1, 3, "x"), (2, 4, "y")]) == "a[x]e[z]"
     assert one_line(string.ascii_lowercase, 10) == "abcdefghi…"
     assert one_line("feedback_react19_event_types_of_forms.md", 20) == "feedback_react19_ev…"
-    assert shown("a\r\nb\r", no_scan) == "a\r\nb\r" and shown("a\rb\r", no_scan) == "a\\x0db\\x0d"
+    assert redact("a\r\nb\r", no_scan) == "a\r\nb\r" and redact("a\rb\r", no_scan) == "a\\x0db\\x0d"
 
 
 LABELS = (
@@ -150,6 +150,6 @@ def test_a_token_that_something_invisible_splits_is_suspect_with_what_splits_it(
     "text", ["{} is [github-pat]", "[github-pat] is {}", "[github-pat] {} [github-pat]"]
 )
 def test_beside_what_was_taken_out_before_a_credential_goes_too(text: str) -> None:
-    assert shown("password = [github-pat]", suspects) == "password = [github-pat]"
+    assert redact("password = [github-pat]", suspects) == "password = [github-pat]"
     said = text.format("password = abc123def456")
-    assert shown(said, suspects) == text.format("password = [unjudged]")
+    assert redact(said, suspects) == text.format("password = [unjudged]")

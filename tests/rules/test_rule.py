@@ -17,7 +17,7 @@ from gitmem.rules.rule import (
     compare,
     in_texts,
     new_ones,
-    quoted,
+    quote,
     side_of,
 )
 
@@ -154,9 +154,9 @@ def test_a_rule_over_one_file_judges_what_is_new_in_those_that_changed() -> None
 
 
 def test_a_quotation_is_one_line_of_so_many_cells() -> None:
-    shown = quoted("a\n\u202eb " + "c " * 100)
+    shown = quote("a\n\u202eb " + "c " * 100)
     assert shown.startswith("a \\u202eb c c") and shown.endswith("c…") and len(shown) <= 80
-    assert quoted("ab " * 27) == ("ab " * 27).strip() and quoted("ab " * 26 + "abc")[-1] == "…"
+    assert quote("ab " * 27) == ("ab " * 27).strip() and quote("ab " * 26 + "abc")[-1] == "…"
 
 
 def test_files_that_are_in_no_tree_are_sorted_into_folders() -> None:

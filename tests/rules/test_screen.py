@@ -9,7 +9,7 @@ from planted_secrets import GITHUB, HEX, Maker
 
 from gitmem.core.errors import CheckFailed
 from gitmem.rules import screen as screening
-from gitmem.rules.screen import refuse_secrets, refused_claims, screen, warned, weigh
+from gitmem.rules.screen import new_warnings, refuse_secrets, refused_claims, screen, weigh
 from gitmem.rules.secrets import find_secrets, scan_together
 
 MAKE = Maker(20261124)
@@ -186,11 +186,11 @@ def test_a_write_made_whole_or_not_at_all_is_refused_where_asked() -> None:
 
 def test_what_leaves_is_told_again() -> None:
     files = {"main/a.md": memory("a", "How staging is reached", STATED), "main/b.md": b"Plain.\n"}
-    (finding,) = warned({}, files, frozenset())
+    (finding,) = new_warnings({}, files, frozenset())
     assert (finding.path, finding.line, finding.level) == ("main/a.md", 1, "notice")
     assert PASSWORD not in repr(finding)
-    assert warned({}, files, frozenset(finding.fingerprints)) == ()
-    assert warned(files, files, frozenset()) == ()
+    assert new_warnings({}, files, frozenset(finding.fingerprints)) == ()
+    assert new_warnings(files, files, frozenset()) == ()
 
 
 def test_a_value_that_blocks_is_found_beside_a_token_of_its_own() -> None:

@@ -19,7 +19,7 @@ from gitmem.search.catalog import Catalog
 from gitmem.search.query import Candidate, may_name_time, search
 from gitmem.search.score import Corpus, QueryTerm, rarity, read_text
 from gitmem.search.text import MOST, links, passages, read_memory
-from gitmem.search.words import FIELD, HEADED, KIND_BITS, PASSAGE, STRONG, WEAK, char, number_of, unpacked
+from gitmem.search.words import FIELD, HEADED, KIND_BITS, PASSAGE, STRONG, WEAK, char, number_of, unpack
 
 FILLER = "\n\n".join(
     f"Paragraph {n} says nothing of note, as paragraphs {n + 1} and others do." for n in range(40)
@@ -365,7 +365,7 @@ def test_a_word_has_a_character_that_can_be_written(number: int) -> None:
 @given(st.lists(st.integers(0, 1 << 29)), st.binary(max_size=3))
 def test_a_list_gives_its_numbers_back(numbers: list[int], torn: bytes) -> None:
     data = b"".join((number << KIND_BITS | WEAK).to_bytes(4, "little") for number in numbers)
-    assert [entry >> KIND_BITS for entry in unpacked(data + torn)] == numbers
+    assert [entry >> KIND_BITS for entry in unpack(data + torn)] == numbers
 
 
 TIMES = """

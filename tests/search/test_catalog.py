@@ -241,7 +241,7 @@ def test_what_another_process_took_out_is_indexed_again(catalog: Catalog, fake, 
 
     def taken_out(connection: sqlite3.Connection, *given: Any) -> dict[str, postings.Indexed]:
         ids = index_texts(connection, *given)
-        with database.writing(connection):
+        with database.transaction(connection):
             postings.remove_texts(connection, [one.id for one in ids.values()])
         return ids
 

@@ -25,7 +25,7 @@ from gitmem.search.gate import (
     warns,
 )
 from gitmem.search.query import Candidate, search
-from gitmem.transcripts.privacy import NOTHING, ignoring
+from gitmem.transcripts.privacy import NOTHING, compile_ignore
 
 DAY = 86_400
 PARTS = {
@@ -190,7 +190,7 @@ def test_a_model_chooses_by_one_line_each_and_never_learns_of_a_secret() -> None
     ]
     engine = Asked("tone", "ports")
     scopes = {"refs/gitmem/project": "project"}
-    selection = select_by(engine, "q", given, scopes, 5, ignoring(["bluebird"]))  # type: ignore[arg-type]
+    selection = select_by(engine, "q", given, scopes, 5, compile_ignore(["bluebird"]))  # type: ignore[arg-type]
     assert engine.told == ["ports", "tone"]
     assert [one.file for one in selection.chosen] == ["tone.md", "ports.md"]
     assert reasons(selection) == [(f"{n}.md", "not-chosen") for n in ("login", "hush", "codename")]
@@ -199,5 +199,5 @@ def test_a_model_chooses_by_one_line_each_and_never_learns_of_a_secret() -> None
 def test_a_question_with_what_is_to_stay_here_is_not_sent() -> None:
     assert kept_here("which port?", NOTHING) == ""
     assert kept_here("which <private>port</private>?", NOTHING) == "it holds <private>"
-    assert kept_here("about Bluebird", ignoring(["bluebird"])) == "gitmem.ignore matches it"
+    assert kept_here("about Bluebird", compile_ignore(["bluebird"])) == "gitmem.ignore matches it"
     assert kept_here(f"why is {TOKEN} refused", NOTHING) == "it holds what looks like a secret"

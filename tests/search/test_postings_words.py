@@ -24,7 +24,7 @@ from gitmem.search.words import (
     WEAK,
     Stems,
     char,
-    unpacked,
+    unpack,
     words,
 )
 
@@ -75,7 +75,7 @@ def kept(
         stems[char(word)]: (
             passages,
             labels,
-            sorted((oids[entry >> KIND_BITS], entry & (1 << KIND_BITS) - 1) for entry in unpacked(ids)),
+            sorted((oids[entry >> KIND_BITS], entry & (1 << KIND_BITS) - 1) for entry in unpack(ids)),
         )
         for word, passages, labels, ids in connection.execute("SELECT * FROM posting")
     }
@@ -156,4 +156,4 @@ def test_a_list_gives_up_the_texts_that_it_has() -> None:
     ids = [number << postings.KIND_BITS for number in (2, 5, 9)]
     packed = postings._packed(array("I", ids))
     for gone, left in (((1, 4, 99), ids), ((2, 9, 10), ids[1:2]), ((2, 5, 9), [])):
-        assert list(postings.unpacked(postings._without(packed, gone))) == left
+        assert list(postings.unpack(postings._without(packed, gone))) == left

@@ -23,7 +23,7 @@ from gitmem.search.recall import (
     age_note,
     as_context,
     as_json,
-    capped,
+    cap,
     excerpt,
     for_prompt,
     later_ones,
@@ -250,7 +250,7 @@ def test_a_full_match_in_a_small_repository_is_above_a_partial_one_in_a_large_on
 
 @given(st.text(max_size=400), st.integers(2, 30), st.integers(80, 300))
 def test_a_cut_text_keeps_within_both_limits_and_says_so(text: str, lines: int, size: int) -> None:
-    cut = capped(text, lines, size)
+    cut = cap(text, lines, size)
     assert cut.count("\n") + 1 <= lines
     assert len(cut.encode()) <= size
     whole = text.count("\n") + 1 <= lines and len(text.encode("utf-8", "replace")) <= size
@@ -259,7 +259,7 @@ def test_a_cut_text_keeps_within_both_limits_and_says_so(text: str, lines: int, 
 
 @pytest.mark.parametrize("size", range(100, 104))
 def test_a_cut_text_keeps_each_whole_line_for_which_there_is_room(size: int) -> None:
-    *lines, cut = capped("abc\n" * 99, 200, size).split("\n")
+    *lines, cut = cap("abc\n" * 99, 200, size).split("\n")
     assert lines == ["abc"] * ((size - len(cut)) // 4)
 
 

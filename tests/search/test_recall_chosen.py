@@ -21,7 +21,7 @@ from gitmem.search.recall import (
     age_note,
     as_context,
     as_json,
-    capped,
+    cap,
     excerpt,
     for_prompt,
     later_ones,
@@ -234,7 +234,7 @@ def test_later_ones_are_sought_by_how_a_text_begins(monkeypatch: pytest.MonkeyPa
 )
 def test_a_cut_text_is_what_fits_to_the_byte(text: str, lines: int, size: int, cut: str) -> None:
     """Whole lines, where they are more than half of it."""
-    assert capped(text, lines, size) == cut
+    assert cap(text, lines, size) == cut
 
 
 def test_a_place_is_a_path_and_no_sentence() -> None:

@@ -11,7 +11,7 @@ from transcripts import Transcript, reasoned
 
 from gitmem.core.errors import UsageError
 from gitmem.transcripts.discover import read
-from gitmem.transcripts.privacy import WINDOW, ignoring, without_private
+from gitmem.transcripts.privacy import WINDOW, compile_ignore, without_private
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_message_that_matches_is_left_out_wholly(tmp_path: Path) -> None:
     talk.user("ticket PRJ-1234 is closed")
     talk.user("use tabs")
     file = talk.write(tmp_path / "s.jsonl")
-    kept = read(file, ignore=ignoring(["acme corp", r"/\bprj-\d+\b/", " "])).messages
+    kept = read(file, ignore=compile_ignore(["acme corp", r"/\bprj-\d+\b/", " "])).messages
     assert [m.text for m in kept] == ["fine", "use tabs"]
     assert len(read(file).messages) == 5
 
@@ -86,12 +86,12 @@ def test_a_message_that_matches_is_left_out_wholly(tmp_path: Path) -> None:
 def test_a_pattern_that_cannot_be_honoured_is_refused_by_name(pattern: str) -> None:
     """Passing it over would tell what it is there to keep."""
     with pytest.raises(UsageError, match=r"gitmem\.ignore"):
-        ignoring([pattern])
+        compile_ignore([pattern])
 
 
 def test_a_match_is_found_wherever_it_stands_in_a_long_text() -> None:
-    ignore = ignoring([r"/deal \w+ with \w+/"])
+    ignore = compile_ignore([r"/deal \w+ with \w+/"])
     for at in range(0, 3 * WINDOW, 7):
         assert ignore.matches("-" * at + "Deal made with Ben" + "-" * 500)
     assert not ignore.matches("x " * 5_000)
-    assert ignoring(["/^deal/"]).matches("deal with it")
+    assert compile_ignore(["/^deal/"]).matches("deal with it")

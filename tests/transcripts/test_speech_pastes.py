@@ -16,7 +16,7 @@ from gitmem.flows.extract.sessions import turns_of
 from gitmem.flows.sessions import find
 from gitmem.transcripts.discover import read
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import ignoring
+from gitmem.transcripts.privacy import compile_ignore
 from gitmem.transcripts.speech import spoken
 
 
@@ -181,7 +181,7 @@ def test_no_message_speaks_for_another() -> None:
 
 def test_what_is_to_be_ignored_is_looked_for_in_pastes() -> None:
     message = Message("m", "person", "look", None, "prompt", pasted=("the Hydra project",))
-    assert ignoring(["hydra"]).hides(message)
+    assert compile_ignore(["hydra"]).hides(message)
 
 
 def test_a_prompt_with_another_paste_is_not_the_same_prompt_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gitmem.core.dates import annotate, relative_dates
 from gitmem.core.facts import about
 from gitmem.core.facts import numbers as numbers_in
 from gitmem.core.limits import ENTRY_CHARS, INDEX_BYTES, INDEX_LINES, MEMORY_BYTES
-from gitmem.core.memory import Memory, described, description_claim, reworded, with_after, without
+from gitmem.core.memory import Memory, description_claim, reword, with_after, with_description, without
 from gitmem.core.names import agent_folder, is_log
 from gitmem.core.references import with_names
 from gitmem.core.text import decode
@@ -31,7 +31,7 @@ from gitmem.engines.engine import (
 from gitmem.engines.offline.corrections import ask_about_sessions
 from gitmem.engines.offline.distil import distil
 from gitmem.engines.offline.duplicates import merge_duplicates, relate
-from gitmem.engines.offline.equivalence import flat, holds, movable, quoted, said
+from gitmem.engines.offline.equivalence import flat, holds, movable, quote, said
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
 from gitmem.engines.offline.pairs import Pair, find_pairs
 from gitmem.engines.offline.work import ConsolidationWork, ages, with_links
@@ -224,7 +224,9 @@ def date_claims(work: ConsolidationWork, path: str, said_at: Mapping[str, dateti
             continue
         new = annotate(claim.text, said_on)
         in_body = number < len(body)
-        changed = reworded(memory, {number: new}) if in_body else described(memory, " ".join(new.split()))
+        changed = (
+            reword(memory, {number: new}) if in_body else with_description(memory, " ".join(new.split()))
+        )
         if changed is None or len(changed.claims) != len(memory.claims):
             continue
         reason = f"said on {said_on.date().isoformat()}"
@@ -256,7 +258,7 @@ def settle_disputes(
         names = tuple(reference(path, claim) for claim in claims)
         if names in told:
             continue
-        text = " against ".join(map(quoted, claims))
+        text = " against ".join(map(quote, claims))
         work.notes.append(f"dispute: {memory.name} says {text} (disputed {mark}): {ages(names, said_at)}")
 
 
@@ -286,13 +288,13 @@ def _settled(work: ConsolidationWork, path: str, numbers: Sequence[int], number:
     claim, other = memory.parsed.claims[number], memory.parsed.claims[at]
     if not holds(other, claim) or (other.key == claim.key and other.ordinal > claim.ordinal):
         return False
-    left = reworded(memory, {at: with_dispute(other.text, "")}) if len(numbers) == 2 else memory
+    left = reword(memory, {at: with_dispute(other.text, "")}) if len(numbers) == 2 else memory
     changed = without(left, [number]) if left and movable(memory.parsed.claims, number) else None
     fate = Fate("merged", reference(path, claim), reference(path, other), "the other side says all of it")
     if changed is None or work.is_settled(agent_folder(path), (fate,)):
         return False
     subject = f"Settle a dispute in {memory.name}"
-    return work.propose("dispute", {path: changed}, (fate,), subject, f"Both say it: {quoted(claim)}")
+    return work.propose("dispute", {path: changed}, (fate,), subject, f"Both say it: {quote(claim)}")
 
 
 REPAIRED = 50
@@ -441,9 +443,9 @@ def _rename(work: ConsolidationWork, memory: Memory, found: Sequence[Observation
         return with_names(claim.text, {old: now for old, now in names.items() if now not in claim.text})
 
     hook = description_claim(memory.description)
-    changed = reworded(memory, {at: renamed(claim) for at, claim in enumerate(memory.parsed.claims)})
+    changed = reword(memory, {at: renamed(claim) for at, claim in enumerate(memory.parsed.claims)})
     if changed and hook:
-        changed = described(changed, renamed(hook))
+        changed = with_description(changed, renamed(hook))
     if changed is None or len(changed.claims) != len(memory.claims):
         return
     both = [
@@ -496,9 +498,9 @@ def _ask_about_code(work: ConsolidationWork, ref: str, why: str) -> bool:
     fates = (Fate("dropped", ref, "", why),)
     if changed is None or work.is_settled(agent_folder(memory.path), fates):
         return False
-    subject = f"{ASKING}{memory.name} is out of date: {quoted(claims[at])}"
+    subject = f"{ASKING}{memory.name} is out of date: {quote(claims[at])}"
     hint = "Accept: it goes. Reject: it stays. Edit the dream to say it anew."
-    reason = f"{why}\n{quoted(claims[at])}\n{hint}"
+    reason = f"{why}\n{quote(claims[at])}\n{hint}"
     return work.propose("question", {memory.path: changed}, fates, subject, reason)
 
 

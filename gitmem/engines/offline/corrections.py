@@ -15,14 +15,14 @@ from typing import Literal
 
 from gitmem.core.account import reference
 from gitmem.core.change import TYPES, Change, Edited, MemoryType
-from gitmem.core.memory import Memory, described, parse, reworded, without
+from gitmem.core.memory import Memory, parse, reword, with_description, without
 from gitmem.core.names import agent_folder
 from gitmem.core.trailers import ASKING, Fate
 from gitmem.engines.engine import ExtractInput
 from gitmem.engines.offline import prose, wording
-from gitmem.engines.offline.equivalence import movable, quoted
+from gitmem.engines.offline.equivalence import movable, quote
 from gitmem.engines.offline.likeness import NEAR, Gist, gist, near, same, words
-from gitmem.engines.offline.requests import Reversal, passing, reversals
+from gitmem.engines.offline.requests import Reversal, is_passing, reversals
 from gitmem.engines.offline.work import ConsolidationWork
 
 _AGAIN = re.compile(
@@ -170,7 +170,7 @@ def given_up(
     data = given.memory[path]
     _, agent, file = path.split("/", 2)
     memory = parse(file, data)
-    after = replaced(memory, number, text)
+    after = with_statement(memory, number, text)
     kind: MemoryType = next((one for one in TYPES if one == memory.type), "project")
     base = Change(
         "delete", memory.name, memory.description, kind, "", "", 0.0, False, agent=agent, file=file
@@ -260,7 +260,7 @@ def _contradicts(new: Gist, known: Gist) -> bool:
     return not same(new, known)
 
 
-def replaced(memory: Memory, number: int, text: str) -> Memory | None:
+def with_statement(memory: Memory, number: int, text: str) -> Memory | None:
     """The memory with a new statement for one claim of its body and the reasons behind that.
 
     Args:
@@ -280,12 +280,12 @@ def replaced(memory: Memory, number: int, text: str) -> Memory | None:
             return None
         return without(memory, range(number, behind))
     marker = re.match(r"\s*(?:[-*+]|\d+[.)])\s+", claims[number].text) if claims[number].item else None
-    made = reworded(memory, {number: f"{marker.group() if marker else ''}{wording.statement(text)}"})
+    made = reword(memory, {number: f"{marker.group() if marker else ''}{wording.statement(text)}"})
     made = without(made, reasons) if made is not None and reasons else made
     if made is None:
         return None
     heads = number == 0 or len(claims) == 1
-    return (described(made, wording.description(text)) or made) if heads else made
+    return (with_description(made, wording.description(text)) or made) if heads else made
 
 
 MOST = 5
@@ -347,7 +347,7 @@ def _given_up(words: str) -> Iterator[tuple[str, str, str]]:
     """Of each sentence that takes something back: the sentence, what it gives up, what it says instead."""
     for passage in prose.passages(words):
         for sentence in passage:
-            if passing(sentence) or prose.from_others(sentence):
+            if is_passing(sentence) or prose.from_others(sentence):
                 continue
             for way in reversals(sentence):
                 if way.old and way.start >= 0:
@@ -371,18 +371,18 @@ def _ask(
     memory, at = found[0]
     claim = memory.parsed.claims[at]
     source = reference(memory.path, claim)
-    changed = replaced(memory, at, new)
+    changed = with_statement(memory, at, new)
     # What the memory is about is said by its description still, unless that says the old thing itself.
     if changed is not None and not says(gist(memory.description), old, new):
-        changed = described(changed, memory.description)
+        changed = with_description(changed, memory.description)
     if changed is None or not work.stands_alone(source, ""):
         return False
     fates = _fates(memory, changed, why)
     if not fates or work.is_settled(agent_folder(memory.path), fates):
         return False
-    subject = f"{ASKING}{memory.name} is out of date: {quoted(claim, 24)}"
+    subject = f"{ASKING}{memory.name} is out of date: {quote(claim, 24)}"
     hint = "Accept: it says that now. Reject: it stays. Edit the dream to say it otherwise."
-    reason = f"{why}\n{memory.name} says: {quoted(claim)}\n{hint}"
+    reason = f"{why}\n{memory.name} says: {quote(claim)}\n{hint}"
     return work.propose("question", {memory.path: changed}, fates, subject, reason)
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.core.account import path_of, reference
-from gitmem.core.claim import Claim, normal_form, parse_body, repeated
+from gitmem.core.claim import Claim, normal_form, parse_body, repetition
 from gitmem.core.daily_log import LogLine, statements
 from gitmem.core.dates import annotate, unclear
-from gitmem.core.facts import added, undated
-from gitmem.core.memory import Memory, create, reworded, with_after
+from gitmem.core.facts import added, without_dates
+from gitmem.core.memory import Memory, create, reword, with_after
 from gitmem.core.names import agent_folder, file_name, skeleton
 from gitmem.core.text import counted, one_line
 from gitmem.core.trailers import Fate
@@ -208,8 +208,8 @@ def _with(memory: Memory, draft: _Draft) -> tuple[Memory, list[Fate]] | None:
         return None
     fates: list[Fate] = []
     claim, new = memory.parsed.claims[at], _claim(draft.said[0])
-    if not (repeated(claim.key) == repeated(new.key) or holds(claim, new)):
-        longer = reworded(memory, {at: f"{_marker(claim)}{draft.said[0]}"})
+    if not (repetition(claim.key) == repetition(new.key) or holds(claim, new)):
+        longer = reword(memory, {at: f"{_marker(claim)}{draft.said[0]}"})
         if longer is None:
             return None
         source, target = (reference(memory.path, one.parsed.claims[at]) for one in (memory, longer))
@@ -228,7 +228,7 @@ def _with(memory: Memory, draft: _Draft) -> tuple[Memory, list[Fate]] | None:
 
 def _create(work: ConsolidationWork, agent: str, draft: _Draft, taken: _Taken) -> None:
     """One change for a new memory."""
-    slug = taken.free(undated(draft.plain))
+    slug = taken.free(without_dates(draft.plain))
     path = f"{agent}/{file_name(slug)}"
     body = "\n\n".join(draft.said)
     memory = create(slug, _description(draft), draft.type, body, path)
@@ -257,7 +257,7 @@ def _description(draft: _Draft) -> str:
     first = re.split(r"(?<=[.!?])\s", draft.said[0], maxsplit=1)[0]
     tried = [wording.description(text) for text in (draft.said[0], first)]
     whole = " ".join(draft.said[0].split())
-    return next((one for one in tried if not added(undated(one), sources)), whole)
+    return next((one for one in tried if not added(without_dates(one), sources)), whole)
 
 
 def _reason(lines: Mapping[str, LogLine]) -> str:
@@ -305,15 +305,15 @@ def _together(one: str, other: str) -> bool:
 
 
 def _alike(one: Claim, other: Claim) -> bool:
-    return repeated(one.key) == repeated(other.key) or holds(one, other) or holds(other, one)
+    return repetition(one.key) == repetition(other.key) or holds(one, other) or holds(other, one)
 
 
 def _same(one: str, other: str) -> bool:
-    return repeated(normal_form(one, item=False)) == repeated(normal_form(other, item=False))
+    return repetition(normal_form(one, item=False)) == repetition(normal_form(other, item=False))
 
 
 def _heads(claim: Claim) -> tuple[object, ...]:
-    return tuple(dict.fromkeys((repeated(claim.key), *said(claim.text).sentences[:1])))
+    return tuple(dict.fromkeys((repetition(claim.key), *said(claim.text).sentences[:1])))
 
 
 def _marker(claim: Claim) -> str:

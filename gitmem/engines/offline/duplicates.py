@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 from gitmem.core import facts
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
-from gitmem.core.memory import Memory, description_claim, reworded, with_after, without
+from gitmem.core.memory import Memory, description_claim, reword, with_after, without
 from gitmem.core.names import agent_folder
 from gitmem.core.trailers import ASKING, Fate, FateKind
 from gitmem.engines.offline.equivalence import (
@@ -27,7 +27,7 @@ from gitmem.engines.offline.equivalence import (
     is_tagged,
     led_in,
     movable,
-    quoted,
+    quote,
     said,
     same_context,
 )
@@ -138,7 +138,7 @@ def _repeat(work: ConsolidationWork, path: str) -> bool:
                 {path: changed},
                 (fate,),
                 f"Say it once in {memory.name}",
-                f"{memory.name} says it twice: {quoted(claim)}",
+                f"{memory.name} says it twice: {quote(claim)}",
             )
     return False
 
@@ -232,7 +232,7 @@ def _single(work: ConsolidationWork, titles: Titles, path: str, other: str) -> N
             continue
         mine, theirs = _labels(memory, target)
         subject = f"Leave to {theirs} what {mine} says too"
-        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quoted(claim)}")
+        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quote(claim)}")
 
 
 def relate(
@@ -293,7 +293,7 @@ def _settle(
     tags = [] if explained else tags
     fate: FateKind = "merged" if kind == "same" else "superseded"
     told = [_told(one, name, said_at, authors) for one, name in ((claim, source), (stays, end))]
-    why = _TWICE if kind == "same" else f"{told[1][1]}: {quoted(stays)}"
+    why = _TWICE if kind == "same" else f"{told[1][1]}: {quote(stays)}"
     fates = [Fate(fate, source, end, why)]
     fates += [
         Fate("merged", reference(memory.path, claims[at]), standing[claims[at].key], _TWICE) for at in tags
@@ -349,7 +349,7 @@ def _settle(
         subject = f"Let {theirs} supersede what {mine} said"
         return work.propose("supersede", edited, tuple(fates), subject, both)
     instead = f"what {mine} says" if memory is not target else f"another claim of {mine}"
-    subject = f"{ASKING}{quoted(stays, _SHOWN)} stands for {instead}"
+    subject = f"{ASKING}{quote(stays, _SHOWN)} stands for {instead}"
     why = why_asked(pair.judgement, claim.key, stays.key)
     why = why[:1].upper() + why[1:]
     hint = "Accept: it does, both say the same or it is newer. Reject: they are two things, and both stay."
@@ -363,7 +363,7 @@ def _in_other_words(memory: Memory | None, claim: Claim, wording: str) -> tuple[
         return None
     number, text = at[claim.ordinal], claim.text
     lead = text[: len(text) - len(PLAIN_ITEM.sub("", text))] if claim.item else ""
-    changed = reworded(memory, {number: f"{lead}{wording}"})
+    changed = reword(memory, {number: f"{lead}{wording}"})
     if changed is None or len(changed.parsed.claims) != len(memory.parsed.claims):
         return None
     return changed, reference(memory.path, changed.parsed.claims[number])
@@ -384,7 +384,7 @@ def _told(
     parts = [f"on {when.date().isoformat()}"] if when else []
     parts += [f"by {who}"] if who else []
     when_and_who = f"said {' '.join(parts)}" if parts else "said nobody knows when"
-    return f"{quoted(claim)} ({when_and_who})", when_and_who
+    return f"{quote(claim)} ({when_and_who})", when_and_who
 
 
 def _speaks(claim: Claim) -> bool:
@@ -403,7 +403,7 @@ def _with_link(memory: Memory, number: int, target: Memory, tags: Sequence[int] 
         return without(memory, [number, *tags])
     text = claims[number].text
     lead = text[: len(text) - len(PLAIN_ITEM.sub("", text))] if claims[number].item else ""
-    linked = reworded(memory, {number: f"{lead}See [[{spoken(target)}]]."})
+    linked = reword(memory, {number: f"{lead}See [[{spoken(target)}]]."})
     return without(linked, tags) if linked and tags else linked
 
 

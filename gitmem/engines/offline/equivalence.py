@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from gitmem.core.claim import DISPUTED, Claim, with_dispute
 from gitmem.core.dates import relative_dates
-from gitmem.core.facts import NEGATIONS, NUMBER_WORDS, lacking, names, stem
+from gitmem.core.facts import NEGATIONS, NUMBER_WORDS, missing_facts, names, stem
 from gitmem.core.memory import Memory
 
 NOT = "\0not"
@@ -180,7 +180,7 @@ def holds(target: Claim, source: Claim) -> bool:
         return False
     if len(_EMPHATIC.findall(source.key)) > len(_EMPHATIC.findall(target.key)):
         return False
-    return not lacking(source.key, target.key)
+    return not missing_facts(source.key, target.key)
 
 
 def _canonical(sentence: str) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ def heading(claims: tuple[Claim, ...], number: int) -> str:
     return next((c.key for c in reversed(claims[:number]) if c.text.lstrip().startswith("#")), "")
 
 
-def quoted(claim: Claim, most: int = 200) -> str:
+def quote(claim: Claim, most: int = 200) -> str:
     """The words of a claim on one line, cut where they are many."""
     line = flat(claim.key)
     return f"“{line}”" if len(line) <= most else f"“{line[:most].rsplit(' ', 1)[0]} …”"
@@ -355,7 +355,7 @@ def _speaks_for_itself(
     spoken = frozenset[str]().union(*(said(here.parsed.claims[number].text).words for number in numbers))
     title = words(here.description) or _named(here)
     text = " ".join([there.description, *(claim.key for claim in there.parsed.claims)])
-    facts = [fact for fact in lacking(here.description, text) if fact != "a negation"]
+    facts = [fact for fact in missing_facts(here.description, text) if fact != "a negation"]
     return len(title & spoken) >= COVERED * len(title) and not facts
 
 

@@ -598,7 +598,7 @@ def _cut(text: str, wish: RememberRequest) -> str:
 
 
 def _passes(one: SpokenSentence) -> bool:
-    return requests.passing(one.text)
+    return requests.is_passing(one.text)
 
 
 def _agents(text: str) -> str:
@@ -619,7 +619,7 @@ def _agents(text: str) -> str:
 
 def _type(text: str, cues: frozenset[str], *, to_do: bool = False) -> MemoryType:
     """Of which type a statement is, by its form."""
-    low = prose.masked(text)
+    low = prose.mask_quotes(text)
     if _PERSON.match(low) or "about me" in cues:
         return "user"
     if "place" in cues and not _IMPERATIVE.match(low):

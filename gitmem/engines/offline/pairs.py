@@ -21,7 +21,7 @@ from typing import Literal
 
 from gitmem.core.account import reference
 from gitmem.core.claim import Claim
-from gitmem.core.facts import about, lacking, stem, words_of
+from gitmem.core.facts import about, missing_facts, stem, words_of
 from gitmem.core.memory import Memory
 from gitmem.engines.offline.difference import TURNS, WHERE, Words, difference
 from gitmem.engines.offline.equivalence import (
@@ -331,7 +331,7 @@ def why_asked(judgement: Judgement, first: str, second: str) -> str:
     """Why a question is asked of two statements, in words for a person."""
     if judgement.why:
         return judgement.why
-    missing = lacking(first, second), lacking(second, first)
+    missing = missing_facts(first, second), missing_facts(second, first)
     figures = [next((one for one in some if one.startswith("the number ")), "") for some in missing]
     if all(figures):
         return f"they differ in {figures[0]} / {figures[1].removeprefix('the number ')}"
@@ -367,8 +367,8 @@ def _lost(text: str, other: str) -> tuple[str, ...]:
     """What another statement does not give of the numbers, names and negations of one."""
     # The first word of a sentence is a capital one, and no name for it.
     both = [said[:1].lower() + said[1:] for said in (text, other)]
-    lost = lacking(*both)
-    if "a negation" in lost and "a negation" not in lacking(*(_IF.sub(" ", said) for said in both)):
+    lost = missing_facts(*both)
+    if "a negation" in lost and "a negation" not in missing_facts(*(_IF.sub(" ", said) for said in both)):
         # "Defaults to INFO if not set" says no to nothing.
         lost = tuple(one for one in lost if one != "a negation")
     return lost
@@ -421,7 +421,7 @@ def says(target: str, source: str) -> bool:
     """Whether a statement says all that another says, of the same thing, in nearly the same words."""
     if holds(Claim(target, "", target), Claim(source, "", source)):
         return True
-    if len(about(source)) < SAME_WORDS or lacking(source, target):
+    if len(about(source)) < SAME_WORDS or missing_facts(source, target):
         return False
     mine, other = (tuple(filter(_telling, sequence(text))) for text in (source, target))
     rest = iter(other)

@@ -223,7 +223,7 @@ def _units(lines: tuple[str, ...]) -> list[tuple[bool, list[str]]]:
 def _split(text: str) -> list[str]:
     parts: list[str] = []
     start = 0
-    blank = masked(text)
+    blank = mask_quotes(text)
     for m in _END.finditer(text):
         quoted = blank[m.end() - 1] == QUOTE_MARK
         if quoted or _ABBREVIATION.search(text[start : m.start()].rstrip("\"'”’)]")):
@@ -304,7 +304,7 @@ def from_others(sentence: str) -> bool:
     return chat or _MAIL.match(sentence) is not None
 
 
-def masked(text: str) -> str:
+def mask_quotes(text: str) -> str:
     """Gives the text in lower case with whatever stands in quotes or code marks blanked.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gitmem.engines.offline.prose import masked
+from gitmem.engines.offline.prose import mask_quotes
 
 _OPEN = (
     r"^(?:(?:please|also|and|but|so|just|oh|ok(?:ay)?|hey|hi|yes|yeah|no|thanks|great|right|again|then"
@@ -317,7 +317,7 @@ def request(sentence: str) -> RememberRequest | None:
     Args:
         sentence: as `prose.passages` gives it.
     """
-    low = masked(sentence)
+    low = mask_quotes(sentence)
     aside = _ASIDE.search(low)
     if aside:
         return RememberRequest("below", 0, aside.start()) if aside.start() else RememberRequest("below")
@@ -413,7 +413,7 @@ def refuses(sentence: str) -> Literal["", "rest", "all"]:
     Args:
         sentence: as `prose.passages` gives it.
     """
-    low = masked(sentence)
+    low = mask_quotes(sentence)
     if _REFUSES.search(low) is None:
         return ""
     return "all" if _REFUSES_BEFORE.search(low) else "rest"
@@ -421,7 +421,7 @@ def refuses(sentence: str) -> Literal["", "rest", "all"]:
 
 def undoes(sentence: str) -> bool:
     """Says whether a sentence, the first of its message, takes back what was said in the one before."""
-    low = masked(sentence)
+    low = mask_quotes(sentence)
     return _UNDOES.match(low) is not None or refuses(sentence) == "all"
 
 
@@ -521,9 +521,9 @@ _STATES = re.compile(
 )
 
 
-def passing(sentence: str) -> bool:
+def is_passing(sentence: str) -> bool:
     """Says whether a sentence speaks of the moment or of the thing at hand: "for now", "in this PR"."""
-    return _PASSING.search(masked(sentence)) is not None
+    return _PASSING.search(mask_quotes(sentence)) is not None
 
 
 def reversals(sentence: str) -> Iterator[Reversal]:
@@ -532,12 +532,12 @@ def reversals(sentence: str) -> Iterator[Reversal]:
     Args:
         sentence: as `prose.passages` gives it.
     """
-    low = masked(sentence)
+    low = mask_quotes(sentence)
     forgets = _FORGETS.match(low)
     if forgets:
         loose = forgets["that"] or forgets["loose"]
         old = forgets["old"] or forgets["memory"] or loose
-        if passing(sentence):
+        if is_passing(sentence):
             # A memory outlives what is said of one pull request.
             return
         new = forgets["new"]
@@ -561,8 +561,10 @@ def reversals(sentence: str) -> Iterator[Reversal]:
 
 def takes_back(sentence: str, before: str = "") -> bool:
     """Says whether a sentence, or a short one before it ("No, wait."), plainly corrects something."""
-    ahead = masked(before)
-    return bool(_CUE.search(masked(sentence)) or (len(ahead.split()) <= SHORT_CUE and _CUE.search(ahead)))
+    ahead = mask_quotes(before)
+    return bool(
+        _CUE.search(mask_quotes(sentence)) or (len(ahead.split()) <= SHORT_CUE and _CUE.search(ahead))
+    )
 
 
 SHORT_CUE = 4

@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 
-from gitmem.engines.offline.prose import masked
+from gitmem.engines.offline.prose import mask_quotes
 from gitmem.transcripts.model import Source
 
 _TASK = (
@@ -188,7 +188,7 @@ CUES: dict[str, re.Pattern[str]] = {
         "you": r"\byou\b|\byour\b",
     }.items()
 }
-"""Forms of speech, looked for in a masked sentence (`prose.masked`)."""
+"""Forms of speech, looked for in a masked sentence (`prose.mask_quotes`)."""
 
 WORDS = (4, 8, 16, 32, 64, 128)
 """Words of the person's own from which a message counts as longer; each bound adds its weight."""
@@ -289,7 +289,7 @@ def cues(sentence: str) -> frozenset[str]:
     Args:
         sentence: as typed, with its apostrophes put back (`prose.spelled`).
     """
-    low = masked(sentence)
+    low = mask_quotes(sentence)
     return frozenset(name for name, pattern in CUES.items() if pattern.search(low))
 
 

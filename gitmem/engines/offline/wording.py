@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gitmem.core.names import numbered, slugify
-from gitmem.engines.offline.prose import masked
+from gitmem.core.names import numbered_names, slugify
+from gitmem.engines.offline.prose import mask_quotes
 
 # An index entry is about 150 characters, and the name takes its share (design, section 4).
 DESCRIPTION = 110
@@ -106,7 +106,7 @@ def split_why(text: str) -> tuple[str, str]:
     Returns:
         the statement and the reason; the reason is empty where none was given.
     """
-    m = _BECAUSE.search(masked(text))
+    m = _BECAUSE.search(mask_quotes(text))
     if m is None or len(text[: m.start()].split()) < 3 or len(m["why"].split()) < 2:
         return text, ""
     why = text[m.start("why") :]
@@ -122,7 +122,7 @@ def gives_reason(sentence: str) -> bool:
 
 def how_clause(text: str) -> str:
     """Gives the clause that says when a statement applies ("whenever you add an endpoint"); else empty."""
-    m = _HOW_CLAUSE.search(masked(text))
+    m = _HOW_CLAUSE.search(mask_quotes(text))
     clause = text[m.start() : m.end()].strip() if m else ""
     return clause if len(clause.split()) >= 4 else ""
 
@@ -172,4 +172,4 @@ def slug(text: str, taken: frozenset[str] = frozenset()) -> str:
         if w in _KEEP or w not in _STOP
     ]
     name = slugify(" ".join(words[:SLUG_WORDS] or [plain]))
-    return next(one for one in numbered(name) if one not in taken)
+    return next(one for one in numbered_names(name) if one not in taken)

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from gitmem.core import tombstone
 from gitmem.core.account import is_memory, path_of, paths_named, reference, reject_keys
-from gitmem.core.facts import lacking
-from gitmem.core.memory import Memory, described, description_claim, parse, reworded
+from gitmem.core.facts import missing_facts
+from gitmem.core.memory import Memory, description_claim, parse, reword, with_description
 from gitmem.core.names import agent_folder
 from gitmem.core.pointer import is_promoted
 from gitmem.core.references import only_renamed
@@ -173,7 +173,7 @@ class ConsolidationWork:
         return sum(
             fate.kind == "dropped"
             or (
-                bool(lacking(LINK.sub(" ", old.get(fate.source, "")), new.get(fate.target, "")))
+                bool(missing_facts(LINK.sub(" ", old.get(fate.source, "")), new.get(fate.target, "")))
                 and not only_renamed(old.get(fate.source, ""), new.get(fate.target, ""), fate.reason)
             )
             for fate in given_up
@@ -243,13 +243,13 @@ def with_links(memory: Memory, ways: Mapping[str, Way], reason: str) -> tuple[Me
         for number, claim in enumerate(claims)
         if "[" in claim.text and (new := turned(claim.text, ways)) != claim.text
     }
-    changed = reworded(memory, texts) if texts else memory
+    changed = reword(memory, texts) if texts else memory
     if changed is None:
         return None
     ends = [(claims[number], changed.parsed.claims[number]) for number in texts]
     new = turned(memory.description, ways)
     if new != memory.description:
-        redescribed = described(changed, new)
+        redescribed = with_description(changed, new)
         old_claim, new_claim = description_claim(memory.description), description_claim(new)
         if redescribed is None or old_claim is None or new_claim is None:
             return None

@@ -10,14 +10,14 @@ from typing import Literal
 
 from gitmem.core.change import Change, Edited, Header
 from gitmem.core.claim import Claim, parse_body
-from gitmem.core.facts import about, lacking
+from gitmem.core.facts import about, missing_facts
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, parse, with_after
 from gitmem.core.trailers import Usage
 from gitmem.engines.derivation import asked_in
 from gitmem.engines.engine import Engine, ExtractInput
 from gitmem.engines.offline import wording
-from gitmem.engines.offline.corrections import differs_in_value, replaced
+from gitmem.engines.offline.corrections import differs_in_value, with_statement
 from gitmem.engines.offline.likeness import gist, near, same
 from gitmem.flows.extract.sessions import (
     UNREAD,
@@ -26,7 +26,7 @@ from gitmem.flows.extract.sessions import (
     SessionPart,
     SessionSource,
     Turns,
-    handled,
+    handled_messages,
     part_of,
     turns_of,
 )
@@ -49,12 +49,12 @@ from gitmem.ledger.knowledge import KnownMemory
 from gitmem.ledger.layout import LIVE_FOLDERS, auto_memory
 from gitmem.ledger.suggestions import TEXT_CHARS, change_from_json, change_to_json, digest
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace, home
-from gitmem.rules.exclusions import excluded
+from gitmem.rules.exclusions import exclusion_reason
 from gitmem.rules.rule import Finding
 from gitmem.rules.screen import refused_claims, weigh
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import withholding
-from gitmem.transcripts.reader import answered
+from gitmem.transcripts.privacy import withhold
+from gitmem.transcripts.reader import answered_key
 
 WRITTEN = 0.6
 """Of the words of a statement, that stand in what the agent wrote where that says the same."""
@@ -129,7 +129,7 @@ def throttled(workspace: Workspace, source: SessionSource, session: Session, rul
     every = workspace.settings.number("extractEvery")
     if source.pressing or source.agent != MAIN or every <= 1:
         return ""
-    known = handled(workspace)
+    known = handled_messages(workspace)
     turns = sum(
         message.role == "person" and message.source == "prompt" and message.uuid not in known
         for message in session.messages
@@ -214,7 +214,7 @@ def plan_extraction(
         worktree=worktree,
         now=now,
         suggested=sum(one.change.origin.session == session.id for one in known.suggestions),
-        answered=frozenset(m.uuid for m in part.messages if answered(m.uuid) in handled),
+        answered=frozenset(m.uuid for m in part.messages if answered_key(m.uuid) in handled),
     )
     plan = ExtractionPlan(given=given, handled=turns.handled, offset=session.end)
     if rules.mode == "off" or not turns.messages:
@@ -272,7 +272,7 @@ def _turns(session: Session, handled: Container[str], engine: Engine, rules: Rul
 def _part(session: Session, record: Sequence[Message], turns: Turns, rules: Rules) -> SessionPart:
     recorded = {message.uuid for message in record}
     rest = (message for message in session.messages if message.uuid not in recorded)
-    every = withholding((*record, *rest), rules.left_out)
+    every = withhold((*record, *rest), rules.left_out)
     return part_of(every, turns.messages, agents_too=rules.agent != MAIN)
 
 
@@ -396,7 +396,7 @@ class _Sorter:
             return False
         said, there = claims[0].text, "\n".join(sorted(texts))
         words = about(said)
-        return len(words & about(there)) >= WRITTEN * len(words) and not lacking(said, there)
+        return len(words & about(there)) >= WRITTEN * len(words) and not missing_facts(said, there)
 
     def _dated(self, change: Change) -> tuple[Change, bool]:
         """The change with its relative dates made clear, and whether one is left for a person."""
@@ -427,7 +427,7 @@ class _Sorter:
         if sides(change) is not None and not any(self._edited_there(change)):
             return RefusedChange(text, "it edits what does not stand there", "form", message)
         said = "\n\n".join(claim.text for claim in said_anew(change)) if change.edited else change.body
-        reason = excluded(said, kind=change.type, rules=self.rules.texts, tracks=self.rules.tracks)
+        reason = exclusion_reason(said, kind=change.type, rules=self.rules.texts, tracks=self.rules.tracks)
         if reason:
             return RefusedChange(text, reason, "excluded", message)
         return None
@@ -563,7 +563,9 @@ def _body_keys(change: Change) -> frozenset[str]:
 
 def opposed(new: str, known: str) -> bool:
     """Whether two texts about the same thing each lack a number, a name or a negation of the other."""
-    return near(gist(new), gist(known)) and bool(lacking(new, known)) and bool(lacking(known, new))
+    return (
+        near(gist(new), gist(known)) and bool(missing_facts(new, known)) and bool(missing_facts(known, new))
+    )
 
 
 def _in_place_of(number: int, memory: Memory, said: Sequence[Claim]) -> Memory | None:
@@ -573,7 +575,7 @@ def _in_place_of(number: int, memory: Memory, said: Sequence[Claim]) -> Memory |
         return None
     if not differs_in_value(statement.key, memory.parsed.claims[number].key):
         return None
-    after = replaced(memory, number, statement.text)
+    after = with_statement(memory, number, statement.text)
     return with_after(after, number, reasons) if after is not None and reasons else after
 
 

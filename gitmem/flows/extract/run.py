@@ -34,7 +34,7 @@ from gitmem.flows.extract.sessions import (
     SessionSource,
     conversation_of,
     goes_on_to_write,
-    handled,
+    handled_messages,
     label,
     news,
     read,
@@ -66,7 +66,7 @@ from gitmem.ledger.workspace import SCOPES, ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.model import Session
-from gitmem.transcripts.reader import Cursor, Handled, answered, cursor_name, is_answered
+from gitmem.transcripts.reader import Cursor, Handled, answered_key, cursor_name, is_answered
 
 FAILURES_BORNE = 2
 """Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""
@@ -338,7 +338,7 @@ def extract_sessions(
                 continue
             try:
                 plan = _planned(
-                    context, engine, one, session, rules, handled(workspace), known_at(workspace)
+                    context, engine, one, session, rules, handled_messages(workspace), known_at(workspace)
                 )
             except EngineError as error:
                 errors.append(error)
@@ -374,7 +374,7 @@ def _store_asked(context: ExtractContext, one: News, who: Signature, on: Extract
         how many changes of memory that was.
     """
     engine, workspace, kept = _AskedOnly(), context.workspace, 0
-    name = answered(cursor_name(one.source.path))
+    name = answered_key(cursor_name(one.source.path))
     before = cursors.load(context.cursors, name).offset
     if before <= discover.size_of(one.source.path):
         one = replace(one, start=max(one.start, before))
@@ -382,15 +382,17 @@ def _store_asked(context: ExtractContext, one: News, who: Signature, on: Extract
         if session.end == part.start:
             break
         rules = rules_for(context.rules, one.source, session, context.left_out)
-        plan = _planned(context, engine, part, session, rules, handled(workspace), known_at(workspace))
+        plan = _planned(
+            context, engine, part, session, rules, handled_messages(workspace), known_at(workspace)
+        )
         found = (*(placed.change for placed in (*plan.stored, *plan.suggested)), *plan.known)
-        marks = tuple(dict.fromkeys(answered(change.origin.first) for change in found))
+        marks = tuple(dict.fromkeys(answered_key(change.origin.first) for change in found))
         if not marks:
             cursors.save(context.cursors, Cursor(name, session.end))
             continue
         changes = replace(
             _changeset(context, session, part.start, plan),
-            job=job_id(answered(session.id), part.start, session.end, context.now),
+            job=job_id(answered_key(session.id), part.start, session.end, context.now),
             handled=marks,
             cursor=(name, session.end),
         )
@@ -550,7 +552,7 @@ def foresee(
             what is known.
     """
     workspace = context.workspace
-    done = Handled() if anew else handled(workspace)
+    done = Handled() if anew else handled_messages(workspace)
     known = known_at(workspace)
     fresh = (
         [News(0, SessionSource(path, pressing=True)) for path in paths] if anew else news(workspace, paths)
@@ -611,7 +613,7 @@ def land_changeset(
     if is_answered(name):
         # Where nothing was handled yet, history would tell all of these messages as handled once it holds
         # what they asked for; the rest that they say is still to be looked at.
-        cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
+        cursors.save_handled(context.cursors, handled_messages(workspace).plus(changes.handled))
     for number, placed in enumerate(changes.stored, 1):
         step(f"store {number}")
         origin = placed.change.origin
@@ -646,7 +648,7 @@ def land_changeset(
         settle(workspace, moot, "asked for since")
     step("save what was handled")
     if changes.handled:
-        cursors.save_handled(context.cursors, handled(workspace).plus(changes.handled))
+        cursors.save_handled(context.cursors, handled_messages(workspace).plus(changes.handled))
     step("save the cursor")
     if name:
         cursors.save(context.cursors, Cursor(name, offset, changes.handled[-1] if changes.handled else ""))

@@ -17,7 +17,7 @@ from gitmem.transcripts import discover
 from gitmem.transcripts import reader as cursors
 from gitmem.transcripts.claude_code import is_subagents, read_subagent
 from gitmem.transcripts.model import Message, Session
-from gitmem.transcripts.privacy import ignoring, withholding
+from gitmem.transcripts.privacy import compile_ignore, withhold
 from gitmem.transcripts.reader import cursor_name
 from gitmem.transcripts.writes import given_by, writes_memory
 
@@ -92,7 +92,7 @@ def read(
         most: bytes of a part.
         follow: read on without a cursor, as where nothing is written.
     """
-    ignore = ignoring(workspace.settings.all("ignore"))
+    ignore = compile_ignore(workspace.settings.all("ignore"))
     for one in found:
         path, start = one.source.path, one.start
         while True:
@@ -119,7 +119,7 @@ def label(session: Session) -> str:
     return f"{part}session {session.id}"
 
 
-def handled(workspace: Workspace) -> cursors.Handled:
+def handled_messages(workspace: Workspace) -> cursors.Handled:
     """Messages that were extracted from; where that record is gone, as the memory's own history tells it.
 
     The working state may be deleted at any time, and nothing may be learned twice for that.
@@ -194,8 +194,8 @@ def record_of(
     session = discover.read(path, most=most) if source.agent == MAIN else read_subagent(path)
     new = {message.uuid for message in part.messages}
     ends = [at for at, message in enumerate(session.messages, 1) if message.uuid in new]
-    ignore = ignoring(workspace.settings.all("ignore"))
-    return withholding(session.messages[: ends[-1] if ends else None], out(session, True), ignore)
+    ignore = compile_ignore(workspace.settings.all("ignore"))
+    return withhold(session.messages[: ends[-1] if ends else None], out(session, True), ignore)
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ def words(value: object) -> tuple[str, ...]:
     )
 
 
-def parsed(data: bytes, name: str) -> Any:
+def parse_json(data: bytes, name: str) -> Any:
     """JSON of a file. Raises UsageError where it is none."""
     try:
         return _loaded(data.decode("utf-8-sig", "replace"))

@@ -30,7 +30,7 @@ from gitmem.flows.imports.entry import (
     first_line,
     kind_of,
     moment,
-    parsed,
+    parse_json,
     words,
 )
 from gitmem.flows.imports.source import ImportSource
@@ -53,7 +53,7 @@ def is_export(source: ImportSource) -> bool:
 
 def read_export(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemory]:
     """Memories of an export, `<agent>/<file>` below it, byte for byte."""
-    told = parsed(source.read(MANIFEST), MANIFEST)
+    told = parse_json(source.read(MANIFEST), MANIFEST)
     said = told.get("times") if isinstance(told, dict) else None
     times = {name: moment(time) for name, time in said.items()} if isinstance(said, dict) else {}
     for name in source.files:

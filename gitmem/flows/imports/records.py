@@ -24,7 +24,7 @@ from gitmem.flows.imports.entry import (
     json_lines,
     kind_of,
     moment,
-    parsed,
+    parse_json,
     text_of,
     words,
 )
@@ -48,7 +48,7 @@ def read_export(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMe
     kept = ("content", "content_base64", "file", "agent", "time", "name", "description", "type")
     table = dict.fromkeys(kept, KEPT)  # the last three say again what the content does
     for name in _json(source):
-        found = parsed(source.read(name), name)
+        found = parse_json(source.read(name), name)
         memories = found.get("memories") if isinstance(found, dict) else None
         notes = found.get("indexes") if isinstance(found, dict) else None
         for agent, text in notes.items() if isinstance(notes, dict) else ():
@@ -96,7 +96,7 @@ def is_mem0(source: ImportSource) -> bool:
 
 def _mem0_rows(source: ImportSource, name: str) -> Sequence[Any]:
     """Its records, wherever they stand: a list, or under `results` or `memories`."""
-    found = parsed(source.read(name), name)
+    found = parse_json(source.read(name), name)
     if isinstance(found, dict):
         found = next((found[key] for key in ("results", "memories", "items") if key in found), None)
     if isinstance(found, list) and found and isinstance(found[0], dict) and "id" in found[0]:
@@ -144,7 +144,7 @@ def read_claude_export(source: ImportSource, tally: ImportTally) -> Iterator[Imp
     """The summary of all conversations, and one a project: a memory each, a claim a paragraph."""
     table = {"conversations_memory": "body", "project_memories": "body", "account_uuid": DROPPED}
     for name in source.named("memories.json"):
-        found = parsed(source.read(name), name)
+        found = parse_json(source.read(name), name)
         for record in found if isinstance(found, list) else [found]:
             if not isinstance(record, dict):
                 continue
@@ -166,7 +166,7 @@ def read_chatgpt(source: ImportSource, tally: ImportTally) -> Iterator[ImportedM
     """What ChatGPT wrote into its own memory: an export has it as messages to the tool `bio`."""
     table = {"content": "body", "create_time": "time", "id": "source id"}
     for name in source.named("conversations.json"):
-        found = parsed(source.read(name), name)
+        found = parse_json(source.read(name), name)
         for talk in found if isinstance(found, list) else []:
             nodes = talk.get("mapping") if isinstance(talk, dict) else None
             for node in nodes.values() if isinstance(nodes, dict) else ():

@@ -103,7 +103,7 @@ class _Here:
         known = known_at(workspace)
         self.sources = imports.sources(workspace)
         files = list(known.files.values())
-        for one in imports.waiting(workspace):
+        for one in imports.open_imports(workspace):
             files.append(read_files(one.family.repo, one.family.repo.commit(one.tip).tree))
         self._keys: dict[str, set[str]] = {}
         self._stones: dict[str, list[tombstone.Tombstone]] = {}
