@@ -27,6 +27,8 @@ from gitmem.ledger.foreign_commits import (
     foreign_commits,
     has_marks,
     is_own,
+    rescue,
+    rescue_name,
     tidy_ref,
     without_marks,
     without_repeats,
@@ -333,6 +335,13 @@ def test_a_line_that_one_side_of_a_merge_took_back_stays_out(ground: Ground) -> 
     assert not ground.tidy(ground.add({LOG: LINES[0] + LINES[2]}, (undone, more)))
     assert ground.tidy(ground.add({LOG: LINES[1]}, (more, base)))
     assert ground.files[LOG] == "".join(LINES[:2])
+
+
+def test_what_its_ref_lost_is_kept_from_git_once(ground: Ground) -> None:
+    lost = ground.add(START)
+    for oid in (lost, lost, "f" * len(lost)):
+        rescue(ground.repo, oid)
+    assert ground.repo.refs("refs/gitmem/rescued/") == {rescue_name(lost): lost}
 
 
 def test_history_that_ends_early_is_left_alone(ground: Ground) -> None:

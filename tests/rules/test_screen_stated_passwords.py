@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -220,6 +221,12 @@ def test_an_allowed_fingerprint_is_no_doubt(inited: Path) -> None:
         remember(workspace, edges, Wanted(STATED, type="project", scope="project"))
     print_ = caught.value.hint.split()[-1]
     assert nameless(_change(STATED), [], frozenset({print_})).description == STATED
+
+
+def test_what_stands_keeps_its_name_and_what_is_new_gets_one_without_it() -> None:
+    new, stands = _change(STATED), replace(_change(STATED), op="update")
+    assert nameless(stands, [], frozenset()).name == stands.name
+    assert nameless(new, [], frozenset()).name == "staging-password-is"
 
 
 def test_the_warning_is_repeated_where_it_leaves(gitmem: Gitmem, git, inited: Path, tmp_path: Path) -> None:
