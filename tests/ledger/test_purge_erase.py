@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from gitmem.git.remote import Move, Pushed, Remote
 from gitmem.git.repository import Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
-from gitmem.ledger.erase import existing, left_behind, old_tips
+from gitmem.ledger.erase import erase_old, existing, left_behind, old_tips
 from gitmem.ledger.layout import LiveDirectory
 from gitmem.ledger.proposals import make, open_tips, suggestions_of
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
@@ -272,6 +273,32 @@ def test_what_a_process_wrote_meanwhile_goes_and_what_stays_is_told_once(shared,
     monkeypatch.setattr(purge, "look_at_files", lambda *_: [LeftPlace("one", "again"), other])
     assert work.finish().left == (one, other)
     assert not late.exists() or SECRET not in late.read_text()
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_pack_that_held_it_is_written_anew_and_nothing_is_left_of_the_old(
+    workspace: Workspace, stays: bool
+) -> None:
+    repo, folder = workspace.code, workspace.code.git_dir / "objects/pack"
+    gone, other = repo.add_blob(b"Gone\n"), repo.add_blob(b"Stays\n")
+    packed = [gone, *([other] if stays else [])]
+    given = "".join(f"{oid}\n" for oid in packed).encode()
+    name = repo.git.run(
+        ["pack-objects", "--quiet", str(folder / "pack")], git_dir=repo.git_dir, input=given
+    ).text
+    for oid in packed:
+        (repo.git_dir / "objects" / oid[:2] / oid[2:]).unlink()
+    old = {path.suffix: path for path in folder.glob(f"pack-{name.strip()}.*")}
+    old |= {end: old[".pack"].with_suffix(end) for end in (".keep", ".bitmap", ".mtimes", ".rev")}
+    for end in (".keep", ".bitmap"):
+        old[end].write_bytes(b"")
+    os.utime(old[".pack"], (1_700_000_000, 1_700_000_000))
+    assert erase_old(repo, (workspace.state,), {gone}) == 1
+    assert existing(repo, [gone, other]) == [other]
+    assert not any(path.exists() for path in old.values())
+    made = sorted(path.suffix for path in folder.iterdir() if path.suffix in (".idx", ".keep", ".pack"))
+    assert made == ([".idx", ".keep", ".pack"] if stays else [])
+    assert {path.stat().st_mtime for path in folder.glob("*.pack")} <= {1_700_000_000}
 
 
 def test_a_file_that_holds_it_is_listed(workspace: Workspace, live: LiveDirectory) -> None:
