@@ -25,9 +25,9 @@ from gitmem.git.command import GitCommand, layout, peek
 from gitmem.git.objects import parse_commit
 from gitmem.git.repository import Commit
 from gitmem.ledger.files import COMMITS, delete_index
-from gitmem.search.database import TOKENIZER, create, portions, stamp, transaction
+from gitmem.search.database import create, portions, stamp, transaction
 from gitmem.search.reach import read_changes
-from gitmem.search.words import Stems, tells, terms, words
+from gitmem.search.words import PROBE, TOKENIZER, Stems, tells, terms, words
 from gitmem.values import dataclass
 
 VERSION = 2
@@ -97,11 +97,6 @@ CREATE VIRTUAL TABLE message_count USING fts5vocab(message, 'row');
 undone is a commit's name, maybe cut short, or `=` and its subject; beside it stands the subject of what
 undoes it. No number is given twice: the words of an entry that went stay."""
 
-_TEMPORARY = f"""
-CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
-CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
-"""
-
 
 @dataclass(frozen=True)
 class CommitText:
@@ -162,7 +157,7 @@ class CommitIndex:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        connection.executescript(_TEMPORARY)
+        connection.executescript(PROBE)
         self._stems = Stems(connection)
 
     @classmethod

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gitmem.ledger.files import CATALOG, delete_index
+from gitmem.search.words import has_stems
 
 VERSION = 12
 """Of the tables, below zero in a file without stems: one who has them makes it anew."""
@@ -26,8 +27,6 @@ PORTION = 500
 
 CACHE_KB = 16_384
 """Memory for pages: one who asks again and again finds the middle of each index there."""
-
-TOKENIZER = "porter unicode61 remove_diacritics 2"
 
 Key = TypeVar("Key")
 
@@ -77,12 +76,6 @@ _TEMPORARY = f"""
 CREATE TEMP TABLE laid(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 {_ENTRIES.format(where="temp", table="past")}
 """
-
-_PROBE = f"""
-CREATE VIRTUAL TABLE temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
-CREATE VIRTUAL TABLE temp.probe_term USING fts5vocab(temp, probe, 'instance');
-"""
-"""What tells the stems of words, where SQLite has FTS5."""
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
@@ -173,7 +166,7 @@ def in_memory() -> sqlite3.Connection:
     """Opens an empty catalog that ends with its last holder, in whatever thread that is let go."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.executescript(_SCHEMA)
-    _prepare(connection)
+    connection.executescript(_TEMPORARY)
     return connection
 
 
@@ -208,7 +201,8 @@ def _is_whole(file: Path) -> bool:
 def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        version = VERSION if _prepare(connection) else -VERSION
+        connection.executescript(_TEMPORARY)
+        version = VERSION if has_stems() else -VERSION
         if stamp(connection) != (APPLICATION, version):
             create(connection, APPLICATION, version, _SCHEMA)
         connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
@@ -233,18 +227,6 @@ def _open(file: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _prepare(connection: sqlite3.Connection) -> bool:
-    """Makes what a connection has for itself; says whether it can tell the stems of words."""
-    connection.executescript(_TEMPORARY)
-    try:
-        connection.executescript(_PROBE)
-    except sqlite3.OperationalError as error:
-        if "no such module" not in str(error):
-            raise
-        return False
-    return True
 
 
 def create(connection: sqlite3.Connection, application: int, version: int, schema: str) -> None:

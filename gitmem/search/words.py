@@ -13,6 +13,7 @@ import sys
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cache
 from itertools import pairwise
 
@@ -221,6 +222,14 @@ HEADED, STRONG, WEAK = range(3)
 KIND_BITS = 2
 """Bits of an entry of a list that say where; the others are the text's number."""
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
+PROBE = f"""
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.probe USING fts5(text, content='', tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE IF NOT EXISTS temp.probe_term USING fts5vocab(temp, probe, 'instance');
+"""
+"""What tells the stems of words, where SQLite has FTS5."""
+
 PROBED = 200
 """Words whose stems are asked for together."""
 
@@ -259,12 +268,26 @@ def storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+@cache
+def has_stems() -> bool:
+    """Whether this process's SQLite has FTS5."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.executescript(PROBE)
+        except sqlite3.OperationalError as error:
+            if "no such module" not in str(error):
+                raise
+            return False
+    return True
+
+
 class Stems:
     """Gives words their stems, for one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._stems: dict[str, tuple[str, ...]] = {}
+        self._begun = False
 
     def learn(self, words: Iterable[str]) -> None:
         """Finds the stems of words; the file is not touched.
@@ -291,6 +314,12 @@ class Stems:
 
     def _probed(self, texts: Sequence[str]) -> list[tuple[int, int, str]]:
         """The number of a text, the place in it, and the stem there, in order."""
+        if not has_stems():
+            words = (enumerate(text.split()) for text in texts)
+            return [(number, place, word) for number, some in enumerate(words) for place, word in some]
+        if not self._begun:
+            self.connection.executescript(PROBE)
+            self._begun = True
         self.connection.execute("BEGIN")
         try:
             self.connection.execute("INSERT INTO temp.probe(probe) VALUES('delete-all')")
@@ -298,11 +327,6 @@ class Stems:
                 "INSERT INTO temp.probe(rowid, text) VALUES(?, ?)", enumerate(texts, 1)
             )
             rows = self.connection.execute("SELECT doc - 1, offset, term FROM temp.probe_term").fetchall()
-        except sqlite3.OperationalError as error:
-            if "probe" not in str(error):
-                raise
-            words = (enumerate(text.split()) for text in texts)
-            rows = [(number, place, word) for number, some in enumerate(words) for place, word in some]
         finally:
             self.connection.execute("COMMIT")
         return sorted(rows)

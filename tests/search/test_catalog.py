@@ -23,7 +23,7 @@ from gitmem.git.open import open_repository
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, LINK, TREE, Signature, TreeEntry
 from gitmem.ledger.files import CATALOG
-from gitmem.search import database, postings
+from gitmem.search import database, postings, words
 from gitmem.search.catalog import Catalog
 from gitmem.search.query import search
 from gitmem.search.text import read_memory
@@ -531,6 +531,8 @@ def test_without_fts5_whole_words_are_found_and_with_it_their_stems_again(
             return found(catalog, "migrating")
 
     with monkeypatch.context() as without:
-        without.setattr(database, "_PROBE", "CREATE VIRTUAL TABLE temp.probe USING fts0(text);")
+        without.setattr(words, "PROBE", "CREATE VIRTUAL TABLE temp.probe USING fts0(text);")
+        words.has_stems.cache_clear()
         assert deploying() == []
+    words.has_stems.cache_clear()
     assert deploying() == ["main/a.md"]
