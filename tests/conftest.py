@@ -109,8 +109,8 @@ class FileOfTests(pytest.Module):
     """A file of tests."""
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Gives the file its own folder where it imports `Once`."""
-        if hasattr(self.obj, "Once"):
+        """Gives the file its own folder where it imports `Once`, or what takes it."""
+        if {"Once", "planted"} & vars(self.obj).keys():
             vars(self.obj).update(FIXTURES)
         return super().collect()
 

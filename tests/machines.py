@@ -11,25 +11,19 @@ from pathlib import Path
 
 import psutil
 import pytest
-from copies import copy_tree
 from git_config import GIT_CONFIG
-from memory_files import learned
-from once import take_away
+from memory_files import files_at, learned, tip_of
+from once import put_back
 from ran import Ran
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.flows.context import workspace_at
-from gitmem.git.trees import read_files
 from gitmem.ledger.workspace import Workspace
 
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n{1}\n"
 NOW = 1_795_000_000
-
-
-_KEPT: dict[Path, tuple[tuple[str, int], ...]] = {}
-"""Copies of what many tests begin with; the machines in each: name of the home folder, and time there."""
 
 
 Begin = Callable[[str, Callable[[], "Iterable[Machine]"]], "list[Machine]"]
@@ -48,17 +42,12 @@ def begin(
     Args:
         place: a folder that is the same for all of these tests, as repositories name one another by path.
     """
-    copy = place.with_name(f"{place.name}-{what}")
-    if copy in _KEPT:
-        take_away(place)
-        copy_tree(copy, place)
-        machines = [Machine(place / name, patch, capture) for name, _ in _KEPT[copy]]
-        for machine, (_, now) in zip(machines, _KEPT[copy], strict=True):
-            machine.now = now
-        return machines
-    machines = list(make())
-    copy_tree(place, copy)
-    _KEPT[copy] = tuple((machine.home.name, machine.now) for machine in machines)
+    homes = put_back(
+        place, place.with_name(f"{place.name}-{what}"), lambda: {one.home.name: one.now for one in make()}
+    )
+    machines = [Machine(place / name, patch, capture) for name in homes]
+    for machine in machines:
+        machine.now = homes[machine.home.name]
     return machines
 
 
@@ -146,9 +135,8 @@ class Machine:
 
     def memories(self, scope: str = "local") -> dict[str, str]:
         where = self.workspace.scope(scope)
-        tip = where.repo.ref(where.ref)
-        files = read_files(where.repo, where.repo.commit(tip).tree) if tip else {}
-        return {path: data.decode() for path, data in files.items() if path.endswith(".md")}
+        files = files_at(where) if tip_of(where) else {}
+        return {path: text for path, text in files.items() if path.endswith(".md")}
 
     def move(self, to: Path) -> None:
         """Moves the code repository."""

@@ -10,6 +10,7 @@ from gitmem.core.change import Change, ChangeOrigin
 from gitmem.core.index import entry
 from gitmem.core.trailers import Provenance
 from gitmem.git.repository import Signature
+from gitmem.git.trees import read_files
 from gitmem.ledger.land import Ref, Write, Written, land
 from gitmem.ledger.workspace import Scope
 
@@ -53,3 +54,20 @@ def learned(
     made = land(place, lambda _: Write(edits, subject, told), author)
     assert made is not None
     return made
+
+
+def tip_of(place: Ref | Scope) -> str:
+    """Where a memory ref stands; empty where it is not there."""
+    return place.repo.ref(place.ref) or ""
+
+
+def files_at(place: Ref | Scope, commit: str = "") -> dict[str, str]:
+    """What a memory ref, which is there, holds or held at a commit, by path."""
+    found = read_files(place.repo, place.repo.commit(commit or tip_of(place)).tree)
+    return {path: data.decode() for path, data in found.items()}
+
+
+def files_of(place: Ref | Scope, agent: str) -> dict[str, str]:
+    """What it holds of an agent, by path in its folder."""
+    found = files_at(place).items()
+    return {path[len(agent) + 1 :]: text for path, text in found if path.startswith(f"{agent}/")}

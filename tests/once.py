@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 from copies import copy_tree
@@ -64,23 +64,27 @@ def home_folder(place: Path) -> Path:
     return path
 
 
+def put_back(place: Path, copy: Path, make: Callable[[], Value]) -> Value:
+    """Lets a folder be made, or puts it back as it was made in this process; what `make` gave.
+
+    Args:
+        copy: where it is kept meanwhile.
+    """
+    if copy not in _GAVE:
+        _GAVE[copy] = make()
+        copy_tree(place, copy)
+    else:
+        here = Path.cwd()
+        take_away(place)
+        copy_tree(copy, place)
+        os.chdir(here)
+    return cast(Value, _GAVE[copy])
+
+
 @pytest.fixture
 def once(place: Path, request: pytest.FixtureRequest) -> Once[object]:
     """See `Once`; a name is the file's own."""
-
-    def run(name: str, make: Callable[[], object]) -> object:
-        copy = place.with_name(f"{request.path.stem}-{name}")
-        if copy not in _GAVE:
-            _GAVE[copy] = make()
-            copy_tree(place, copy)
-        else:
-            here = Path.cwd()
-            take_away(place)
-            copy_tree(copy, place)
-            os.chdir(here)
-        return _GAVE[copy]
-
-    return run
+    return lambda name, make: put_back(place, place.with_name(f"{request.path.stem}-{name}"), make)
 
 
 FIXTURES = {"place": place, "tmp_path": tmp_path, "home_folder": home_folder, "once": once}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from machines import MEMORY, Machine
+from memory_files import tip_of
 
 SECRET = "blue-heron-4711-zanzibar"
 PROJECT = "refs/heads/gitmem/project"
@@ -61,9 +62,8 @@ def is_gone(machine: Machine, text: str = SECRET) -> bool:
 
 def tip(machine: Machine, scope: str = "project") -> str:
     """Where a scope stands."""
-    where = machine.workspace.scope(scope)
-    found = where.repo.ref(where.ref)
-    assert found is not None
+    found = tip_of(machine.workspace.scope(scope))
+    assert found
     return found
 
 

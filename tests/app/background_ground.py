@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from memory_files import files_at, tip_of
 from transcripts import Transcript
 from workspaces import begun
 
@@ -22,7 +23,6 @@ from gitmem.core.errors import EngineError
 from gitmem.core.trailers import Usage
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.flows import engines
-from gitmem.git.trees import read_files
 from gitmem.ledger.workspace import Workspace
 
 NOW = 1_795_200_000
@@ -55,9 +55,8 @@ class Ground:
         steps.run(self.repo / ".git", job, {**os.environ, **(environ or {})})
 
     def memories(self, scope: str = "local") -> set[str]:
-        found = self.workspace.scope(scope)
-        tip = found.repo.ref(found.ref)
-        files = read_files(found.repo, found.repo.commit(tip).tree) if tip else {}
+        where = self.workspace.scope(scope)
+        files = files_at(where) if tip_of(where) else {}
         return {path for path in files if path.endswith(".md") and not path.endswith("MEMORY.md")}
 
     def use(self, engine: Engine) -> Engine:

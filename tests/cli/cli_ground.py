@@ -9,15 +9,15 @@ from shutil import rmtree
 
 import pytest
 from copies import copy_tree
-from memory_files import ADDED, learned
+from memory_files import ADDED, files_at, learned, tip_of
 from ran import Ran
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
 from gitmem.entry import main
 from gitmem.flows.context import Edges, workspace_at
-from gitmem.git.trees import read_files
-from gitmem.ledger.workspace import Scope, ScopeName, Workspace, store_project_id
+from gitmem.ledger.workspace import Scope, ScopeName, Workspace
 
 START = 1_800_000_000
 HOUR = 3600
@@ -48,9 +48,7 @@ class Ground:
         self._looked: Workspace | None = None
         self.tick(0)
         if is_new:
-            workspace = store_project_id(workspace_at(self.edges))
-            assert workspace.private.git_dir.is_dir()
-            workspace.state.mkdir(exist_ok=True)
+            begun(self.edges)
 
     @property
     def edges(self) -> Edges:
@@ -95,14 +93,10 @@ class Ground:
         return learned(self.workspace.scope(scope), files, self.now, subject, told, who).commit
 
     def tree(self, scope: ScopeName = "project") -> dict[str, str]:
-        where = self._scope(scope)
-        tip = where.repo.ref(where.ref)
-        assert tip is not None
-        return {p: d.decode() for p, d in read_files(where.repo, where.repo.commit(tip).tree).items()}
+        return files_at(self._scope(scope))
 
     def tip(self, scope: ScopeName = "project") -> str:
-        where = self._scope(scope)
-        return where.repo.ref(where.ref) or ""
+        return tip_of(self._scope(scope))
 
     def _scope(self, name: ScopeName) -> Scope:
         """To look at; which ref it has is asked anew after each command."""

@@ -14,6 +14,7 @@ from memory_files import learned
 from messages_api import Answer, MessagesApi
 from talk import Counting, engine, person
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.change import Header
@@ -21,7 +22,6 @@ from gitmem.engines import prompts
 from gitmem.engines.anthropic import render
 from gitmem.engines.engine import ExtractInput
 from gitmem.flows import pause as pausing
-from gitmem.flows.context import workspace_at
 from gitmem.flows.extract.run import extract_sessions
 from gitmem.flows.extract.sessions import SessionSource, conversation_of, part_of
 from gitmem.flows.extraction import context_of, left_out
@@ -29,7 +29,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
 from gitmem.ledger.land import Ref
 from gitmem.ledger.moments import stood_at
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.model import Session
 from gitmem.transcripts.privacy import withheld
@@ -54,9 +54,7 @@ def make_old(repo: Repository, ref: str) -> None:
 @pytest.fixture
 def workspace(repo: Path, git: Git) -> Workspace:
     git("-C", repo, "config", "gitmem.ignore", "acme")
-    made = store_project_id(workspace_at(real_edges(repo)))
-    made.state.mkdir(exist_ok=True)
-    return made
+    return begun(real_edges(repo))
 
 
 def moment(clock: str) -> float:

@@ -11,15 +11,14 @@ from memory_files import learned
 from messages_api import Answer, MessagesApi
 from scripted_api import Call
 from transcripts import Transcript
+from workspaces import begun
 
 from gitmem.app import steps
 from gitmem.app.context import real_edges
 from gitmem.app.spool import Job
 from gitmem.flows import pause as pausing
-from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Repository
 from gitmem.ledger.land import Ref
-from gitmem.ledger.workspace import store_project_id
 from gitmem.transcripts.claude_home import slug
 
 Git = Callable[..., str]
@@ -45,8 +44,7 @@ def store(repo: Repository, ref: str, path: str, data: bytes) -> None:
 def test_nothing_secret_private_or_of_others_is_sent(repo, home, git: Git, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("GITMEM_NOW", str(NOW))
     monkeypatch.setattr("gitmem.flows.dream.maybe_dream", lambda *_: None)
-    workspace = store_project_id(workspace_at(real_edges(repo)))
-    workspace.state.mkdir(exist_ok=True)
+    workspace = begun(real_edges(repo))
     local, user = workspace.scope("local"), workspace.scope("user")
     ports = memory("ports", f"Ports start at 4000, key {key('memo')}")
     store(local.repo, local.ref, "main/ports.md", ports)

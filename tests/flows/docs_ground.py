@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from partial_engine import PartialEngine
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.engines.engine import Document, DocumentInput
 from gitmem.flows.context import workspace_at
 from gitmem.flows.documents import Update, keep_documents, update
 from gitmem.ledger.job_record import RunTally
-from gitmem.ledger.workspace import DOCS_REF, Workspace, store_project_id
+from gitmem.ledger.workspace import DOCS_REF, Workspace
 
 LAYERS = "docs/layers.md"
 TEXT = """\
@@ -108,9 +109,7 @@ class Ground:
 def ground(repo: Path, git: Git) -> Ground:
     """A clone with gitmem, code, and a document about it that was looked at."""
     made = Ground(repo, git)
-    workspace = store_project_id(workspace_at(real_edges(repo)))
-    workspace.state.mkdir(exist_ok=True)
-    assert workspace.private.git_dir.is_dir()
+    begun(real_edges(repo))
     for path, word in CODE.items():
         made.write(path, f"def {word}():\n    return '{word}'\n" * 4)
     made.write(LAYERS, TEXT)

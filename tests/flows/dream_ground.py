@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Literal
 from zlib import crc32
 
+import pytest
+from memory_files import files_at, tip_of
 from once import Once
+from workspaces import begun
 
 from gitmem.core.trailers import Op, Provenance, Writer
 from gitmem.dream.review import Dream, find_dream
@@ -19,9 +22,8 @@ from gitmem.flows.context import Edges, workspace_at
 from gitmem.flows.dream import dream
 from gitmem.git.config import config_set
 from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
-from gitmem.ledger.workspace import Scope, Workspace, store_project_id
+from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.transcripts.claude_home import slug
 
 NOW = 1_795_000_000
@@ -93,19 +95,14 @@ class Ground:
         return done.commit
 
     def tip(self, scope: str = "project") -> str:
-        place = self.scope(scope)
-        return place.repo.ref(place.ref) or ""
+        return tip_of(self.scope(scope))
 
     def tree(self, scope: str = "project") -> dict[str, str]:
-        repo = self.scope(scope).repo
-        found = read_files(repo, repo.commit(self.tip(scope)).tree)
-        return {path: data.decode() for path, data in found.items()}
+        return files_at(self.scope(scope))
 
 
 def make_ground(repo: Path) -> Ground:
-    workspace = store_project_id(workspace_at(Ground(repo).edges))
-    workspace.state.mkdir(exist_ok=True)
-    assert workspace.private.git_dir.is_dir()
+    begun(Ground(repo).edges)
     return Ground(repo)
 
 
@@ -130,6 +127,16 @@ def ground_once(
 
     once(f"{then.__name__ if then else 'ground'}-{crc32(repr(puts).encode()):08x}", make)
     return Ground(repo)
+
+
+def planted(*puts: Mapping[str, str | None], then: Callable[[Ground], object] | None = None) -> object:
+    """The fixture `ground` of a file of tests: `ground = planted(TWICE)`; see `ground_once`."""
+
+    @pytest.fixture
+    def ground(repo: Path, once: Once[None]) -> Ground:
+        return ground_once(once, repo, *puts, then=then)
+
+    return ground
 
 
 def night(ground: Ground, scope: str = "project") -> Dream | None:

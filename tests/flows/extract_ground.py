@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memory_files import proposed
+from memory_files import files_at, proposed, tip_of
 from once import Once
 from partial_engine import PartialEngine
 from transcripts import Transcript
@@ -23,7 +23,6 @@ from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.extract.run import ExtractOutcome, ExtractWatch, extract_sessions
 from gitmem.flows.extraction import context_of
 from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.workspace import Workspace
 
@@ -84,12 +83,7 @@ def kill_at(at: str) -> ExtractWatch:
 
 def tree(workspace: Workspace, scope: str = "local") -> dict[str, str]:
     found = workspace.scope(scope)
-    tip = found.repo.ref(found.ref)
-    if tip is None:
-        return {}
-    return {
-        path: data.decode() for path, data in read_files(found.repo, found.repo.commit(tip).tree).items()
-    }
+    return files_at(found) if tip_of(found) else {}
 
 
 def refs(workspace: Workspace) -> dict[str, str]:

@@ -7,17 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from memory_files import files_of, tip_of
 from once import Once
+from workspaces import begun
 
 from gitmem.app.context import real_edges
 from gitmem.core.trailers import Provenance
-from gitmem.flows.context import Edges, workspace_at
+from gitmem.flows.context import Edges
 from gitmem.flows.snapshots import make_snapshots, snapshot_standings
 from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.snapshot_intake import Made
-from gitmem.ledger.workspace import Workspace, store_project_id
+from gitmem.ledger.workspace import Workspace
 
 ANN = Signature("Ann", "ann@example.com", 1_790_000_000)
 MEMORY = "---\nname: {0}\ndescription: About {0}\ntype: {1}\n---\n\n{2}\n"
@@ -33,9 +34,7 @@ class Person:
         monkeypatch.setenv("GITMEM_NOW", str(NOW))
         self.base: Edges = real_edges(path)
         self.clock = clock
-        (path / ".git/gitmem").mkdir(exist_ok=True)
-        self.workspace: Workspace = store_project_id(workspace_at(self.base))
-        _ = self.workspace.private
+        self.workspace: Workspace = begun(self.base)
 
     @property
     def edges(self) -> Edges:
@@ -52,9 +51,7 @@ class Person:
 
     def memories(self, agent: str = "main") -> dict[str, str]:
         scope = self.workspace.scope("project")
-        tip = scope.repo.ref(scope.ref)
-        files = read_files(scope.repo, scope.repo.commit(tip).tree, agent) if tip else {}
-        return {path.partition("/")[2]: data.decode() for path, data in files.items()}
+        return files_of(scope, agent) if tip_of(scope) else {}
 
     def make(self, *agents: str, to: str = "") -> tuple[Made, ...]:
         return make_snapshots(self.workspace, self.edges, agents, to)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from memory_files import files_at, tip_of
 from once import Once
 from workspaces import begun
 
@@ -15,7 +16,6 @@ from gitmem.core.trailers import Provenance, parse
 from gitmem.flows.commit_trailers import CommitsLearned, TrailerRequest, begin_with_commits, requests
 from gitmem.flows.context import initialised_at
 from gitmem.flows.extraction import commits_learned
-from gitmem.git.trees import read_files
 from gitmem.ledger.land import Write, land
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
@@ -58,12 +58,9 @@ class Person:
 
     def files(self, scope: str = "local") -> dict[str, str]:
         where = self.workspace.scope(scope)
-        tip = where.repo.ref(where.ref)
-        found = read_files(where.repo, where.repo.commit(tip).tree) if tip else {}
+        found = files_at(where) if tip_of(where) else {}
         return {
-            path: data.decode()
-            for path, data in found.items()
-            if path.endswith(".md") and not path.endswith("MEMORY.md")
+            path: text for path, text in found.items() if path.endswith(".md") and "MEMORY.md" not in path
         }
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from distil_ground import line, tell, waits
-from dream_ground import ANN, Ground, ground_once, memory
+from dream_ground import ANN, Ground, memory, planted
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from once import Once
 from planted_secrets import GITHUB
 
 from gitmem.core.account import claims_at, lines_at, reference
@@ -32,9 +30,7 @@ LOG = {PATH: f"{SAID.render()}\n".encode()}
 TAGS = "main/tags.md"
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo)
+ground = planted()
 
 
 def plan(ground: Ground, scope: str = "local") -> DreamPlan:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from distil_ground import line, tell, waits
-from dream_ground import ANN, NOW, Ground, ground_once, memory, night, waiting
-from once import Once
+from dream_ground import ANN, NOW, Ground, memory, night, planted, waiting
 
 from gitmem.core.account import claims_at, lines_at, reference
 from gitmem.core.errors import CheckFailed
@@ -27,9 +25,7 @@ LEARNT = "run-linter-before-push.md"
 """What a dream calls the memory of it."""
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo)
+ground = planted()
 
 
 def ages(ground: Ground, scope: str = "local") -> Mapping[str, int]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
-from dream_ground import ANN, TWICE, Ground, ground_once, memory, notes
+from dream_ground import ANN, TWICE, Ground, memory, notes, planted
 from hypothesis import example, given
 from hypothesis import strategies as st
-from once import Once
 
 from gitmem.core.account import account, references
 from gitmem.core.trailers import parse
@@ -24,10 +22,7 @@ from gitmem.git.trees import read_files
 from gitmem.ledger.blame import blame_memory
 from gitmem.ledger.dreams import open_dreams
 
-
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo)
+ground = planted()
 
 
 def night(ground: Ground, scope: str = "project", **given: object) -> DreamOutcome:

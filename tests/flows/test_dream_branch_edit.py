@@ -9,9 +9,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from dream_ground import ANN, Ground, ground_once, notes
+from dream_ground import ANN, Ground, notes, planted
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate, parse
@@ -35,9 +34,7 @@ def waiting(ground: Ground) -> None:
     park(ground, [Made({PATH: after}, [fate], "Say how long the build takes")])
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, {**FACTS, **MEASURED}, then=waiting)
+ground = planted({**FACTS, **MEASURED}, then=waiting)
 
 
 @pytest.fixture

@@ -6,13 +6,10 @@ import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
-import pytest
-from dream_ground import Ground, ground_once, notes
+from dream_ground import Ground, notes, planted
 from meters import Counting
-from once import Once
 from scripted_api import Call, ScriptedApi
 from scripted_api import Step as Answer
 
@@ -42,9 +39,7 @@ MEMORY = notes(
 )
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, MEMORY)
+ground = planted(MEMORY)
 
 
 def write(path: str, text: str) -> Call:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, ground_once, memory, notes
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, memory, notes, planted
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once
 from partial_engine import PartialEngine
 from slices import often
 from transcripts import Transcript
@@ -49,10 +48,7 @@ from gitmem.ledger.paging import page
 from gitmem.ledger.restore import take_back
 from gitmem.transcripts.model import SessionFile
 
-
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo)
+ground = planted()
 
 
 class Scripted(PartialEngine):

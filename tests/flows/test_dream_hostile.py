@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from dream_ground import ANN, NOW, TWICE, Ground, ground_once, memory, waiting
+from dream_ground import ANN, NOW, TWICE, Ground, ground_once, memory, planted, waiting
 from dream_parked import DREAM_ID, NIGHT, Made, park, ref_of
 from once import Once
 from slices import often
@@ -36,9 +36,7 @@ SAID = "The build broke yesterday."
 HINTS = {HINT: memory(f"{SAID}\n\nThe host is https://a.example.", "A hint on the build", "hint")}
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, TWICE)
+ground = planted(TWICE)
 
 
 def honest() -> Made:

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dream_ground import DAY, NOW, TWICE, Ground, converse, ground_once
-from once import Once
+from dream_ground import DAY, NOW, TWICE, Ground, converse, planted
 from partial_engine import PartialEngine
 from ran import Gitmem
 
@@ -72,9 +71,7 @@ class Double(PartialEngine):
         return Consolidation((change,), (), None, ("Bash: refused",))
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, TWICE)
+ground = planted(TWICE)
 
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: object) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, TWICE, Ground, ground_once, memory, notes
+from dream_ground import ANN, TWICE, Ground, ground_once, memory, notes, planted
 from dream_parked import DREAM_ID, Made, park, ref_of
 from once import Once
 
@@ -39,9 +39,7 @@ def waiting(ground: Ground) -> None:
     park(ground, [reworded("main/build.md", BUILD, BUILD_NOW), reworded("main/server.md", PORT, PORT_NOW)])
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, {**FACTS, "main/logs/2026/11/2026-11-16.md": SEEN}, then=waiting)
+ground = planted({**FACTS, "main/logs/2026/11/2026-11-16.md": SEEN}, then=waiting)
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from dream_ground import ANN, DAY, NOW, TWICE, Ground, converse, ground_once, memory
-from once import Once
+from dream_ground import ANN, DAY, NOW, TWICE, Ground, converse, memory, planted
 
 from gitmem.dream.review import accept, reject
 from gitmem.dream.schedule import (
@@ -24,10 +23,7 @@ from gitmem.dream.schedule import (
 from gitmem.flows.dream import dream, maybe_dream
 from gitmem.git.locks import Locked, process_identity
 
-
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, TWICE)
+ground = planted(TWICE)
 
 
 def gate(ground: Ground, **given: object) -> Gate | None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from io import StringIO
-from pathlib import Path
 
 import pytest
-from dream_ground import ANN, Ground, ground_once, notes
+from dream_ground import ANN, Ground, notes, planted
 from dream_parked import DREAM_ID, Made, once_said, park, ref_of
-from once import Once
 
 from gitmem.core.errors import CheckFailed
 from gitmem.core.trailers import Fate
@@ -35,9 +33,7 @@ def made(session: str, new: str = NEW) -> Made:
     return Made({PATH: after}, [fate], "Say how long the build takes", session=session)
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, FACTS)
+ground = planted(FACTS)
 
 
 def rules(dream: Dream, said: dict[str, str]) -> list[str]:

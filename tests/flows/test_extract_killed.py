@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from extract_ground import Killed, history, kill_at, put, refs, tree, workspace
-from memory_files import proposed
+from memory_files import files_at, proposed
 from once import home_folder, once, place, tmp_path
 from partial_engine import PartialEngine
 from transcripts import Transcript
@@ -28,7 +28,6 @@ from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.extract.run import ExtractWatch, extract_sessions
 from gitmem.flows.extract.sessions import SessionSource
 from gitmem.flows.extraction import context_of
-from gitmem.git.trees import read_files
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_home import slug
@@ -195,8 +194,8 @@ def test_workers_killed_at_any_moment_lose_and_double_nothing(home, repo, git, m
         (spool / "again-commit").write_text(f"gitmem-job 1\nevent=commit\nargs=\nworktree={repo}\n")
     workspace = initialised_at(real_edges(repo))
     scope = workspace.scope("local")
-    files = read_files(scope.repo, scope.repo.commit(scope.repo.ref(scope.ref) or "").tree)
-    text = "\n".join(data.decode() for path, data in files.items() if not path.endswith("MEMORY.md"))
+    files = files_at(scope).items()
+    text = "\n".join(text for path, text in files if not path.endswith("MEMORY.md"))
     waiting = "\n".join(one.change.body for one in open_suggestions(workspace))
     jobs = [parse_trailers(message).job for message in history(workspace)]
     assert [

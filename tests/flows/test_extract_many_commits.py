@@ -11,11 +11,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from memory_files import files_at
 from transcripts import Transcript
 
 from gitmem.app.context import real_edges
 from gitmem.flows.context import initialised_at
-from gitmem.git.trees import read_files
 from gitmem.ledger.job_record import read_runs
 
 ROOT = Path(__file__).parents[2]
@@ -69,8 +69,8 @@ def test_after_a_thousand_commits_and_a_hundred_sessions_nothing_is_left_running
     failed = repo / ".git/gitmem/spool/failed"
     assert not failed.exists() or list(failed.iterdir()) == []
     scope = initialised_at(real_edges(repo)).scope("local")
-    files = read_files(scope.repo, scope.repo.commit(scope.repo.ref(scope.ref) or "").tree)
-    text = "\n".join(data.decode() for path, data in files.items() if not path.endswith("MEMORY.md"))
+    files = files_at(scope).items()
+    text = "\n".join(text for path, text in files if not path.endswith("MEMORY.md"))
     assert [n for n in range(1, SESSIONS + 1) if text.count(f"port {4000 + n}.") != 1] == []
     runs = read_runs(repo / ".git/gitmem")
     assert runs and not any(run["error"] for run in runs)

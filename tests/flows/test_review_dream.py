@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-from dream_ground import ANN, DAY, Ground, ground_once, memory, notes
+from dream_ground import ANN, DAY, Ground, memory, notes, planted
 from dream_parked import DREAM_ID, Made, park, ref_of
-from once import Once
 
 from gitmem.app.upkeep import keep_house
 from gitmem.core.trailers import Fate
@@ -71,9 +68,7 @@ def taught(ground: Ground) -> None:
     ground.put(MEASURED)
 
 
-@pytest.fixture
-def ground(repo: Path, once: Once[None]) -> Ground:
-    return ground_once(once, repo, then=taught)
+ground = planted(then=taught)
 
 
 def shown(gitmem, *words: str) -> str:

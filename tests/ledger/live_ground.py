@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memory_files import learned
+from memory_files import files_of, learned
 
 from gitmem.core.trailers import Op, Provenance
 from gitmem.git.repository import Signature
-from gitmem.git.trees import read_files
 from gitmem.ledger.layout import LiveDirectory
 from gitmem.ledger.save_plan import SaveRequest
 from gitmem.ledger.working_copy import Saved, save
@@ -75,9 +74,7 @@ class LiveGround:
     @property
     def stored(self) -> dict[str, str]:
         """What the ref has of the agent."""
-        repo = self.live.scope.repo
-        files = read_files(repo, repo.commit(self.tip).tree, self.live.agent)
-        return {path.partition("/")[2]: data.decode() for path, data in files.items()}
+        return files_of(self.live.scope, self.live.agent)
 
     @property
     def shown(self) -> dict[str, str]:

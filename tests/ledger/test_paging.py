@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from live_ground import LiveGround
-from memory_files import ADDED, learned
+from memory_files import ADDED, files_at, learned
 
 from gitmem.core.limits import HOT_MEMORIES
 from gitmem.core.memory import parse
@@ -25,7 +25,7 @@ from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand, layout
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
-from gitmem.git.trees import list_files, read_files
+from gitmem.git.trees import list_files
 from gitmem.ledger.land import Written, read_tip
 from gitmem.ledger.layout import record_path
 from gitmem.ledger.merge import merge_commits
@@ -55,14 +55,6 @@ def learn(
     scope: Scope, files: Mapping[str, str | None], time: int = START, told: Provenance = ADDED
 ) -> Written:
     return learned(scope, files, time, told=told)
-
-
-def tree(scope: Scope, at: str = "") -> dict[str, str]:
-    oid = at or scope.repo.ref(scope.ref)
-    assert oid
-    return {
-        path: data.decode() for path, data in read_files(scope.repo, scope.repo.commit(oid).tree).items()
-    }
 
 
 def claims(files: Mapping[str, str]) -> set[str]:
@@ -102,9 +94,9 @@ def test_the_oldest_go_by_author_time_then_path(either: Scope) -> None:
     learn(either, agent_tree("b", "c", "a", "d"), START + 20)
     made = page(either, "reviewer", limit=1)
     assert made is not None and made.subject == "Page 3 memories of reviewer to the archive"
-    assert where(tree(either)) == ({"d"}, {"a", "b", "c"})
-    assert tree(either)[f"reviewer/{archive_path('b.md')}"] == memory("b")
-    assert tree(either)["reviewer/MEMORY.md"] == entry("d")
+    assert where(files_at(either)) == ({"d"}, {"a", "b", "c"})
+    assert files_at(either)[f"reviewer/{archive_path('b.md')}"] == memory("b")
+    assert files_at(either)["reviewer/MEMORY.md"] == entry("d")
     told = parse_trailers(either.repo.commit(made.commit).message)
     assert (told.op, told.writer) == ("page", "sync")
 
@@ -115,7 +107,7 @@ def test_a_hot_set_within_its_limit_is_left_alone(scope: Scope) -> None:
     assert page(scope, "reviewer") is None
     learn(scope, {"reviewer/new.md": memory("new")}, START + 1)
     assert page(scope, "reviewer") is not None
-    assert where(tree(scope))[1] == {"m000"}
+    assert where(files_at(scope))[1] == {"m000"}
 
 
 def test_agents_are_counted_apart_and_index_and_logs_do_not_count(scope: Scope) -> None:
@@ -127,7 +119,7 @@ def test_agents_are_counted_apart_and_index_and_logs_do_not_count(scope: Scope) 
 def test_what_is_not_known_to_be_old_counts_as_oldest(scope: Scope) -> None:
     learn(scope, agent_tree("a", "b", "c"))
     page(scope, "reviewer", lambda _, hot: dict.fromkeys(set(hot) - {"reviewer/b.md"}, START), limit=2)
-    assert where(tree(scope))[1] == {"b"}
+    assert where(files_at(scope))[1] == {"b"}
 
 
 def test_two_clones_that_page_the_same_tip_make_the_same_commit(scope: Scope) -> None:
@@ -146,10 +138,10 @@ def test_two_clones_that_page_the_same_tip_make_the_same_commit(scope: Scope) ->
 def test_paging_loses_no_claim_and_makes_no_fact_young(scope: Scope) -> None:
     learn(scope, agent_tree("a"), START + 10)
     learn(scope, agent_tree("a", "b", "c"), START + 20)
-    before = tree(scope)
+    before = files_at(scope)
     made = page(scope, "reviewer", limit=1)
     assert made is not None
-    after = tree(scope)
+    after = files_at(scope)
     assert claims(after) == claims(before)
     hot = archived_path("reviewer/a.md") or ""
     blobs = list_files(scope.repo, scope.repo.commit(made.commit).tree)
@@ -197,18 +189,18 @@ def test_what_stands_in_both_places_is_united_where_it_is_hot(scope: Scope) -> N
     learn(scope, {place: memory("a", "Said in the archive.")}, START + 1)
     made = page(scope, "reviewer")
     assert made is not None and made.subject == "Unite 1 memory of reviewer with the archive"
-    assert place not in tree(scope)
-    assert {"Said in the archive.", "The a fact."} <= set(tree(scope)["reviewer/a.md"].splitlines())
+    assert place not in files_at(scope)
+    assert {"Said in the archive.", "The a fact."} <= set(files_at(scope)["reviewer/a.md"].splitlines())
 
 
 def test_what_is_paged_out_over_an_archived_twin_does_not_overwrite_it(scope: Scope) -> None:
     place = archived_path("reviewer/a.md") or ""
     learn(scope, {**agent_tree("a", "b"), place: memory("a", "Said in the archive.")})
     learn(scope, agent_tree("c"), START + 1)  # the tip says nothing of `a` any more
-    before = claims(tree(scope))
+    before = claims(files_at(scope))
     page(scope, "reviewer", limit=2)
-    assert claims(tree(scope)) == before
-    assert where(tree(scope)) == ({"a", "c"}, {"b"})
+    assert claims(files_at(scope)) == before
+    assert where(files_at(scope)) == ({"a", "c"}, {"b"})
 
 
 def test_what_just_came_back_is_not_the_next_to_go(scope: Scope) -> None:
@@ -220,7 +212,7 @@ def test_what_just_came_back_is_not_the_next_to_go(scope: Scope) -> None:
     told = Provenance(op="restore", writer="human")
     learn(scope, {place: None, "reviewer/a.md": memory("a")}, START + 2, told)
     page(scope, "reviewer", limit=2)
-    assert where(tree(scope)) == ({"a", "c"}, {"b"})
+    assert where(files_at(scope)) == ({"a", "c"}, {"b"})
 
 
 def test_where_a_memory_stands_is_found_after_it_moved(scope: Scope) -> None:
@@ -268,7 +260,7 @@ def test_what_an_agent_does_with_a_paged_file_reaches_its_memory(
         ground.save()
     ground.put("a.md", text) if text else ground.file("a.md").unlink()
     (written,) = ground.save().written
-    files = tree(ground.live.scope)
+    files = files_at(ground.live.scope)
     assert where(files) == stands if stands else not where(files)[1]
     if text:
         said = {line for one in files.values() for line in one.splitlines()}
@@ -285,7 +277,7 @@ def test_without_its_record_a_folder_does_not_bring_back_what_is_archived(ground
     page(ground.live.scope, "reviewer", limit=1)
     record_path(ground.live.scope.state, ground.live.key).unlink()
     ground.save()
-    assert "a.md" not in ground.shown and where(tree(ground.live.scope)) == ({"b"}, {"a"})
+    assert "a.md" not in ground.shown and where(files_at(ground.live.scope)) == ({"b"}, {"a"})
 
 
 # Merges
@@ -318,7 +310,7 @@ def test_what_one_side_paged_meets_what_the_other_did(
     sides = branch(scope, "ours", {}, base, page_to=1), branch(scope, "theirs", theirs, base)
     merged = merge_commits(scope.repo, *sides)
     assert merged == merge_commits(scope.repo, *sides[::-1])
-    files = tree(scope, merged.commit)
+    files = files_at(scope, merged.commit)
     assert where(files) == stands and (stands[0] == {"b"} or "More." in files["reviewer/a.md"])
     assert sorted(files["reviewer/MEMORY.md"].splitlines(True)) == [entry(one) for one in sorted(stands[0])]
 
@@ -329,7 +321,7 @@ def test_one_file_learned_on_both_sides_and_paged_on_one_is_one_memory(scope: Sc
     place = archived_path("reviewer/a.md") or ""
     ours = branch(scope, "paged", {"reviewer/a.md": None, place: memory("a", "Ours.")}, ours)
     theirs = branch(scope, "theirs", {"reviewer/a.md": memory("a", "Theirs.")}, base)
-    files = tree(scope, merge_commits(scope.repo, ours, theirs).commit)
+    files = files_at(scope, merge_commits(scope.repo, ours, theirs).commit)
     assert place not in files and {"Ours.", "Theirs."} <= set(files["reviewer/a.md"].splitlines())
 
 
@@ -337,8 +329,8 @@ def test_clones_that_page_different_sets_agree(scope: Scope) -> None:
     base = learn(scope, agent_tree("a", "b", "c", "d")).commit
     one = branch(scope, "one", {"reviewer/a.md": memory("a", "The a fact.\n\nSeen.")}, base, page_to=2)
     two = branch(scope, "two", {"reviewer/b.md": memory("b", "The b fact.\n\nSeen.")}, base, page_to=2)
-    files = tree(scope, merge_commits(scope.repo, one, two).commit)
-    assert claims(files) == claims(tree(scope, one)) | claims(tree(scope, two))
+    files = files_at(scope, merge_commits(scope.repo, one, two).commit)
+    assert claims(files) == claims(files_at(scope, one)) | claims(files_at(scope, two))
     hot, archived = where(files)
     assert hot == {"a", "b", "d"} and archived == {"c"}
     assert set(files["reviewer/MEMORY.md"].splitlines(True)) == {entry(name) for name in hot}
@@ -396,5 +388,5 @@ def test_paging_goes_on_where_a_tip_was_read_and_another_wrote(scope: Scope, mon
 
     made = page(scope, "reviewer", ages, limit=1)
     assert made is not None and made.before == raced[0]
-    assert where(tree(scope)) == ({"b"}, {"a", "c"})
+    assert where(files_at(scope)) == ({"b"}, {"a", "c"})
     assert read_tip(scope.repo, scope.ref).commit == made.commit
