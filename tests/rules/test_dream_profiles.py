@@ -57,6 +57,7 @@ def found(judge, before: Side | None, after: Side, allow: frozenset[str] = froze
         ("Main Agent/new.md", False),
         (".main/new.md", False),
         ("main/con.md", False),
+        ("main/%2e%2e/new.md", False),
     ],
 )
 def test_a_new_memory_stands_where_an_agent_finds_it(path: str, fits: bool) -> None:
