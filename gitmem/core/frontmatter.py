@@ -31,7 +31,6 @@ _QUOTED = re.compile(r"\"[A-Za-z0-9](?:[ -!#-\[\]-~]*[!#-\[\]-~])?\"|'[A-Za-z0-9
 """What stands for itself between quotes: nothing that YAML would read as anything else."""
 
 _WORDS = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
-_ODD = ("[", "{", "'", '"', "|", ">", "&", "*", "!", "%", "@", "`", "- ", "? ")
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,7 @@ def _value(raw: str) -> Value:
     first, _, rest = raw.partition("\n")
     cut = _cut(first.lstrip(" \t"))
     plain = cut[1] if cut else first.strip()
-    if not rest.strip() and (not plain or (_PLAIN.match(plain) and not plain.startswith(_ODD))):
+    if not rest.strip() and (not plain or _PLAIN.match(plain)):
         return plain
     if not rest.strip() and _QUOTED.fullmatch(plain):
         return plain[1:-1]

@@ -129,8 +129,8 @@ def _merge_list(key: str, before: Value | None, ours: Field, theirs: Field) -> F
     old, one, other = (_as_list(value) for value in (before, ours.value, theirs.value))
     kept = [item for item in old if item in one and item in other]
     new = sorted({*one, *other} - set(old))
-    nested = ours.nested and theirs.nested
-    return Field(key, nested, render_field(key, (*kept, *new), nested))
+    # It is nested where its key stands.
+    return Field(key, False, render_field(key, (*kept, *new), False))
 
 
 def _as_list(value: Value | None) -> tuple[str, ...]:

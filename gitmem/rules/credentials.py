@@ -237,7 +237,7 @@ def _parts(text: RuleFile) -> Iterator[tuple[str, int]]:
 
 
 def _lines(text: RuleFile) -> Iterator[tuple[str, int]]:
-    return ((line, number) for number, line in enumerate(text.text.split("\n"), 1) if line.strip())
+    return ((line, number) for number, line in enumerate(text.text.split("\n"), 1))
 
 
 def _units(text: RuleFile) -> Iterator[tuple[str, int]]:

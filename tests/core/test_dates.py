@@ -32,6 +32,8 @@ PROSE = st.lists(WORDS, max_size=25).flatmap(
     ("text", "annotated"),
     [
         ("We agreed yesterday.", "We agreed yesterday (2026-11-17)."),
+        ("We fixed it, so it works today.", "We fixed it, so it works today (2026-11-18)."),
+        ("It works today, and we will ship it.", "It works today (2026-11-18), and we will ship it."),
         ("Today, tomorrow", "Today (2026-11-18), tomorrow (2026-11-19)"),
         ("the day before yesterday", "the day before yesterday (2026-11-16)"),
         ("the day after tomorrow", "the day after tomorrow (2026-11-20)"),

@@ -73,6 +73,7 @@ def test_a_name_is_held_wherever_it_stands_by_itself(source: str, target: str) -
         ("It runs twice a day, a hundred times.", "It runs often.", ("the number 100", "the number 2")),
         ("See `a.b` there.", "See it there.", ("the name a.b",)),
         ("See docs/a there.", "See it there.", ("the path docs/a",)),
+        ("Run git push -f there.", "Run git push there.", ("the name -f",)),
         ("See [[x]] there.", "See it there.", ("the link [[x",)),
         ("See [[x|how Ann ships]].", "See [[x]].", ("the name Ann",)),
         ("See http://h.example/x.", "See it.", ("the URL http://h.example/x",)),

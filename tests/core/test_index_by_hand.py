@@ -130,6 +130,10 @@ def test_of_own_lines_that_differ_one_stays_and_prose_needs_no_choice() -> None:
     one, other = (index.entry_of("a.md", data) for data in versions)
     assert index.merge("", one, other, {"a.md": versions}) in (one, other)
     assert index.merge(one + other, one + other, one, {"a.md": versions}) == one
+    hand = "- z by hand\n- [b](b.md) by hand\n- [a](a.md) by hand\n"
+    assert index.merge("", hand, "- x\n") == f"- x\n{hand}"
+    made = {f"{name}.md": [memory(name)] for name in "ab"}
+    assert index.merge("", own("b") + own("a"), "- x\n", made) == f"- x\n{own('a')}{own('b')}"
     assert index.merge("Ask Ann.\n", "Ask Ben.\n", "Ask Eve.\n") == "Ask Ben.\nAsk Eve.\n"
 
 

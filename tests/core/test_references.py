@@ -58,7 +58,7 @@ FILE, FOLDER, SYMBOL, FLAG = "file", "folder", "symbol", "flag"
         # Prose: what can be nothing else.
         ("see src/a.py, then (lib/b.rs).", [(FILE, "src/a.py", ()), (FILE, "lib/b.rs", ())]),
         ("see ./src/a.py and tests/b.py::test_c", [(FILE, "src/a.py", ()), (FILE, "tests/b.py", ())]),
-        ("see a.py or src/a.unknown or src/app or ../src/a.py", []),
+        ("see a.py or src/a.unknown or src/app or ../src/a.py or src//a.py", []),
         ("https://x/src/a.py ~/a/b.py $A/b.py C:/a/b.py host.com/a/b.py x-/a/b.py-c", []),
         (
             "call store.open(), open_it()",

@@ -118,6 +118,7 @@ LAST = "\n87\n88\n89\n90\n91\n92\n93\n94\n95\n96\n97\n98\n99"
     ("title", "body", "each", "cut"),
     [
         ("Own", "a" * 60 + "\nb\nc", 17, "a" * 60 + "\nb\nc"),
+        ("Own", "a" * 60 + "\nb\nc", 16, "a" * 60 + "\nb\nc"),
         ("Own", f"{TENS}[7 more lines cut]", 20, FIRST + "[84 more lines cut]"),
         ("Own", TENS, 20, FIRST + "[77 more lines cut]"),
         ("Worklog", f"[7 older lines cut]\n{TENS}", 20, "[84 older lines cut]" + LAST),
