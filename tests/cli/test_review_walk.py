@@ -205,10 +205,14 @@ def in_terminal(ground: Ground, keys: str, **environ: str) -> tuple[int, str]:
     os.write(here, keys.encode())
     ended = threading.Thread(target=done.wait)
     ended.start()
+    # One that waits for keys that nobody types is a failure, and not the end of the whole run.
+    limit = threading.Timer(60, done.kill)
+    limit.start()
     seen = b""
     while ended.is_alive() or select.select([here], [], [], 0)[0]:
         if select.select([here], [], [], 0.05)[0]:
             seen += os.read(here, 65_536)
+    limit.cancel()
     assert termios.tcgetattr(there) == before
     os.close(here)
     os.close(there)
