@@ -223,7 +223,7 @@ def find_landing(
     last = asked_for(repo, ground, tip) if tip != pushed else wanted
     if not last:
         # Emptied on the web: as long as the branch stands, the reviewer may be at it.
-        return Landing(tips, wanted, ground) if wanted and there is None else None
+        return None
     for commit in _line(repo, memory, ground):
         if not left_out(repo, ground, commit, last):
             # Rebased, all of it stands there for a moment, even what was taken out on the web.

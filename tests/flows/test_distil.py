@@ -12,6 +12,8 @@ from dream_ground import ANN, DAY, Ground, ground_once, memory, night, notes, wa
 from once import Once
 
 from gitmem.core.account import account, log_references, references
+from gitmem.core.claim import normal_form
+from gitmem.core.tombstone import FILE, bury
 from gitmem.core.trailers import Provenance, format_message, parse
 from gitmem.dream.gather import unsettled
 from gitmem.dream.review import Dream, accept, open_dreams, reject
@@ -190,6 +192,15 @@ def test_a_dream_is_refreshed_onto_logs_that_grew(ground: Ground, found: Dream) 
     accept(ground.workspace, found.id, None, ANN, ground.now)
     assert waits(ground)[0] == [more.text]
     assert "Tag releases" in logs(ground)["main/logs/2026/11/2026-11-20.md"]
+
+
+@pytest.mark.parametrize("kind", ["forgot", "rejected"])
+def test_a_fact_that_a_person_forgot_or_rejected_waits_no_more(ground: Ground, kind: str) -> None:
+    tell(ground, [line("Prefer early returns.", "2026-11-20T08:00:00")], agent="reviewer")
+    assert "Prefer early returns." in waits(ground)[0]
+    stone = bury(normal_form("Prefer early returns.", item=False), "00ff" * 4, "2026-11-20", kind)  # type: ignore[arg-type]
+    ground.put({f"reviewer/{FILE}": f"{stone.line()}\n"}, "local")
+    assert "Prefer early returns." not in waits(ground)[0]
 
 
 def test_facts_of_one_second_wait_in_one_order(ground: Ground) -> None:

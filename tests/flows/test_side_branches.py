@@ -94,6 +94,15 @@ def test_what_a_host_took_in_other_words_says_most_of_the_same(store, stands: st
     assert (find_landing(store, memory, asked, None) is not None) is landed
 
 
+def test_what_was_emptied_at_the_host_or_asks_for_nothing_has_not_landed(store: Repository) -> None:
+    base = put(store, {"main/a.md": "One.\n"})
+    asked = put(store, {"main/a.md": "One.\n", "main/b.md": "Two.\n"}, base)
+    emptied = put(store, {"main/a.md": "One.\n"}, asked)
+    memory = put(store, {"main/a.md": "One.\n", "main/c.md": "Three.\n"}, base)
+    assert find_landing(store, memory, asked, emptied) is None
+    assert find_landing(store, memory, emptied, None) is None
+
+
 def test_the_commands_say_in_one_line_what_they_did(team: Team) -> None:
     ann, ben = team.people(ann="", ben="direct")
     teach(ann, "ports")

@@ -18,10 +18,13 @@ from gitmem.git.remote import Move, Pushed, Remote
 from gitmem.git.repository import Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import purge
+from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.erase import erase_old, existing, left_behind, old_tips
-from gitmem.ledger.layout import LiveDirectory
+from gitmem.ledger.layout import LiveDirectory, read_record
 from gitmem.ledger.proposals import make, open_tips, suggestions_of
 from gitmem.ledger.purge import MOST_LEFT, LeftPlace, PurgePlan, Purging, RefPlan, Target, look_at_files
+from gitmem.ledger.save_plan import SaveRequest
+from gitmem.ledger.working_copy import save
 from gitmem.ledger.workspace import DOCS_REF, SHARED_REF, Workspace, open_workspace
 
 SECRET = "copper-lynx-8812-quito"
@@ -311,11 +314,16 @@ def test_a_file_that_holds_it_is_listed(workspace: Workspace, live: LiveDirector
 def test_live_files_that_held_it_are_counted(workspace: Workspace, live: LiveDirectory) -> None:
     for name in "abc":
         (live.path / f"{name}.md").write_text(f"{name}: {SECRET if name != 'c' else 'nothing'}\n")
+    save(SaveRequest(live, ANN.time, ANN))
     work = purging(workspace)
     work.rewrite()
     work.scrub()
     assert (work.done.files, work.done.left) == (2, ())
     assert SECRET not in (live.path / "a.md").read_text()
+    record = read_record(workspace.state, live.key)
+    assert record and epoch_of(workspace.code, record.base).mark == "0123abcd", (
+        "it is the base of what is written next"
+    )
 
 
 @pytest.mark.parametrize(
