@@ -58,6 +58,16 @@ def test_what_came_before_the_text_stays_the_same_object(store: Repository) -> N
     assert read_epoch(files[".gitmem"]) == EPOCH
 
 
+@pytest.mark.parametrize("named", ["author", "committer"])
+def test_a_text_that_stands_only_in_who_wrote_a_commit_goes_too(store: Repository, named: str) -> None:
+    tree = store.commit(commit(store, (root_commit(store),), main__a="A fact.")).tree
+    who = {"author": ANN, "committer": BEN} | {named: Signature(SECRET, "a@example.com", ANN.time)}
+    one = store.add_commit(tree, (root_commit(store),), who["author"], who["committer"], "Add\n")
+    known = rewriter(store, Purge(frozenset({SECRET}))).history([one])
+    now = store.commit(known[one])
+    assert {now.author.name, now.committer.name} == {"[purged]", "Ben" if named == "author" else "Ann"}
+
+
 @pytest.mark.parametrize("dry", [False, True])
 def test_what_goes_along_into_the_new_epoch_is_counted_by_a_dry_run_too(store, dry: bool) -> None:
     one = commit(store, (root_commit(store),), main__a="A fact.")
