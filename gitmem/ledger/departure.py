@@ -515,8 +515,8 @@ def _is_merge(commit: Commit) -> bool:
     return len(commit.parents) > 1 and commit.message.strip() == said.strip()
 
 
-def depart(repo: Repository, old: str, prepared: Prepared) -> None:
-    """Moves the memory branch from a commit to what was prepared of it; what it told before is kept here.
+def depart(repo: Repository, ref: str, old: str, prepared: Prepared) -> None:
+    """Moves a memory ref from a commit to what was prepared of it; what it told before is kept here.
 
     Raises:
         RefMoved: it is elsewhere by now; nothing was done.
@@ -525,7 +525,7 @@ def depart(repo: Repository, old: str, prepared: Prepared) -> None:
         return
     kept = keep(repo, old, prepared.made) if prepared.loses else ""
     try:
-        land_commit(repo, SHARED_REF, prepared.local, old, MESSAGE)
+        land_commit(repo, ref, prepared.local, old, MESSAGE)
     except RefMoved:
         if kept:
             move_ref(repo, kept, None, repo.ref(kept), MESSAGE)

@@ -6,6 +6,7 @@ would leave this machine for the first time, and nobody has agreed to yet, is to
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -20,7 +21,7 @@ from gitmem.git.remote import Remote, checked_address, same_place, without_crede
 from gitmem.git.repository import RefMoved, Repository, Signature, short_name
 from gitmem.git.trees import read_file
 from gitmem.ledger.arrival import check_arrival
-from gitmem.ledger.departure import depart, prepare
+from gitmem.ledger.departure import Prepared, depart, prepare
 from gitmem.ledger.inbox import writer_branch
 from gitmem.ledger.land import (
     Ref,
@@ -30,7 +31,6 @@ from gitmem.ledger.land import (
     land,
     land_commit,
     memory_commit,
-    read_tip,
     root_commit,
 )
 from gitmem.ledger.merge import merge_commits
@@ -111,35 +111,37 @@ def plan_share(
     return SharePlan(found, chosen, before, fresh, personal, url, branches, old)
 
 
-def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> str:
+def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> None:
     """Makes the project scope a branch; the old ref goes only when the branch holds all of it.
 
-    A branch is what an ordinary push may send, so from here on it holds no history that is not to leave.
-
-    Returns:
-        The branch's commit.
+    A branch is what an ordinary push may send, so it never holds history that is not to leave: not where
+    this process dies on the way, either.
 
     Raises:
         RepositoryError: a ref cannot be written; memory is where it was.
     """
     repo = workspace.code
-    fold_private(repo)
-    tip = _with_attributes(repo, author)
     if plan.url:
         _make_remote(workspace, plan.url)
+    made = _depart(repo, PRIVATE_REF, plan.remote, author) if repo.ref(PRIVATE_REF) is not None else None
     set_mode(workspace, plan.mode, plan.remote.name)
+    fold_private(repo)
     if plan.old_remote == plan.remote.name:
         # It is a branch already, and nothing was named: what is new is asked for by the next sync.
-        return tip
+        _with_attributes(repo, SHARED_REF, author)
+        return
+    if made is None or repo.ref(SHARED_REF) != made.local:
+        made = _depart(repo, SHARED_REF, plan.remote, author)
+    agree(workspace, made.tip)
+
+
+def _depart(repo: Repository, ref: str, remote: Remote, author: Signature) -> Prepared:
+    """Sets a memory ref on the history that may leave for a remote."""
     while True:
-        prepared = prepare(repo, plan.remote, tip)
-        try:
-            depart(repo, tip, prepared)
-        except RefMoved:
-            tip = read_tip(repo, SHARED_REF).commit
-            continue
-        agree(workspace, prepared.tip)
-        return prepared.local
+        prepared = prepare(repo, remote, tip := _with_attributes(repo, ref, author))
+        with suppress(RefMoved):
+            depart(repo, ref, tip, prepared)
+            return prepared
 
 
 def turn_off(workspace: Workspace) -> bool:
@@ -228,10 +230,10 @@ def _move_all(repo: Repository, source: str, target: str) -> None:
             continue
 
 
-def _with_attributes(repo: Repository, author: Signature) -> str:
-    """Sees to it that the branch exists and tells hosts how to merge it."""
-    if repo.ref(SHARED_REF) is None:
-        land_commit(repo, SHARED_REF, root_commit(repo), None, "gitmem share")
+def _with_attributes(repo: Repository, ref: str, author: Signature) -> str:
+    """Sees to it that a memory ref exists and tells hosts how to merge it; gives its commit."""
+    if repo.ref(ref) is None:
+        land_commit(repo, ref, root_commit(repo), None, "gitmem share")
 
     def plan(tip: Tip) -> Write | None:
         text = decode(read_file(repo, tip.tree, attributes.FILE) or b"")
@@ -244,8 +246,8 @@ def _with_attributes(repo: Repository, author: Signature) -> str:
             Provenance(op="sync", writer="sync"),
         )
 
-    land(Ref(repo, SHARED_REF, shared=True), plan, author)
-    return repo.ref(SHARED_REF) or root_commit(repo)
+    land(Ref(repo, ref, shared=True), plan, author)
+    return repo.ref(ref) or root_commit(repo)
 
 
 def set_mode(workspace: Workspace, mode: str, remote: str = "") -> None:

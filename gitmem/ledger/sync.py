@@ -143,7 +143,7 @@ class _Sync:
             self.done = replace(self.done, branch="" if is_there else target)
             return True
         try:
-            depart(self.repo, here, prepared)
+            depart(self.repo, SHARED_REF, here, prepared)
         except RefMoved:
             # Somebody here was quicker: nothing was sent yet.
             return self._round()

@@ -633,3 +633,24 @@ def told_by(repo: Repository, ref: str, paths: list[str]) -> dict[str, dict[str,
         }
         for path in paths
     }
+
+
+def test_no_branch_has_it_where_sharing_dies_on_the_way(team: Team, monkeypatch) -> None:
+    """A push of the code may send every branch; the next try ends what was begun."""
+
+    def dies(*_: object, **__: object) -> None:
+        raise SystemExit(137)
+
+    one = team.person("ann", mode="")
+    forgotten(one)
+    save(one, "other", "A fact of its own.")
+    for step in ("set_mode", "fold_private"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"gitmem.ledger.share.{step}", dies)
+            with pytest.raises(SystemExit):
+                one.run("share", "-y")
+        one.git("push", "-q", "--no-verify", "--all", "origin")
+        assert found(team.bare) == []
+    one.run("share", "--mode", "direct", "-y")
+    one.run("sync", "-y")
+    assert found(team.bare) == [] and "reviewer/other.md" in team.files()
