@@ -19,7 +19,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from gitmem.app.context import real_edges
 from gitmem.core.errors import CheckFailed, GitmemError, RepositoryError, UsageError
@@ -194,8 +194,8 @@ class Handler(BaseHTTPRequestHandler):
         self._guarded("POST", self._post)
 
     def _guarded(self, method: str, go: Callable[[str, str], None]) -> None:
-        parts = urlsplit(self.path)
-        first, slash, rest = parts.path.removeprefix("/").partition("/")
+        path, _, query = self.path.partition("?")
+        first, slash, rest = path.removeprefix("/").partition("/")
         if not may_ask(method, self.headers, self.page.server_port):
             self._refuse(HTTPStatus.FORBIDDEN)
         elif method == "GET" and first == "open":
@@ -206,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND)
         else:
             try:
-                go(rest, parts.query)
+                go(rest, query)
             except OSError:
                 raise
             except Exception:
@@ -249,7 +249,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND)
             return
         length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdecimal() or int(length) > BODY:
+        if not (length.isascii() and length.isdecimal() and len(length) < 9 and int(length) <= BODY):
             self.close_connection = True
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
