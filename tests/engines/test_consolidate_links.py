@@ -15,7 +15,7 @@ from gitmem.core.tombstone import FILE, bury
 from gitmem.core.trailers import Fate
 from gitmem.dream.proof import prove_plan
 from gitmem.engines import engine
-from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline import OfflineEngine, duplicates
 
 
 def memories(**bodies: str) -> dict[str, bytes]:
@@ -333,3 +333,13 @@ def test_each_phase_is_told_with_the_files_changed_so_far() -> None:
     assert [step.phase for step in steps] == ["consolidate", "consolidate", "prune", "prune"]
     assert steps[0].files == () and steps[1].files == ("main/hint.md",)
     assert len(steps[-1].files) == 2
+
+
+def test_a_dream_that_is_full_makes_no_change_that_it_has_no_room_for(monkeypatch) -> None:
+    """Anybody's memory may say one thing thousands of times, and each change reads all of it anew."""
+    tried: list[int] = []
+    linked = duplicates._with_link
+    monkeypatch.setattr(duplicates, "_with_link", lambda *given: (tried.append(1), linked(*given))[1])
+    body = "|-|\n- a.py" * 60
+    made, _ = consolidated(memories(one=body, two=body), most=engine.MOST)
+    assert len(made.changes) == engine.MOST and len(tried) < engine.MOST

@@ -232,7 +232,9 @@ def _single(work: ConsolidationWork, titles: Titles, path: str, other: str) -> N
             continue
         mine, theirs = _labels(memory, target)
         subject = f"Leave to {theirs} what {mine} says too"
-        work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quote(claim)}")
+        added = work.propose("merge", {path: changed}, (fate,), subject, f"Both say it: {quote(claim)}")
+        if work.full and not added:
+            return
 
 
 def relate(
