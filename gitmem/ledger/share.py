@@ -114,8 +114,8 @@ def plan_share(
 def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> None:
     """Makes the project scope a branch; the old ref goes only when the branch holds all of it.
 
-    A branch is what an ordinary push may send, so it never holds history that is not to leave: not where
-    this process dies on the way, either.
+    A branch is what an ordinary push may send, so it never holds history that is not to leave. Where this
+    process dies, the ref that the settings name is there.
 
     Raises:
         RepositoryError: a ref cannot be written; memory is where it was.
@@ -123,9 +123,10 @@ def turn_on(workspace: Workspace, plan: SharePlan, author: Signature) -> None:
     repo = workspace.code
     if plan.url:
         _make_remote(workspace, plan.url)
-    made = _depart(repo, PRIVATE_REF, plan.remote, author) if repo.ref(PRIVATE_REF) is not None else None
+    made = _depart(repo, PRIVATE_REF, plan.remote, author) if repo.ref(PRIVATE_REF) else None
+    _join(repo, PRIVATE_REF, SHARED_REF)
     set_mode(workspace, plan.mode, plan.remote.name)
-    fold_private(repo)
+    move_memory(repo, PRIVATE_REF, SHARED_REF)
     if plan.old_remote == plan.remote.name:
         # It is a branch already, and nothing was named: what is new is asked for by the next sync.
         _with_attributes(repo, SHARED_REF, author)
@@ -160,8 +161,9 @@ def turn_off(workspace: Workspace) -> bool:
             raise RepositoryError(
                 f"{tree.path} has gitmem/project checked out", "Check another branch out there first."
             )
-    _move_all(workspace.code, SHARED_REF, PRIVATE_REF)
+    _join(workspace.code, SHARED_REF, PRIVATE_REF)
     set_mode(workspace, "off")
+    move_memory(workspace.code, SHARED_REF, PRIVATE_REF)
     return True
 
 
@@ -199,12 +201,22 @@ def start_from_remote(workspace: Workspace, *, dry_run: bool = False) -> bool:
     return True
 
 
-def fold_private(repo: Repository) -> None:
-    """Brings what an unshared ref holds into the branch, and removes that ref.
+def move_memory(repo: Repository, source: str, target: str) -> None:
+    """Brings what a memory ref holds, where there is one, into another one, and removes it."""
+    while True:
+        with suppress(RefMoved):
+            if (here := _join(repo, source, target)) is None:
+                return
+            move_ref(repo, source, None, here, "gitmem share")
 
-    Besides turning sharing on this serves a writer that began while it was still off.
-    """
-    _move_all(repo, PRIVATE_REF, SHARED_REF)
+
+def _join(repo: Repository, source: str, target: str) -> str | None:
+    """Merges a memory ref into another one; gives where it is, None where there is none."""
+    here, there = memory_commit(repo, source), memory_commit(repo, target)
+    merged = merge_commits(repo, there, here).commit if here and there else here
+    if merged and merged != there:
+        land_commit(repo, target, merged, there, "gitmem share")
+    return here
 
 
 def _agreed(workspace: Workspace) -> str | None:
@@ -216,18 +228,6 @@ def _agreed(workspace: Workspace) -> str | None:
 def agree(workspace: Workspace, oid: str) -> None:
     """Notes that the person agreed to share the memories of a commit."""
     config_set(workspace.git, None, AGREED, oid, git_dir=workspace.layout.common_dir)
-
-
-def _move_all(repo: Repository, source: str, target: str) -> None:
-    while (here := memory_commit(repo, source)) is not None:
-        there = memory_commit(repo, target)
-        merged = merge_commits(repo, there, here).commit if there else here
-        try:
-            if merged != there:
-                land_commit(repo, target, merged, there, "gitmem share")
-            move_ref(repo, source, None, here, "gitmem share")
-        except RefMoved:
-            continue
 
 
 def _with_attributes(repo: Repository, ref: str, author: Signature) -> str:

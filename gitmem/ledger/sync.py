@@ -28,7 +28,7 @@ from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import Leaving, doubts_to_leave, refuse_secrets
 from gitmem.ledger.remotes import find_remote, has_code, holds_memory_alone
 from gitmem.ledger.replay import Carried, carry_over
-from gitmem.ledger.share import agree, fold_private, leaving_first, set_mode
+from gitmem.ledger.share import agree, leaving_first, move_memory, set_mode
 from gitmem.ledger.side_branches import (
     Landing,
     Tended,
@@ -160,8 +160,7 @@ class _Sync:
 
     def _fold(self) -> None:
         """Takes what a writer left that began while sharing was still off."""
-        if self.repo.ref(PRIVATE_REF) is not None:
-            fold_private(self.repo)
+        move_memory(self.repo, PRIVATE_REF, SHARED_REF)
 
     def _send_accepted(self) -> None:
         """Pushes what a person accepted while the remote was out of reach."""

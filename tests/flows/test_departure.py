@@ -644,13 +644,23 @@ def test_no_branch_has_it_where_sharing_dies_on_the_way(team: Team, monkeypatch)
     one = team.person("ann", mode="")
     forgotten(one)
     save(one, "other", "A fact of its own.")
-    for step in ("set_mode", "fold_private"):
+    for step in ("set_mode", "move_memory"):
         with monkeypatch.context() as patch:
             patch.setattr(f"gitmem.ledger.share.{step}", dies)
             with pytest.raises(SystemExit):
                 one.run("share", "-y")
+        one.run("save")
+        assert (one.code / FOLDER / "other.md").exists()
         one.git("push", "-q", "--no-verify", "--all", "origin")
         assert found(team.bare) == []
     one.run("share", "--mode", "direct", "-y")
     one.run("sync", "-y")
     assert found(team.bare) == [] and "reviewer/other.md" in team.files()
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.ledger.share.set_mode", dies)
+        with pytest.raises(SystemExit):
+            one.run("share", "--off")
+    one.run("save")
+    assert (one.code / FOLDER / "other.md").exists()
+    one.run("share", "--off")
+    assert SHARED_REF not in team.refs(one.code) and "reviewer/other.md" in one.memories("project")
