@@ -16,6 +16,8 @@ from transcripts import Transcript
 from gitmem.app.context import real_edges
 from gitmem.core import tombstone
 from gitmem.core.change import ChangeOrigin, Edited
+from gitmem.core.claim import normal_form
+from gitmem.core.names import archived_path
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.engines.engine import ExtractInput, Extraction
 from gitmem.engines.offline import OfflineEngine
@@ -24,6 +26,7 @@ from gitmem.flows.context import Edges, initialised_at
 from gitmem.flows.extract.run import extract_sessions, foresee
 from gitmem.flows.extraction import commits_learned, context_of
 from gitmem.flows.suggestions import accept_suggestions
+from gitmem.ledger.knowledge import KnownMemory
 from gitmem.ledger.suggestions import open_suggestions
 from gitmem.transcripts.claude_home import slug
 
@@ -164,3 +167,20 @@ def test_a_remember_trailer_is_a_line_too(workspace, edges, repo, git, monkeypat
     assert [(scope, at) for scope, at, _ in done.stored] == [("local", path)]
     assert tree(workspace)[path] == "- 01:30:00Z [feedback] Ship on Fridays, they say.\n"
     assert commits_learned(initialised_at(edges), edges).stored == []
+
+
+@pytest.mark.parametrize(
+    ("agent", "said", "held"),
+    [
+        ("main", "Ask Ann.", True),
+        ("main", "Ask Ben.", False),
+        ("main", "Ask", False),
+        ("reviewer", "Ask Ann.", False),
+    ],
+)
+def test_what_a_log_of_the_agent_says_is_known_wherever_it_lies(agent: str, said: str, held: bool) -> None:
+    line = b"- 09:00:00Z [project] Ask Ann.\n"
+    for path in (LOG, archived_path(LOG) or ""):
+        for scope in ("user", "local"):
+            known = KnownMemory({"project": {"main/a.md": b"Ask Ben.\n"}, scope: {path: line}})
+            assert known.logged(agent, normal_form(said, item=False)) is held

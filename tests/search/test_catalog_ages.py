@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_repository import DAY, REF, START, MemoryRepository
 
-from gitmem.core.trailers import Provenance, format_message
+from gitmem.core.account import lines_at
+from gitmem.core.trailers import Fate, Provenance, format_message
+from gitmem.git.command import GitCommand
+from gitmem.git.open import open_repository
+from gitmem.git.repository import Signature
+from gitmem.git.trees import write_tree
+from gitmem.search.ages import told_at
 from gitmem.search.catalog import Catalog
 from gitmem.search.text import read_memory
 from gitmem.search.trees import Trees
@@ -255,3 +262,32 @@ def test_ages_are_those_of_the_rule_in_whatever_order_they_are_asked(
             assert times(shared, fake, commits[at]) == expected[at]
             with closing(Catalog.open(nowhere)) as fresh:
                 assert times(fresh, fake, commits[at]) == expected[at]
+
+
+LOG = "main/logs/2026/09/2026-09-15.md"
+LINES = b"- 09:00:00Z [project] One.\n- 10:00:00Z [project] Two.\n- 11:00:00Z [project] Three.\n"
+NINE = 1_789_462_800
+"""Nine o'clock of that day."""
+
+
+@pytest.mark.parametrize(
+    ("time", "logs", "told"),
+    [
+        (START, {LOG: LINES}, {"main/a.md": NINE + 3600, "main/b.md": NINE + 7200}),
+        (NINE + 60, {LOG: LINES}, {"main/a.md": NINE + 60, "main/b.md": NINE + 60}),
+        (START, {}, {}),
+    ],
+)
+def test_what_a_dream_made_of_lines_is_as_old_as_the_last_of_them(
+    repo: Path, time: int, logs: dict[str, bytes], told: dict[str, int]
+) -> None:
+    """Whose place one took is no matter; a day that is yet to come makes nothing young."""
+    store = open_repository(repo, GitCommand(dict(os.environ)))
+    one, two, three = lines_at(LOG, LINES)
+    a, b = (f"main/{name}.md#0123456789ab" for name in "ab")
+    fates = (Fate("merged", two, a), Fate("merged", one, a), Fate("merged", three, b))
+    fates = (*fates, Fate("superseded", three, a, "it is newer"))
+    message = format_message("Distil", Provenance("dream", "dream", claims=fates))
+    who = Signature("Ann", "ann@example.com", time)
+    commit = store.add_commit(write_tree(store, None, logs), (), who, who, message)
+    assert told_at(store, store.commit(commit)) == told
