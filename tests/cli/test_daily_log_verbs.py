@@ -23,6 +23,7 @@ from gitmem.core import tombstone
 from gitmem.core.account import reference
 from gitmem.core.daily_log import facts
 from gitmem.core.trailers import Fate, Provenance
+from gitmem.core.trailers import parse as parse_trailers
 from gitmem.ledger.taint import note_tainted
 from gitmem.ledger.workspace import MAIN
 
@@ -201,6 +202,8 @@ def test_a_log_ages_out_once_nothing_of_it_waits(ground: Ground) -> None:
     before = ground.tree("local")
     written = age_out_logs(scope, ground.now)
     assert written is not None and age_out_logs(scope, ground.now) is None
+    told = parse_trailers(scope.repo.commit(written.commit).message)
+    assert (told.op, told.writer) == ("page", "sync"), "which makes no fact young"
     cold = settled.replace("main/", "main/archive/", 1)
     after = ground.tree("local")
     assert after == {cold if at == settled else at: data for at, data in before.items()}

@@ -15,12 +15,12 @@ from partial_engine import PartialEngine
 from slices import often
 from transcripts import Transcript
 
-from gitmem.core.account import is_memory, references, reject_keys
+from gitmem.core.account import is_memory, path_of, references, reject_keys
 from gitmem.core.tombstone import bury
 from gitmem.core.trailers import Fate, Provenance, Usage
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.dream.gather import Sources, gather
-from gitmem.dream.history import look_back, said_when
+from gitmem.dream.history import claims_to_date, look_back, said_when
 from gitmem.dream.review import accept
 from gitmem.dream.run import plan_dream, prune
 from gitmem.engines import prompts
@@ -246,6 +246,13 @@ def test_history_is_not_walked_where_nothing_is_asked_of_it(ground, monkeypatch)
 
     monkeypatch.setattr(type(place.repo), "steps", never)
     past = look_back(place.repo, place.repo.ref(place.ref) or "", {}, (), ())
+    files = {
+        "main/a.md": b"One today.\n",
+        "b/a.md": b"Two today.\n",
+        "main/MEMORY.md": b"- [a](a.md) today\n",
+    }
+    assert {path_of(ref) for ref in claims_to_date(files)} == {"main/a.md", "b/a.md"}
+    assert {path_of(ref) for ref in claims_to_date(files, {"b"})} == {"b/a.md"}
     assert past.became == {} and said_when({"main/a.md#0": ("main", "A.")}, past) == {}
 
 

@@ -131,6 +131,18 @@ def test_what_was_said_in_another_session_as_well_waits_for_nothing(tmp_path: Pa
     assert SECOND in reminders.take(tmp_path, "u")
 
 
+def test_what_waits_behind_a_link_is_nobodys(tmp_path: Path) -> None:
+    theirs, mine = tmp_path / "theirs", tmp_path / "mine"
+    reminders.leave(theirs, "s", [reminders.sentence(PASSING, "m1", 0.1)], [], "")
+    mine.mkdir()
+    (mine / reminders.WAITING).symlink_to(theirs / reminders.WAITING)
+    assert reminders.take(mine, "s") == ""
+    (mine / reminders.WAITING).unlink()
+    (mine / reminders.WAITING).mkdir()
+    reminders.leave(mine, "t", [reminders.sentence(PASSING, "m2", 0.1)], [], "")
+    assert reminders.take(mine, "t") == "", "one that hardly lasts waits for another"
+
+
 def test_what_does_not_fit_comes_with_the_prompt_after(held: Held) -> None:
     more = f"{SECOND[:-1]} and a merge says who looked at what it brings, which we want to keep for good."
     held.say(PASSING, more)

@@ -18,7 +18,7 @@ from gitmem.search.candidates import SearchQuery
 from gitmem.search.catalog import Catalog
 from gitmem.search.query import Candidate, may_name_time, search
 from gitmem.search.score import Corpus, QueryTerm, rarity, read_text
-from gitmem.search.text import MOST, links, passages, read_memory
+from gitmem.search.text import MANY_LINES, MOST, links, passages, read_memory
 from gitmem.search.words import FIELD, HEADED, KIND_BITS, PASSAGE, STRONG, WEAK, char, number_of, unpack
 
 FILLER = "\n\n".join(
@@ -52,6 +52,11 @@ def test_a_very_long_memory_stays_a_few_passages(catalog: Catalog, fake, body: s
     assert len(passages(body[:MEMORY_BYTES])) <= MOST
 
 
+def test_blank_lines_at_the_ends_of_a_very_long_memory_are_no_passages() -> None:
+    lines = "\n\n".join(f"Line {number} of it." for number in range(MANY_LINES))
+    assert passages(f"\n\n{lines}\n\n \n") == passages(lines) and len(passages(lines)) <= MOST
+
+
 def test_what_a_candidate_links_to_or_is_linked_from_shares_its_score(catalog: Catalog, fake) -> None:
     files = {
         "main/deploys.md": memory("deploys", "How deploys run", "See [[Freeze Window]] and [[nowhere]]."),
@@ -77,6 +82,7 @@ def test_a_question_that_names_a_time_prefers_what_was_learned_then(catalog: Cat
     new = old | {
         "main/b.md": memory("b", "The incident in the queue, again"),
         "main/d.md": memory("d", "Notes", "On 2026-09-21 the incident was in the queue."),
+        "main/e.md": memory("e", "Moving", "The office moves on 2026-12-24."),
     }
     follow(catalog, fake, new, tip, time=START + 30 * DAY)
     now = START + 31 * DAY
@@ -85,7 +91,13 @@ def test_a_question_that_names_a_time_prefers_what_was_learned_then(catalog: Cat
     named = by_path(search(catalog, "which incident was on 2026-09-21?", [REF], now=now))
     assert named["main/d.md"].why["times"] > named["main/a.md"].why["times"] > 0  # named, and taught then
     assert "main/b.md" not in named or "times" not in named["main/b.md"].why
-    assert {c.path for c in search(catalog, "yesterday", [REF], now=now)} == {"main/b.md", "main/d.md"}
+    assert {c.path for c in search(catalog, "yesterday", [REF], now=now)} == {
+        "main/b.md",
+        "main/d.md",
+        "main/e.md",
+    }
+    christmas = START + 94 * DAY
+    assert {c.path for c in search(catalog, "today", [REF], now=christmas)} == {"main/e.md"}, "named alone"
     then = {c.path for c in search(catalog, "the incident yesterday", [REF], when={REF: tip}, now=now)}
     assert then == set()
 
