@@ -194,6 +194,7 @@ def test_code_links_habits_and_absolute_dates_are_left_alone(text: str) -> None:
         "**yesterday** (2026-01-02)",
         '"today" (2026-01-02)',
         "last week (2026-01-05 to 2026-01-11)",
+        "yesterday (it was 2026-01-02, as Ann said)",
     ],
 )
 def test_an_annotated_phrase_is_settled_whatever_the_date(text: str) -> None:

@@ -173,6 +173,8 @@ def test_the_name_of_the_branch_and_one_that_came_and_went_are_judged() -> None:
     one = revision({f"main/{GITHUB}.md": memory("A.")})
     (found,) = judged(None, side(), revisions=(one,))
     assert found.commit == OID and found.message.startswith("its name holds a secret, ")
+    stood = {f"main/{GITHUB}.md": memory("A.")}
+    assert judged(None, side(), revisions=(revision(stood, stood),)) == []
 
 
 def test_what_a_commit_says_is_told_with_the_commit() -> None:

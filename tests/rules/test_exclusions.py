@@ -120,6 +120,7 @@ def test_what_matters_to_this_task_is_excluded(text: str) -> None:
         ("project", "The page is in docs.example.org/x.md/list"),
         ("project", "The team lives in Berlin"),
         ("project", "├── app"),
+        ("project", "Ann draws a tree as app ├── models\nand as app └── docs"),
         ("project", "It was added in commit cafebabe"),
         ("project", "It was added in version 3"),
         ("project", "It was added in 1234567th place"),

@@ -102,6 +102,8 @@ def test_one_word_lets_all_pass_that_sessions_are_said_to_have_taught() -> None:
     )
     step = ReplayedCommit(old, new, (Fate("superseded", source, target, "newer"),), sessions=("s-1",))
     (found,) = prove(old, [step], DreamGround())
+    (alone,) = prove(old, [replace(step, sessions=())], DreamGround())
+    assert alone.rule == "invented" and "unproved" not in alone.message
     (word,) = found.fingerprints
     assert (found.rule, found.level) == ("unseen", "error") and re.fullmatch("taught-1-[0-9a-f]{12}", word)
     (passed,) = prove(old, [step], DreamGround(allow=frozenset({word})))

@@ -93,6 +93,8 @@ def test_a_key_that_is_shown_row_by_row_or_without_its_end_is_taken_out() -> Non
         safe, in_key = row(f"+ {text}", no_scan, in_key=in_key)
         rows.append(safe)
     assert row(PEM.replace("\n", ""), no_scan, in_key=False) == ("[private-key]", False)
+    begin, *_, end = PEM.strip().split("\n")
+    assert row(f"{end} {begin}", no_scan, in_key=True)[1], "another one begins where the first one ends"
     assert not leaks("\n".join(rows)) and rows[0] == "+ Before" and rows[-2] == "+ After, as ever."
     assert not leaks(redact(PEM[:200], no_scan))
     assert not leaks(line(PEM, 120, no_scan))
