@@ -21,8 +21,8 @@ from gitmem.rules.account import DreamGround, ReplayedCommit, agent_of, line_of,
 from gitmem.rules.rule import Finding, Level
 from gitmem.rules.source import Source, said_in, untaught
 
-_OWN = frozenset({"name", "description", "type"})
-"""What every memory says of itself in its frontmatter."""
+_OWN = frozenset({"name", "type"})
+"""What every memory says of itself in its frontmatter, beside its description."""
 
 
 _LINK = re.compile(rf"{LINK.pattern}|(?<=\])\(([^()\s]+)\)")

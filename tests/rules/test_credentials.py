@@ -88,6 +88,8 @@ def test_each_place_is_told_once_and_the_end_before_its_commits() -> None:
     assert places(found) == [(PATH, 7, "error", "")]
     many = judged(None, side(**{f"main__{name}": text for name in "gfedcba"}))
     assert [one.path for one in many] == [f"main/{name}.md" for name in "abcdefg"]
+    many = judged(None, side(**{f"main__{name}-{GITHUB}": "A.\n" for name in "gfedcba"}))
+    assert [one.path for one in many] == [f"main/{name}-{GITHUB}.md" for name in "abcdefg"]
 
 
 def test_a_key_that_lies_across_claims_is_told_where_it_begins() -> None:
@@ -168,7 +170,7 @@ def test_a_name_that_spells_a_value_told_elsewhere_is_not_shown() -> None:
 
 def test_the_name_of_the_branch_and_one_that_came_and_went_are_judged() -> None:
     (found,) = judged(None, side(), ref=f"add-{GITHUB}")
-    assert found.path == "" and found.message.startswith("the name of the branch holds a secret, ")
+    assert (found.path, found.message) == ("", f"the name of the branch holds a secret, github-pat {PRINT}")
     assert judged(None, side(), ref="add-ports") == []
     one = revision({f"main/{GITHUB}.md": memory("A.")})
     (found,) = judged(None, side(), revisions=(one,))

@@ -111,6 +111,8 @@ def test_a_new_file_that_looks_like_another_is_told() -> None:
     assert (one.path, one.line, one.rule) == ("main/pаy.md", 1, "place") and "main/pay.md" in one.message
     names = ["ABC", "ABc", "AbC", "Abc", "aBC", "abc"]
     assert [two.path for two in collisions(set(names), set())] == names[1:]
+    (two,) = collisions({"aBc"}, set(names))
+    assert two.message == "it is easily taken for “abc”, which is there"
     assert list(collisions({"main/b.md"}, {"main/a.md"})) == list(collisions(set(), {"a", "A"})) == []
 
 
