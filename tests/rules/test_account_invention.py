@@ -221,8 +221,8 @@ def test_a_copy_that_goes_without_a_word_is_told_where_it_stood(kept: str, gone:
     said = [Fate("dropped", source, "", "it is said") for source in (*sources, f"main/x.md#{'0' * 12}")]
     assert list(fewer(both, {f"main/{kept}.md": both[f"main/{kept}.md"]}, said)) == []
     longer = {f"main/{gone}.md": b"One.\n\nShip it.\n", f"main/{kept}.md": b"Ship it.\n"}
-    (found,) = fewer(longer, longer | {f"main/{gone}.md": b"One.\n"}, ())
-    assert (found.path, found.line) == (f"main/{gone}.md", 3)
+    (one,) = fewer(longer, longer | {f"main/{gone}.md": b"One.\n"}, ())
+    assert (one.path, one.line) == (f"main/{gone}.md", 3)
 
 
 @pytest.mark.parametrize(

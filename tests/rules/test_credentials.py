@@ -122,6 +122,9 @@ def test_a_sure_one_is_told_though_a_part_of_it_by_itself_only_may_be_one() -> N
         ("password-in-prose", "notice"),
         ("github-oauth", "error"),
     ]
+    value = Maker(20261123).some(48)
+    (half,) = judged(None, side(main__a=memory(f"PAYMENTS_API_KEY={value[:30]}", value[30:], "More.")))
+    assert (half.line, half.level) == (7, "error"), "once, where it begins"
     twice = judged(None, side(main__a=memory(f"The token is {GITHUB}.", "More.")))
     assert [one.level for one in twice] == ["error"]
 
@@ -140,8 +143,9 @@ def test_a_name_that_is_a_credential_is_told_and_one_that_was_there_is_not(name:
     after = side(**{name: memory("A.")})
     found = judged(None, after)
     assert [one.message.split()[5] for one in found] == ([told] if told else [])
-    assert all(one.message.startswith("its name holds a secret, ") for one in found)
+    assert all(one.message.startswith("its name holds a secret, ") and not one.commit for one in found)
     assert judged(after, side(**{name: memory("B.")})) == []
+    assert judged(side(main__b=memory("B.")), side(main__b=memory("B."), **{name: memory("A.")})) == found
 
 
 def test_a_name_that_spells_a_value_told_elsewhere_is_not_shown() -> None:
@@ -187,6 +191,10 @@ def test_what_a_commit_says_is_told_with_the_commit() -> None:
     for found in (message, person):
         assert found.message.endswith(" (0123456789ab: it stays in history)")
         assert (found.path, found.line, found.commit, found.level) == ("", 1, OID, "error")
+    people = [f"{name} <{Maker(at).summed('gh' + 'p')}@x>" for at, name in enumerate("abcdef")]
+    told = judged(None, side(), revisions=(Revision(OID, (*people[::-1],), "Add\n", ({},), {}),))
+    each = [judged(None, side(), revisions=(Revision(OID, (who,), "Add\n", ({},), {}),)) for who in people]
+    assert told == [one for some in each for one in some] and len(told) == len(people)
 
 
 def revision(files: dict[str, str], *parents: dict[str, str], oid: str = OID) -> Revision:
