@@ -24,6 +24,10 @@ from gitmem.values import dataclass
 OTHERS = slice(5, 20)
 """Ranks of the candidates whose scores are what the question gives anything here."""
 
+CHANCE = 0.5
+"""Words that a memory has by chance of a question, times the square root of how many are asked. Among 500
+memories it is 0.7 for what people typed; so much, where there are few, costs answers of long reports."""
+
 COVERED = 2.0
 """How much it weighs that a memory has all that was asked, against a score e times that of others."""
 
@@ -172,12 +176,14 @@ def likeness(candidate: Candidate, others: float) -> float:
 def background(candidates: Sequence[Candidate]) -> float:
     """The score that a question gives any memory here: the mean of those that are not its best.
 
-    Where there are none, one word of it counts instead.
+    Where there are none, what a memory has by chance counts instead: a word, of a long question more.
     """
     most = OTHERS.stop - OTHERS.start
     scores = [one.score for one in candidates[OTHERS]]
     word = max([one.parts.get("word", 0.0) for one in candidates], default=0.0) or 1.0
-    return (sum(scores) + (most - len(scores)) * word) / most
+    asked = max([one.parts.get("asked", 1.0) for one in candidates], default=1.0)
+    chance = word * max(1.0, CHANCE * math.sqrt(asked))
+    return (sum(scores) + (most - len(scores)) * chance) / most
 
 
 def fits(candidate: Candidate, others: float, gate: RecallGate = QUESTION, *, beside: bool = False) -> bool:

@@ -11,6 +11,7 @@ and changelog become notes. What is absent is left out, and the memory is smalle
 - prompts: `recall_prompts.jsonl`, written over the memory before the gate that it measures; half of them
   have no answer.
 - real: what people typed in recorded sessions, over the memory without what is from their projects.
+- few: the same over the first dozen of each kind alone: a folder, chats, sessions, commits, a changelog.
 
 Beside each stand the five best of SQLite's FTS5, told with every prompt. The halves are every other prompt;
 thresholds were set on `tuned`.
@@ -42,6 +43,7 @@ from gitmem.transcripts.discover import read
 
 HERE = Path(__file__).parent
 MEMORIES = 500
+DOZEN = 12
 CHARS_OF_A_TOKEN = 4
 LONG = 80
 """Characters of a turn that says something."""
@@ -223,7 +225,14 @@ def measure(data: Path, which: str, folder: Path) -> dict[str, Mapping[str, Sequ
     prompts = [(one["prompt"], one["answers"]) for pair in half(pairs, which) for one in pair]
     found["prompts"] = _ask(folder / "prompts", files, prompts)
     files = {id: text for id, text in files.items() if not id.startswith("labelled/")}
-    found["real"] = _ask(folder / "real", files, [(text, []) for text in half(typed(data), which)])
+    unanswered = [(text, list[str]()) for text in half(typed(data), which)]
+    found["real"] = _ask(folder / "real", files, unanswered)
+    few: dict[str, list[Told]] = {"gitmem": [], "fts5": []}
+    for kind in dict.fromkeys(id.partition("/")[0] for id in files):
+        alone = dict([pair for pair in files.items() if pair[0].startswith(f"{kind}/")][:DOZEN])
+        for whose, told in _ask(folder / f"few-{kind}", alone, unanswered).items():
+            few[whose] += told
+    found["few"] = few
     return found
 
 
@@ -269,7 +278,7 @@ def rows(found: Mapping[str, Mapping[str, Sequence[Told]]]) -> Iterator[Figure]:
     for part, some in found.items():
         ours, theirs = tally(some["gitmem"]), tally(some["fts5"])
         for label, (unit, figure) in ours.items():
-            if (part, label[:8]) != ("real", "answered"):
+            if part not in ("real", "few") or not label.startswith("answered"):
                 yield Figure(f"{part}: {label}", unit, figure, theirs[label][1], "FTS5, the five best")
 
 

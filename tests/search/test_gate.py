@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 from gitmem.search.gate import (
+    CHANCE,
     COVERED,
     LENGTH,
     PROMPT,
@@ -48,13 +49,15 @@ def test_a_weight_is_how_far_a_memory_stands_out_and_what_it_has(asked: int, mor
 
 
 def test_the_background_is_what_the_sixth_to_the_twentieth_score() -> None:
-    """Where there are fewer, a word counts in place of each."""
+    """Where there are fewer, a word counts in place of each, and more where more is asked."""
     some = [candidate(float(score)) for score in range(25, 0, -1)]
     assert background(some) == sum(range(6, 21)) / 15
     assert background(some[:20]) == background(some)
     assert background(some[:6]) == (20 + 14 * 2.0) / 15
     assert background([candidate(9.0, word=1.5), candidate(9.0, word=2.5)]) == 2.5
     assert background([candidate(word=0.0)]) == background([]) == 1.0
+    assert background([candidate(asked=3)]) == background([candidate()]) == 2.0
+    assert background([candidate(asked=64)]) == 2.0 * CHANCE * 8
 
 
 @pytest.mark.parametrize(
