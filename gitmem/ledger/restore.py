@@ -89,7 +89,7 @@ def newest_undoable(scopes: Iterable[Scope], mine: Callable[[Scope, Commit], boo
     """
     tips = {scope: read_tip(scope.repo, scope.ref) for scope in scopes if scope.repo.ref(scope.ref)}
     passed: dict[Scope, list[Commit]] = {scope: [] for scope in tips}
-    streams = [zip(repeat(scope), _in_force(scope.repo, tip.commit)) for scope, tip in tips.items()]
+    streams = [zip(repeat(scope), _in_force(scope, tip.commit, mine)) for scope, tip in tips.items()]
     for scope, candidate in heapq.merge(*streams, key=lambda pair: -pair[1].committer.time):
         provenance = parse_trailers(candidate.message)
         # A snapshot that was taken in has no parent: nothing stood there before it.
@@ -385,17 +385,17 @@ def write_out(folder: Path, files: Mapping[str, bytes]) -> None:
         ) from error
 
 
-def _in_force(repo: Repository, tip: str) -> Iterator[Commit]:
+def _in_force(scope: Scope, tip: str, mine: Callable[[Scope, Commit], bool]) -> Iterator[Commit]:
     """Commits that are no undo and not undone, newest first; an undo that was undone itself is void."""
     undone: set[str] = set()
-    for candidate in repo.history(tip):
+    for candidate in scope.repo.history(tip):
         if candidate.oid in undone or is_root(candidate):
             continue
         target = parse_trailers(candidate.message).undoes
-        if target:
-            undone.add(target)
-        else:
+        if not target:
             yield candidate
+        elif mine(scope, candidate):  # trailers can be forged: of others' undos the trees tell
+            undone.add(target)
 
 
 def _with_equal_stones(sides: Sequence[Mapping[str, bytes]]) -> list[dict[str, bytes]]:

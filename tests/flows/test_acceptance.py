@@ -152,6 +152,13 @@ def test_a_part_is_told_by_what_was_taken_alone_and_an_undo_takes_back_that_alon
     decide(ben, ann, PATH.format("ports"))
     subjects = ann.git("log", "--format=%s", SHARED_REF)
     assert "ports" in subjects and "hosts" not in subjects
+    # A trailer of somebody else does not say that it is undone already.
+    team.reviewer.at(PROJECT)
+    taken = ann.git("log", "-1", "--format=%H", "--grep=^Accept", SHARED_REF)
+    forged = f"Tidy up\n\nGitmem-Undoes: {taken}"
+    team.reviewer.git("commit", "-q", "--allow-empty", "-m", forged)
+    team.reviewer.git("push", "-q", "origin", PROJECT)
+    ann.run("sync", "-y")
     for _ in range(2):
         assert ", 0 pushed" in ben.run("sync", "-y").out, "the rest was sent before"
     ann.run("undo")
