@@ -16,6 +16,7 @@ the catalog and the search that answer a person.
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from bisect import bisect_right
@@ -27,7 +28,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from gitmem.app.bench_extract import bad_line, normal, objects
+from gitmem.app.bench_extract import Z, bad_line, objects
 from gitmem.core.dates import MONTHS
 from gitmem.core.limits import CANDIDATES, RECALLED
 from gitmem.flows.prompt_recall import opened_sources
@@ -657,3 +658,22 @@ def _why(query: str, place: TreePlace, candidates: Sequence[Candidate], selectio
 
 def _is(candidate: Candidate, place: TreePlace) -> bool:
     return candidate.ref == place.ref and candidate.path == place.path
+
+
+def normal(shares: Sequence[float]) -> tuple[float, float, float]:
+    """The mean of some queries' shares and its interval of 95 %, normal over queries.
+
+    Args:
+        shares: each from 0 to 1.
+
+    Returns:
+        Mean, lower and upper end; the ends of what is possible where there are fewer than two queries.
+    """
+    if not shares:
+        return 0.0, 0.0, 1.0
+    mean = math.fsum(shares) / len(shares)
+    if len(shares) < 2:
+        return mean, 0.0, 1.0
+    variance = math.fsum((share - mean) ** 2 for share in shares) / (len(shares) - 1)
+    half = Z * math.sqrt(variance / len(shares))
+    return mean, max(0.0, mean - half), min(1.0, mean + half)

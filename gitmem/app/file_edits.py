@@ -138,13 +138,6 @@ def add_text(path: Path, text: bytes) -> None:
     _replace(path.resolve(), data + gap + text)
 
 
-def fenced_lines(path: Path) -> frozenset[str]:
-    """The lines of our blocks in a file, which is none where there is no such file."""
-    data = path.read_bytes() if path.is_file() else b""
-    found = (block.decode(errors="surrogateescape") for block in blocks(data))
-    return frozenset(line.strip() for block in found for line in block.splitlines())
-
-
 def take_out(path: Path, lines: Collection[str], *, fenced: bool = False) -> None:
     """Takes lines out of a file; nothing happens where it is none, a link is followed.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from gitmem.app.at_action import file_of
 from gitmem.app.client_hooks import HookPlan, apply_hooks
 from gitmem.app.client_setup import plan_clients_removal
-from gitmem.app.file_edits import fenced_lines, make_edits, take_out
+from gitmem.app.file_edits import blocks, make_edits, take_out
 from gitmem.app.git_drivers import MergeSetup, plan_merge_removal
 from gitmem.app.git_hooks import HookStep, apply, plan_removal, read_setup
 from gitmem.app.launcher import Launcher
@@ -126,7 +126,7 @@ def plan_uninstall(workspace: Workspace) -> UninstallPlan:
         refs += [(workspace.private.git_dir, ref) for some in waits for ref in some]
     if workspace.code.ref(DOCS_REF):
         refs.append((common, DOCS_REF))
-    fenced = fenced_lines(common / "info" / "exclude")
+    fenced = _fenced_lines(common / "info" / "exclude")
     settings = read_configuration(workspace.git, git_dir=common).rows
     return UninstallPlan(
         plan_removal(common, setup),
@@ -192,3 +192,10 @@ def _last_save(workspace: Workspace, edges: Edges) -> frozenset[str]:
     except GitmemError:
         return frozenset({"rescued", "displaced"})
     return frozenset({"rescued"})
+
+
+def _fenced_lines(path: Path) -> frozenset[str]:
+    """The lines of our blocks in a file, which is none where there is no such file."""
+    data = path.read_bytes() if path.is_file() else b""
+    found = (block.decode(errors="surrogateescape") for block in blocks(data))
+    return frozenset(line.strip() for block in found for line in block.splitlines())

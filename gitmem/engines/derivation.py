@@ -16,7 +16,6 @@ from itertools import zip_longest
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited, MemoryType
 from gitmem.core.claim import Claim
-from gitmem.core.errors import EngineError
 from gitmem.core.facts import missing_facts
 from gitmem.core.limits import DESCRIPTION_CHARS, MEMORY_BYTES
 from gitmem.core.memory import Memory, parse
@@ -24,7 +23,7 @@ from gitmem.core.names import is_agent_folder, is_archived, is_memory_file, kind
 from gitmem.core.session_notes import CHARS_A_TOKEN, TOTAL_TOKENS, Section
 from gitmem.core.session_notes import parse as parse_notes
 from gitmem.core.text import counted, find_invisible, one_line
-from gitmem.engines.engine import Document, DocumentInput, ExtractInput, NotesInput
+from gitmem.engines.engine import Document, DocumentInput, ExtractInput
 from gitmem.engines.offline import OfflineEngine
 from gitmem.engines.offline.likeness import gist, same, words
 from gitmem.ledger.workspace import SCOPES
@@ -326,39 +325,9 @@ def _numbers(text: str, last: int) -> tuple[int, ...]:
     return tuple(sorted(number for number in found if 1 <= number <= last))
 
 
-COVERED = 0.5
-"""Share of a statement's words that a change must hold to be about it."""
-
-
 def asked_in(given: ExtractInput) -> tuple[Change, ...]:
     """What the offline engine finds plainly asked for in the new messages."""
     return tuple(change for change in OfflineEngine().extract(given).changes if change.asked)
-
-
-def uuids(asked: tuple[Change, ...]) -> frozenset[str]:
-    """The messages in which it was asked for."""
-    return frozenset(uuid for change in asked for uuid in (change.origin.first, change.origin.last) if uuid)
-
-
-def with_asked(changes: tuple[Change, ...], asked: tuple[Change, ...]) -> tuple[Change, ...]:
-    """A model's changes, and what was asked for and none of them says.
-
-    A model's word that something is known already counts for nothing here: the flow finds out by itself.
-    """
-    said = [gist(f"{one.description}\n{one.body}") for one in changes if one.op in ("add", "update")]
-    missed = []
-    for one in asked:
-        if one.op == "delete":
-            if not any(made.file == one.file and made.op in ("update", "delete") for made in changes):
-                missed.append(replace(one, reason=f"{one.reason} (the model left it out)"))
-            continue
-        wanted = gist(one.body)
-        needed = COVERED * len(wanted.words)
-        if not any(
-            len(wanted.words & known.words) >= needed and wanted.numbers <= known.numbers for known in said
-        ):
-            missed.append(replace(one, reason=f"{one.reason} (the model left it out)"))
-    return (*changes, *missed)
 
 
 NOTES_BYTES = 4 * CHARS_A_TOKEN * TOTAL_TOKENS
@@ -377,32 +346,6 @@ def note_problems(before: str, after: str) -> tuple[str, ...]:
         DetectorUnavailable: credentials cannot be looked for.
     """
     return (*_frame(parse_notes(before), parse_notes(after)), *new_problems(before, after))
-
-
-def as_extracted(given: NotesInput) -> ExtractInput:
-    """Gives the session as an extraction of what is not noted yet is given it."""
-    new = tuple(message for message in given.said[given.noted :] if message.source != "withheld")
-    return ExtractInput(
-        new,
-        rules=given.rules,
-        session=given.session,
-        history=given.said,
-        seen=given.noted,
-        known_before=given.known_before,
-        transcript=given.transcript,
-        worktree=given.worktree,
-        now=given.now,
-    )
-
-
-def refused_notes(wrong: tuple[str, ...]) -> EngineError:
-    """Says that notes are not taken."""
-    error = EngineError(
-        f"The model's notes cannot be taken: {wrong[0]}",
-        "The notes stay as they were; it is tried again later.",
-    )
-    error.of_input = True
-    return error
 
 
 def new_problems(before: str, after: str) -> tuple[str, ...]:
@@ -490,14 +433,6 @@ def derive_document(given: DocumentInput, after: str, answer: str) -> tuple[Docu
 def is_settled(given: DocumentInput) -> bool:
     """Whether there is nothing to ask about a document: it has a text, and nothing was found against it."""
     return not given.stale and not given.changed and bool("".join(_body(given)).strip())
-
-
-def refused_document(given: DocumentInput, wrong: tuple[str, ...]) -> EngineError:
-    """Says that a document is not taken."""
-    return EngineError(
-        f"The model's change of {one_line(given.path, 200)} cannot be taken: {wrong[0]}",
-        "The document stays as it is; see `git mem docs check` for what no longer holds in it.",
-    )
 
 
 def document_problems(given: DocumentInput, text: str) -> tuple[str, ...]:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gitmem.core.change import Header
+from gitmem.core.change import Change, Header
 from gitmem.core.errors import EngineError
-from gitmem.core.text import decode
+from gitmem.core.text import decode, one_line
 from gitmem.core.trailers import Usage
 from gitmem.engines import prompts, verdicts
 from gitmem.engines.choice import EngineChoice
@@ -21,16 +21,11 @@ from gitmem.engines.consolidation import UnaccountedError, derive_dream
 from gitmem.engines.derivation import (
     DOCUMENT_BYTES,
     NOTES_BYTES,
-    as_extracted,
     asked_in,
     derive_changes,
     derive_document,
     is_settled,
     note_problems,
-    refused_document,
-    refused_notes,
-    uuids,
-    with_asked,
 )
 from gitmem.engines.engine import (
     ConsolidateInput,
@@ -47,9 +42,14 @@ from gitmem.engines.engine import (
     untold,
 )
 from gitmem.engines.offline import OfflineEngine
+from gitmem.engines.offline.likeness import gist
 from gitmem.engines.offline.pairs import Pair
 from gitmem.engines.sandbox import MEMORY, Roots
 from gitmem.engines.tools import Writable
+
+COVERED = 0.5
+"""Share of a statement's words that a change must hold to be about it."""
+
 
 SYSTEM, DREAM_SYSTEM, DOCUMENT_SYSTEM = "extract-system", "consolidate-system", "document-system"
 """Names of system texts. The first is also that of what is noted of a session: so requests about one
@@ -248,7 +248,7 @@ class ModelEngine:
             DetectorUnavailable: credentials cannot be looked for, so nothing may leave.
         """
         self.begin()
-        session = as_extracted(given)
+        session = _as_extracted(given)
         if not session.messages:
             return Notes(given.before)
         file = prompts.NOTES_FILE
@@ -312,7 +312,7 @@ class ModelEngine:
         except Unfit as why:
             return replace(OfflineEngine().document(given), log=(why.message,))
         if done.wrong:
-            raise refused_document(given, done.wrong)
+            raise _refused_document(given, done.wrong)
         made, _ = judged(done.files, done.answers)
         return replace(made, usage=done.usage, log=done.log)
 
@@ -491,3 +491,63 @@ def _also(given: ExtractInput, files: Files) -> ExtractInput:
 
 def _text(files: Files, path: str) -> str:
     return decode(files.get(path, b""))
+
+
+def uuids(asked: tuple[Change, ...]) -> frozenset[str]:
+    """The messages in which it was asked for."""
+    return frozenset(uuid for change in asked for uuid in (change.origin.first, change.origin.last) if uuid)
+
+
+def with_asked(changes: tuple[Change, ...], asked: tuple[Change, ...]) -> tuple[Change, ...]:
+    """A model's changes, and what was asked for and none of them says.
+
+    A model's word that something is known already counts for nothing here: the flow finds out by itself.
+    """
+    said = [gist(f"{one.description}\n{one.body}") for one in changes if one.op in ("add", "update")]
+    missed = []
+    for one in asked:
+        if one.op == "delete":
+            if not any(made.file == one.file and made.op in ("update", "delete") for made in changes):
+                missed.append(replace(one, reason=f"{one.reason} (the model left it out)"))
+            continue
+        wanted = gist(one.body)
+        needed = COVERED * len(wanted.words)
+        if not any(
+            len(wanted.words & known.words) >= needed and wanted.numbers <= known.numbers for known in said
+        ):
+            missed.append(replace(one, reason=f"{one.reason} (the model left it out)"))
+    return (*changes, *missed)
+
+
+def _as_extracted(given: NotesInput) -> ExtractInput:
+    """Gives the session as an extraction of what is not noted yet is given it."""
+    new = tuple(message for message in given.said[given.noted :] if message.source != "withheld")
+    return ExtractInput(
+        new,
+        rules=given.rules,
+        session=given.session,
+        history=given.said,
+        seen=given.noted,
+        known_before=given.known_before,
+        transcript=given.transcript,
+        worktree=given.worktree,
+        now=given.now,
+    )
+
+
+def refused_notes(wrong: tuple[str, ...]) -> EngineError:
+    """Says that notes are not taken."""
+    error = EngineError(
+        f"The model's notes cannot be taken: {wrong[0]}",
+        "The notes stay as they were; it is tried again later.",
+    )
+    error.of_input = True
+    return error
+
+
+def _refused_document(given: DocumentInput, wrong: tuple[str, ...]) -> EngineError:
+    """Says that a document is not taken."""
+    return EngineError(
+        f"The model's change of {one_line(given.path, 200)} cannot be taken: {wrong[0]}",
+        "The document stays as it is; see `git mem docs check` for what no longer holds in it.",
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -150,28 +150,6 @@ def _evidence(statement: Statement, outcome: _Outcome) -> str:
     if outcome.now:
         return f"{name} became `{plain_path(outcome.now)}`, gone{f' since {when}' if when else ''}"
     return f"{name} is gone since {when}" if when else f"{name} is no longer in the code"
-
-
-def touched(doc: Doc, changed_paths: Collection[str]) -> bool:
-    """Whether a change of some files may make a document untrue.
-
-    Any change of code may where the document names symbols, flags or commands.
-
-    Args:
-        changed_paths: from the top of the work tree; of a rename both.
-    """
-    if doc.path in changed_paths:
-        return True
-    changed = Places(dict.fromkeys(changed_paths, ""))
-    by_words = any(one.parts for one in doc.statements)
-    if by_words and any(not is_prose(path) for path in changed_paths):
-        return True
-    return any(
-        changed.anywhere(linked(one, doc.path) if one.kind == "link" else one.target)
-        or bool(changed.meant(one.target, doc.path.rpartition("/")[0]))
-        for one in doc.statements
-        if not one.parts
-    )
 
 
 def code_files(edges: Edges) -> CodeFiles:
@@ -328,7 +306,7 @@ class _Code:
             return "end" if ends and not self._now.places.exact(one.target, _folder(doc.path)) else None
         file = self._file_of(doc, one)
         text = self._files.text(self._now.places.files[file]) if file else ""
-        return None if texts.mentions(text, one.parts[-1] if one.parts else "") else "left"
+        return None if _mentions(text, one.parts[-1] if one.parts else "") else "left"
 
     def _then(
         self, side: _Side, doubt: _Doubt, doc: Doc, one: Statement, path: str
@@ -430,7 +408,7 @@ class _Code:
                 return _Then(side.rev, words=one.parts[1:2]) if known else None
             if known:  # the word went with its program
                 return _Outcome("gone")
-        runs = texts.command_renamed(words, side.commands, self._now.commands)
+        runs = _command_renamed(words, side.commands, self._now.commands)
         written = texts.command_written(one, runs)
         return _Outcome("moved", written, written) if written else _Outcome("gone")
 
@@ -530,7 +508,7 @@ class _Code:
         became = new.removeprefix(before).replace("/", ".") if new.startswith(before) else ""
         if then.rest:
             text = self._files.text(self._now.places.files.get(fate.now, ""))
-            became = f"{became}.{then.rest}" if became and text and texts.mentions(text, then.rest) else ""
+            became = f"{became}.{then.rest}" if became and text and _mentions(text, then.rest) else ""
         return _Outcome("moved", became or fate.now, became, fate.commit, fate.time)
 
     def _paths(self, paths: set[str], bases: Mapping[str, str]) -> dict[str, PathFate]:
@@ -566,3 +544,23 @@ def _module_of(places: Places, one: Statement) -> tuple[str, str]:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
+
+
+def _mentions(text: str, word: str) -> bool:
+    """Whether a file mentions a symbol; what is not at hand may."""
+    return not text.strip() or bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text))
+
+
+def _command_renamed(
+    words: tuple[str, ...], before: Mapping[tuple[str, ...], str], now: Mapping[tuple[str, ...], str]
+) -> tuple[str, ...]:
+    """The only new command of that kind that runs what an old one ran; empty where there is none."""
+    alike = [
+        other
+        for other, runs in now.items()
+        if other not in before
+        and len(other) == len(words)
+        and other[:-1] == words[:-1]
+        and runs == before[words]
+    ]
+    return alike[0] if len(alike) == 1 and before[words].strip() else ()

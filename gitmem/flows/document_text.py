@@ -306,11 +306,6 @@ def command_written(one: Statement, runs: tuple[str, ...]) -> str:
     return f"{one.name[: -len(one.parts[1])]}{runs[1]}"
 
 
-def mentions(text: str, word: str) -> bool:
-    """Whether a file mentions a symbol; what is not at hand may."""
-    return not text.strip() or bool(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text))
-
-
 def commands(files: Mapping[str, str]) -> dict[tuple[str, ...], str]:
     """Reads what commands some files define.
 
@@ -353,21 +348,6 @@ def _npm(package: dict[str, object]) -> dict[tuple[str, ...], str]:
     elif isinstance(programs, str):
         found[(str(package["name"]).rpartition("/")[2],)] = programs
     return found
-
-
-def command_renamed(
-    words: tuple[str, ...], before: Mapping[tuple[str, ...], str], now: Mapping[tuple[str, ...], str]
-) -> tuple[str, ...]:
-    """The only new command of that kind that runs what an old one ran; empty where there is none."""
-    alike = [
-        other
-        for other, runs in now.items()
-        if other not in before
-        and len(other) == len(words)
-        and other[:-1] == words[:-1]
-        and runs == before[words]
-    ]
-    return alike[0] if len(alike) == 1 and before[words].strip() else ()
 
 
 @dataclass(frozen=True)

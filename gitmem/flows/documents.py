@@ -32,14 +32,14 @@ from gitmem.flows.document_branch import (
     read_notes,
     stale_line,
 )
-from gitmem.flows.document_check import Checked, check, documents, touched
-from gitmem.flows.document_text import Doc
+from gitmem.flows.document_check import Checked, check, documents
+from gitmem.flows.document_text import Doc, linked
 from gitmem.git.repository import short_name
 from gitmem.git.trees import changed_files
 from gitmem.ledger.job_record import RunTally
 from gitmem.ledger.layout import blob_name
 from gitmem.ledger.workspace import BRANCHES, DOCS_REF, Workspace
-from gitmem.search.code_files import CodeFiles
+from gitmem.search.code_files import CodeFiles, Places, is_prose
 
 WHAT = "living documents"
 
@@ -326,7 +326,7 @@ class _Look:
                 )
             return set(self.paths)
         changed = self._changed(branch) if docs else set()
-        found = {path for path, doc in docs.items() if touched(doc, changed)}
+        found = {path for path, doc in docs.items() if _touched(doc, changed)}
         return found | (docs.keys() & set(self.notes.due.get(branch, ())))
 
     def _changed(self, branch: str) -> set[str]:
@@ -391,7 +391,7 @@ class _Look:
         """What changed in files that a document names since it was last changed itself."""
         git, since = replace(self.workspace.git, fetches=False), checked.since
         paths = (self._between(since) if since else None) or set()
-        named = [path for path in sorted(paths - {checked.doc.path}) if touched(checked.doc, [path])]
+        named = [path for path in sorted(paths - {checked.doc.path}) if _touched(checked.doc, [path])]
         found: dict[str, str] = {}
         room = MOST_DIFF
         for path in named[:MOST_FILES]:
@@ -419,3 +419,25 @@ def _body(checked: Checked, made: Document) -> str:
     more = len(lines) - MOST_LINES
     told = list(dict.fromkeys(lines[:MOST_LINES]))
     return "\n".join([*told, *([f"- and {more} more"] if more > 0 else [])])
+
+
+def _touched(doc: Doc, changed_paths: Collection[str]) -> bool:
+    """Whether a change of some files may make a document untrue.
+
+    Any change of code may where the document names symbols, flags or commands.
+
+    Args:
+        changed_paths: from the top of the work tree; of a rename both.
+    """
+    if doc.path in changed_paths:
+        return True
+    changed = Places(dict.fromkeys(changed_paths, ""))
+    by_words = any(one.parts for one in doc.statements)
+    if by_words and any(not is_prose(path) for path in changed_paths):
+        return True
+    return any(
+        changed.anywhere(linked(one, doc.path) if one.kind == "link" else one.target)
+        or bool(changed.meant(one.target, doc.path.rpartition("/")[0]))
+        for one in doc.statements
+        if not one.parts
+    )

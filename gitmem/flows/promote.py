@@ -118,7 +118,7 @@ def plan(workspace: Workspace, edges: Edges, found: FoundMemory | MemoryPlace, t
     stands = _rule_of(before, at, file) if other == file else None
     same = stands is not None and text.says_the_same(memory, stands.text)
     if stands is not None:
-        if not same and not text.is_part(stands.text, rule):
+        if not same and not is_part(stands.text, rule):
             raise UsageError(
                 f"{file} says {memory.name} in other words",
                 f"Edit it there, or take it out first: git mem demote {at.address}",
@@ -471,3 +471,9 @@ class _Look:
 def _fits(at: MemoryPlace, rule: FileRule) -> bool:
     points = at.scope == "project" and bool(rule_file(at.memory))
     return points or text.says_the_same(at.memory, rule.text)
+
+
+def is_part(rule: str, whole: str) -> bool:
+    """Whether each line of a rule is one of another, its list marker aside: then no person worded it."""
+    said, here = ({line.strip(" \t").lstrip("-+* \t") for line in one.split("\n")} for one in (rule, whole))
+    return said <= here | {""}

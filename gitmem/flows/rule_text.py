@@ -320,12 +320,6 @@ def rule_text(memory: Memory) -> str:
     return _harmless(redact("\n".join(lines), no_scan))
 
 
-def is_part(rule: str, whole: str) -> bool:
-    """Whether each line of a rule is one of another, its list marker aside: then no person worded it."""
-    said, here = ({line.strip(" \t").lstrip("-+* \t") for line in one.split("\n")} for one in (rule, whole))
-    return said <= here | {""}
-
-
 def says_the_same(memory: Memory, rule: str) -> bool:
     """Whether a rule's text is what this memory becomes, white space aside."""
     return meaning(rule_text(memory)) == meaning(rule)

@@ -6,27 +6,28 @@ with the index line. It is committed once, whatever interrupts it, and never aga
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Literal
 
 from gitmem.core import tombstone
 from gitmem.core.change import Change
-from gitmem.core.claim import Claim, parse_body
-from gitmem.core.daily_log import with_lines
+from gitmem.core.claim import Claim, normal_form, parse_body
+from gitmem.core.daily_log import line_keys, split, with_lines
 from gitmem.core.errors import GitmemError, MissingObject, RepositoryError
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, create, parse
-from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file, numbered_names
+from gitmem.core.merge import merge_memory
+from gitmem.core.names import ARCHIVE, archive_path, file_name, hot_file, log_path, numbered_names
 from gitmem.core.text import decode, encode
 from gitmem.core.trailers import Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import list_files, read_file
-from gitmem.ledger.edits import claim_keys, fates, is_logged, merged, missing_lines, moment
+from gitmem.ledger.edits import claim_keys, fates, log_lines, moment, sides
 from gitmem.ledger.files import log
 from gitmem.ledger.indexes import with_indexes
 from gitmem.ledger.land import Copies, Tip, Write, Written, land
@@ -122,7 +123,7 @@ def apply(change: Change, names: Collection[str], read: Read) -> Applied | None:
     Returns:
         The edits; None where nothing is left to do.
     """
-    if is_logged(change):
+    if _is_logged(change):
         return _logged(change, read)
     # Between plan and commit it may have been paged out, or brought back.
     stands = _standing(change.file, names)
@@ -132,7 +133,7 @@ def apply(change: Change, names: Collection[str], read: Read) -> Applied | None:
         return Applied("delete", stands, {stands: None})
     if change.op == "update" and stands is not None:
         memory = parse(stands, read(stands) or b"")
-        changed = merged(change, memory)
+        changed = _merged(change, memory)
         if changed is not None:
             if changed.render() == memory.render():
                 return None
@@ -150,7 +151,7 @@ def apply(change: Change, names: Collection[str], read: Read) -> Applied | None:
 
 def _logged(change: Change, read: Read) -> Applied | None:
     log = decode(read(change.file) or b"")
-    lines = missing_lines(change, (log, decode(read(f"{ARCHIVE}/{change.file}") or b"")))
+    lines = _missing_lines(change, (log, decode(read(f"{ARCHIVE}/{change.file}") or b"")))
     return Applied("add", change.file, {change.file: encode(with_lines(log, lines))}) if lines else None
 
 
@@ -303,3 +304,31 @@ def bring_up_to_date(workspace: Workspace, copies: Copies, scope: ScopeName, age
         copies(workspace.scope(scope), [agent], scope == "local" and agent == MAIN)
     except (GitmemError, OSError) as error:
         log(workspace.layout.common_dir, f"extraction: {scope}/{agent} is not laid out: {error}")
+
+
+def _merged(change: Change, current: Memory) -> Memory | None:
+    """What stands by now with the edit in it.
+
+    Nothing that was written meanwhile is lost: what both changed differently stays twice, as disputed.
+
+    Returns:
+        The memory; None where the change is no edit, or the two cannot be put into one file.
+    """
+    both = sides(change)
+    if both is None:
+        return None
+    memory = merge_memory(both[0], current, both[1], current.path).memory
+    return memory if memory is not None and len(memory.render()) <= MEMORY_BYTES else None
+
+
+def _is_logged(change: Change) -> bool:
+    """Whether a change is one that `as_logged` made."""
+    time = change.origin.time
+    return time is not None and change.op == "add" and change.file == log_path(time.astimezone(UTC).date())
+
+
+def _missing_lines(change: Change, logs: Iterable[str]) -> list[str]:
+    """The lines of a change whose facts none of these logs has."""
+    there = {key for text in logs for line in split(text) for key in line_keys(line)}
+    found = (line for line in log_lines(change) if normal_form(line.text, item=False) not in there)
+    return [line.render() for line in found]

@@ -8,20 +8,16 @@ from dataclasses import field, replace
 
 from gitmem.core.errors import MissingObject, RepositoryError
 from gitmem.core.limits import SCOPE_AGENTS, SCOPE_BYTES, SCOPE_ENTRIES
-from gitmem.core.purge import Purge
-from gitmem.git.refs import move_ref, move_refs
+from gitmem.git.refs import move_ref
 from gitmem.git.repository import BLOB, EXECUTABLE, TREE, RefMoved, Repository, TreeEntry
 from gitmem.git.trees import DEEPEST, changed_files, read_paths
 from gitmem.ledger.consent import Peer, check_consent
-from gitmem.ledger.epochs import FORMER, epoch_of, epochs_differ, keep_former
+from gitmem.ledger.epochs import FORMER, epochs_differ, keep_former
 from gitmem.ledger.erase import note_old
 from gitmem.ledger.land import Tip, check_format, land_commit, read_tip
-from gitmem.ledger.memory_refs import CODE_FAMILIES, MemoryRefs, memory_refs
+from gitmem.ledger.memory_refs import CODE_FAMILIES, memory_refs
 from gitmem.ledger.merge import is_writable, set_aside
-from gitmem.ledger.proposals import about
 from gitmem.ledger.replay import Carried, bring_together, carry_over
-from gitmem.ledger.rewrite import rewrite
-from gitmem.ledger.workspace import DECIDED, WAITING
 from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
@@ -167,31 +163,6 @@ def take_in(
             carried,
             {path: why for path, why in aside.items() if path in refused or repo.entry(merged.tree, path)},
         )
-
-
-def clean_proposals(repo: Repository, carried: Carried, scope: str, project: str, message: str) -> None:
-    """Takes what was purged elsewhere out of the suggestions here, waiting or decided.
-
-    A text goes from all of them; one about a memory that went as a whole goes with it.
-
-    Args:
-        scope, project: what was carried over; `project` is empty for the memory of all projects.
-        message: for the reflog.
-    """
-    gone = about(repo, scope, carried.purge.memories, project) if carried.purge.memories else {}
-    moves: dict[str, tuple[str | None, str | None]] = {ref: (oid, None) for ref, oid in gone.items()}
-    texts = Purge(carried.purge.texts)
-    if texts:
-        found = memory_refs(repo, private=True).own
-        kept = {
-            ref: oid for ref, oid in found.items() if ref.startswith((WAITING, DECIDED)) and ref not in gone
-        }
-        # The same mark on every machine that follows.
-        mark = epoch_of(repo, carried.commit).mark
-        made = rewrite(repo, MemoryRefs(True, kept, {}), texts, mark).tips
-        moves |= {ref: (kept[ref], new) for ref, new in made.items()}
-    note_old(repo, [old for old, _ in moves.values() if old])
-    move_refs(repo, moves, message)
 
 
 def _carry_sides(

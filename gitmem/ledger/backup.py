@@ -18,20 +18,22 @@ from gitmem.core.names import kind
 from gitmem.core.purge import Purge
 from gitmem.git.config import config_set, config_unset
 from gitmem.git.locks import writer_lock
-from gitmem.git.refs import move_ref, try_move_ref
+from gitmem.git.refs import move_ref, move_refs, try_move_ref
 from gitmem.git.remote import Move, Remote, checked_address, same_place, without_credentials
 from gitmem.git.repository import RefMoved, Repository, short_name
 from gitmem.git.trees import changed_files, list_files
-from gitmem.ledger.arrival import Arrival, check_arrival, clean_proposals, exchange, take_in
+from gitmem.ledger.arrival import Arrival, check_arrival, exchange, take_in
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.epochs import epoch_of
 from gitmem.ledger.erase import note_old
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import root_commit
+from gitmem.ledger.memory_refs import MemoryRefs, memory_refs
 from gitmem.ledger.projects import PROJECTS_REF
-from gitmem.ledger.proposals import other_place
+from gitmem.ledger.proposals import about
 from gitmem.ledger.push_plan import doubts_to_leave, refuse_secrets
 from gitmem.ledger.replay import Carried, purge_accepted
+from gitmem.ledger.rewrite import rewrite
 from gitmem.ledger.sealed_backup import (
     BRANCH,
     SETTING,
@@ -353,12 +355,12 @@ class _Backup:
             scope, project = (
                 ("user", "") if one.ref == USER_REF else ("local", one.ref.removeprefix(LOCAL_REFS))
             )
-            clean_proposals(self.repo, one, scope, project, MESSAGE)
+            _clean_proposals(self.repo, one, scope, project, MESSAGE)
         known = Purge(frozenset(text for one in self.carried for text in one.purge.texts))
         mains = {ref: oid for ref, oid in here.items() if ref.startswith(MERGED)}
         found = purge_accepted(self.repo, pairs, mains, known, MESSAGE)
         for one in found:
-            clean_proposals(self.repo, one, "", "", MESSAGE)
+            _clean_proposals(self.repo, one, "", "", MESSAGE)
         self.carried += found
         return bool(found)
 
@@ -612,3 +614,36 @@ def _digest(url: str) -> str:
 def _forget_tracking(repo: Repository) -> None:
     for ref, oid in repo.refs(f"refs/remotes/{NAME}/").items():
         try_move_ref(repo, ref, None, oid, MESSAGE)
+
+
+def _clean_proposals(repo: Repository, carried: Carried, scope: str, project: str, message: str) -> None:
+    """Takes what was purged elsewhere out of the suggestions here, waiting or decided.
+
+    A text goes from all of them; one about a memory that went as a whole goes with it.
+
+    Args:
+        scope, project: what was carried over; `project` is empty for the memory of all projects.
+        message: for the reflog.
+    """
+    gone = about(repo, scope, carried.purge.memories, project) if carried.purge.memories else {}
+    moves: dict[str, tuple[str | None, str | None]] = {ref: (oid, None) for ref, oid in gone.items()}
+    texts = Purge(carried.purge.texts)
+    if texts:
+        found = memory_refs(repo, private=True).own
+        kept = {
+            ref: oid for ref, oid in found.items() if ref.startswith((WAITING, DECIDED)) and ref not in gone
+        }
+        # The same mark on every machine that follows.
+        mark = epoch_of(repo, carried.commit).mark
+        made = rewrite(repo, MemoryRefs(True, kept, {}), texts, mark).tips
+        moves |= {ref: (kept[ref], new) for ref, new in made.items()}
+    note_old(repo, [old for old, _ in moves.values() if old])
+    move_refs(repo, moves, message)
+
+
+def other_place(ref: str) -> str:
+    """Where the same suggestion is once it is decided, or where it waited; empty for other refs."""
+    for here, there in ((WAITING, DECIDED), (DECIDED, WAITING)):
+        if ref.startswith(here):
+            return there + ref.removeprefix(here)
+    return ""

@@ -14,7 +14,7 @@ from gitmem.core.errors import CheckFailed, MissingObject, UsageError
 from gitmem.core.memory import parse
 from gitmem.core.merge import merge_trees
 from gitmem.core.names import homes, is_log
-from gitmem.core.trailers import Fate, Provenance
+from gitmem.core.trailers import LEFT_OUT, Fate, Provenance
 from gitmem.core.trailers import parse as parse_trailers
 from gitmem.git.refs import move_ref, move_refs, try_move_ref
 from gitmem.git.repository import Commit, Repository, Signature, short_name
@@ -25,10 +25,10 @@ from gitmem.ledger.dreams import (
     dreamt,
     fork_point,
     open_dreams,
+    own_commits,
     read_dream,
     replay_changes,
     review_trailer,
-    summed_up,
     wait_apart,
     without,
 )
@@ -273,7 +273,7 @@ def for_others(dream: Dream) -> Dream:
     if all(change.asks for change in dream.open):
         hint = f"Accept or reject each by its number: git mem review accept {dream.id} N"
         raise CheckFailed(f"{dream.id} holds nothing but questions, which are answered here", hint)
-    rest = summed_up(dream, dream.base, without(dream, off))
+    rest = _summed_up(dream, dream.base, without(dream, off))
     tip = dream.scope.repo.ref(dream.scope.ref) or dream.base
     return read_dream(dream.scope, dream.ref, rest, dream.base, tip, dream.remote)
 
@@ -577,7 +577,7 @@ def _again(scope: Scope, ref: str, undone: Commit, now: Tip) -> str | None:
         if base is None or base == tip:
             return None
         dream = read_dream(scope, ref, tip, base, before)
-        return summed_up(dream, base, replay_changes(dream, dream.changes, now))
+        return _summed_up(dream, base, replay_changes(dream, dream.changes, now))
     except MissingObject:
         return None
 
@@ -590,3 +590,13 @@ def _rejection(repo: Repository, tip: str, id: str) -> Commit | None:
             if told.reviewed.partition(" ")[0] == id and told.writer != "dream":
                 return passed
     return None
+
+
+def _summed_up(dream: Dream, base: str, at: str) -> str:
+    """These commits with the dream's last one on top, which sums it up; no ref moves."""
+    repo = dream.scope.repo
+    last = own_commits(repo, dream.tip, base)[-1]
+    sums = not last.subject.startswith(LEFT_OUT)
+    if dream.summary and sums and last.oid not in {change.commit for change in dream.changes}:
+        at = repo.add_commit(repo.commit(at).tree, (at,), last.author, last.committer, last.message)
+    return at

@@ -549,16 +549,6 @@ def wait_apart(dream: Dream, changes: Sequence[DreamCommit], ground: str, why: s
     return id
 
 
-def summed_up(dream: Dream, base: str, at: str) -> str:
-    """These commits with the dream's last one on top, which sums it up; no ref moves."""
-    repo = dream.scope.repo
-    last = own_commits(repo, dream.tip, base)[-1]
-    sums = not last.subject.startswith(LEFT_OUT)
-    if dream.summary and sums and last.oid not in {change.commit for change in dream.changes}:
-        at = repo.add_commit(repo.commit(at).tree, (at,), last.author, last.committer, last.message)
-    return at
-
-
 def revived(dream: Dream, chosen: Iterable[DreamCommit], ours: Files, merged: Files) -> dict[str, Claim]:
     """Finds the claims that were taken out since the dream began, and would stand again, in other words.
 

@@ -14,11 +14,10 @@ from datetime import UTC, datetime
 from gitmem.core.account import reference, reject_keys
 from gitmem.core.change import Change, Edited
 from gitmem.core.claim import Claim, normal_form, parse_body
-from gitmem.core.daily_log import SESSION_CHARS, LogLine, line_keys, split
+from gitmem.core.daily_log import SESSION_CHARS, LogLine
 from gitmem.core.dates import annotate, relative_dates, unclear
 from gitmem.core.limits import MEMORY_BYTES
 from gitmem.core.memory import Memory, description_claim, parse
-from gitmem.core.merge import merge_memory
 from gitmem.core.names import file_name, log_path, slugify
 from gitmem.core.sequence import pair_edits
 from gitmem.core.trailers import Fate, one_line
@@ -115,21 +114,6 @@ def nameless(change: Change, rules: Iterable[str], allow: frozenset[str]) -> Cha
             edited = Edited(edited.before, replace(after, front=front).render())
     why = f"{reason} (it may hold a secret: {', '.join(dict.fromkeys(rules))})"
     return replace(change, name=name, description=description, reason=why, edited=edited, asked=False)
-
-
-def merged(change: Change, current: Memory) -> Memory | None:
-    """What stands by now with the edit in it.
-
-    Nothing that was written meanwhile is lost: what both changed differently stays twice, as disputed.
-
-    Returns:
-        The memory; None where the change is no edit, or the two cannot be put into one file.
-    """
-    both = sides(change)
-    if both is None:
-        return None
-    memory = merge_memory(both[0], current, both[1], current.path).memory
-    return memory if memory is not None and len(memory.render()) <= MEMORY_BYTES else None
 
 
 def fates(before: Memory, after: Memory, *, agent: str, reason: str = "") -> tuple[Fate, ...]:
@@ -247,25 +231,12 @@ def moment(said: datetime | None, now: float) -> datetime:
     return said
 
 
-def is_logged(change: Change) -> bool:
-    """Whether a change is one that `as_logged` made."""
-    time = change.origin.time
-    return time is not None and change.op == "add" and change.file == log_path(time.astimezone(UTC).date())
-
-
 def log_lines(change: Change) -> tuple[LogLine, ...]:
     """The lines of a change that `as_logged` made."""
     session = re.sub(r"[^A-Za-z0-9_-]", "", change.origin.session)[:SESSION_CHARS]
     when = change.origin.time or datetime.fromtimestamp(0, UTC)
     texts = (" ".join(claim.key for claim in group) for group in _groups(parse_body(change.body).claims))
     return tuple(LogLine(when, change.type, session, text) for text in texts)
-
-
-def missing_lines(change: Change, logs: Iterable[str]) -> list[str]:
-    """The lines of a change whose facts none of these logs has."""
-    there = {key for text in logs for line in split(text) for key in line_keys(line)}
-    found = (line for line in log_lines(change) if normal_form(line.text, item=False) not in there)
-    return [line.render() for line in found]
 
 
 def _groups(claims: Iterable[Claim]) -> Iterator[tuple[Claim, ...]]:

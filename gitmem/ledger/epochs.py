@@ -12,8 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 
 from gitmem.core.errors import RepositoryError
 from gitmem.core.names import FORMAT_FILE, FORMAT_TEXT
@@ -150,21 +149,6 @@ def former(repo: Repository, ref: str = "") -> tuple[str, ...]:
     """
     found = sorted(repo.refs(FORMER).items(), reverse=True)
     return tuple(oid for name, oid in found if not ref or f"/{_place(ref)}/" in name)
-
-
-def expired(repo: Repository, now: float) -> dict[str, str]:
-    """Refs of replaced histories that were kept long enough, and what they hold.
-
-    Args:
-        now: seconds since the epoch.
-    """
-    found = {}
-    until = datetime.fromtimestamp(now, UTC).date() - timedelta(days=FORMER_DAYS)
-    for name, oid in repo.refs(FORMER).items():
-        with suppress(ValueError):
-            if date.fromisoformat(name.removeprefix(FORMER).partition("/")[0]) < until:
-                found[name] = oid
-    return found
 
 
 def _place(ref: str) -> str:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from gitmem.core.errors import RepositoryError
@@ -23,7 +23,7 @@ from gitmem.git.command import read_configuration
 from gitmem.git.locks import writer_lock
 from gitmem.git.refs import move_refs
 from gitmem.git.repository import Repository
-from gitmem.ledger.epochs import FORMER_DAYS, expired
+from gitmem.ledger.epochs import FORMER, FORMER_DAYS
 from gitmem.ledger.files import write_atomically
 from gitmem.ledger.land import root_objects
 from gitmem.ledger.layout import read_record, records, write_record
@@ -103,17 +103,6 @@ def erase(repo: Repository, oids: set[str]) -> int:
         if not left:
             break
     return len(oids) - len(left)
-
-
-def sweep_unfinished(git_dir: Path, holds: Callable[[bytes], bool]) -> int:
-    """Deletes files of interrupted writes among the objects that hold a text; returns how many."""
-    gone = 0
-    for path in [*(git_dir / "objects").glob("??/tmp_obj*"), *(git_dir / "objects").glob("tmp_obj*")]:
-        with suppress(OSError):
-            if holds(zlib.decompressobj().decompress(path.read_bytes())):
-                path.unlink()
-                gone += 1
-    return gone
 
 
 def existing(repo: Repository, oids: Iterable[str]) -> list[str]:
@@ -272,7 +261,7 @@ def end_former(repo: Repository, states: Collection[Path], now: float) -> int:
     Raises:
         RepositoryError: what is still used cannot be told, or a ref or pack cannot be written.
     """
-    found = expired(repo, now)
+    found = _expired(repo, now)
     if not found:
         return 0
     until = now - FORMER_DAYS * 86_400
@@ -312,3 +301,18 @@ def _recorded(state: Path) -> set[str]:
         for oids in (*record.files.values(), *record.before.values())
         for oid in oids.split()
     }
+
+
+def _expired(repo: Repository, now: float) -> dict[str, str]:
+    """Refs of replaced histories that were kept long enough, and what they hold.
+
+    Args:
+        now: seconds since the epoch.
+    """
+    found = {}
+    until = datetime.fromtimestamp(now, UTC).date() - timedelta(days=FORMER_DAYS)
+    for name, oid in repo.refs(FORMER).items():
+        with suppress(ValueError):
+            if date.fromisoformat(name.removeprefix(FORMER).partition("/")[0]) < until:
+                found[name] = oid
+    return found

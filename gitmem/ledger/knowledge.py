@@ -17,8 +17,10 @@ from gitmem.core.errors import RepositoryError
 from gitmem.core.memory import parse
 from gitmem.core.names import is_agent_folder, is_log, kind
 from gitmem.core.text import decode
+from gitmem.git.repository import Repository
 from gitmem.git.trees import read_files
-from gitmem.ledger.moments import stood_at
+from gitmem.ledger.foreign_commits import is_usable
+from gitmem.ledger.push_plan import is_kept
 from gitmem.ledger.suggestions import Suggestion, open_suggestions
 from gitmem.ledger.workspace import SCOPES, Workspace
 
@@ -156,3 +158,28 @@ def known_before(workspace: Workspace, agent: str, began: datetime | None) -> tu
             then = stood_at(scope.repo, scope.ref, began.timestamp())
             files[name] = read_files(scope.repo, scope.repo.commit(then).tree, agent) if then else {}
     return KnownMemory(files).of(agent).manifest
+
+
+def stood_at(repo: Repository, ref: str, moment: float) -> str | None:
+    """Finds the commit that a ref stood at, the same one however the ref moves on.
+
+    The log is asked, not the commits' dates: it only grows, while a commit that was made long ago may come
+    in any day, with a folder that is adopted or by a sync. What counts is the first move later than the
+    moment, whatever the clock said in moves after it.
+
+    Args:
+        ref: full name.
+        moment: epoch seconds; a move in the same second counts as later.
+
+    Returns:
+        the commit; None where the ref held nothing, or where history was rewritten since (a purge): what
+        stood there then is not to be shown again.
+    """
+    tip = repo.ref(ref)
+    then = tip
+    for move in repo.reflog(ref):
+        if move.who.time >= int(moment):
+            then = move.old
+    if tip is None or then is None:
+        return None
+    return then if is_usable(repo, then) and (repo.is_ancestor(then, tip) or is_kept(repo, then)) else None

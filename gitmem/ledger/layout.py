@@ -62,7 +62,6 @@ MANIFESTS = frozenset(
 """Files that a folder of software has, and one of memories has not: their READMEs are nobody's memory."""
 
 _LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
-_FRESH = re.compile(r"\.gitmem-[0-9a-f]{16}\.tmp")
 
 
 def replace_file(
@@ -113,14 +112,6 @@ def replace_file(
     finally:
         with contextlib.suppress(OSError):
             fresh.unlink()
-
-
-def sweep(folder: Path) -> None:
-    """Deletes new files that a process left behind when it died; only for who holds the folder's lock."""
-    for path in folder.glob(".gitmem-*.tmp"):
-        if _FRESH.fullmatch(path.name):
-            with contextlib.suppress(OSError):
-                path.unlink()
 
 
 def _write_new(fresh: Path, data: bytes, like: Path) -> None:

@@ -18,9 +18,8 @@ from gitmem.git.by_command import GitRepository
 from gitmem.git.command import GitCommand
 from gitmem.git.repository import Commit, Repository
 from gitmem.ledger.code_rewrites import Rewrites, read_rewrites
-from gitmem.ledger.foreign_commits import is_usable
 from gitmem.ledger.land import ROOT_MESSAGE, ROOT_SIGNATURE, memory_commit
-from gitmem.ledger.push_plan import is_kept, side_tips, unshared_tips
+from gitmem.ledger.push_plan import side_tips, unshared_tips
 from gitmem.ledger.workspace import Scope, Workspace
 from gitmem.values import dataclass
 
@@ -213,31 +212,6 @@ def newest_until(repo: Repository, tip: str, moment: int) -> str:
         return commit.oid
     *_, oldest = repo.history(tip)
     return oldest.oid
-
-
-def stood_at(repo: Repository, ref: str, moment: float) -> str | None:
-    """Finds the commit that a ref stood at, the same one however the ref moves on.
-
-    The log is asked, not the commits' dates: it only grows, while a commit that was made long ago may come
-    in any day, with a folder that is adopted or by a sync. What counts is the first move later than the
-    moment, whatever the clock said in moves after it.
-
-    Args:
-        ref: full name.
-        moment: epoch seconds; a move in the same second counts as later.
-
-    Returns:
-        the commit; None where the ref held nothing, or where history was rewritten since (a purge): what
-        stood there then is not to be shown again.
-    """
-    tip = repo.ref(ref)
-    then = tip
-    for move in repo.reflog(ref):
-        if move.who.time >= int(moment):
-            then = move.old
-    if tip is None or then is None:
-        return None
-    return then if is_usable(repo, then) and (repo.is_ancestor(then, tip) or is_kept(repo, then)) else None
 
 
 def is_root(commit: Commit) -> bool:

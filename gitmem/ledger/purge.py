@@ -8,31 +8,26 @@ object of a repository and every file of gitmem's is looked at for what may be l
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitmem.core.errors import GitmemError, RepositoryError
-from gitmem.core.purge import Purge
+from gitmem.core.memory import Memory, parse
+from gitmem.core.names import homes, kind
+from gitmem.core.purge import Purge, unfit
 from gitmem.git.command import GitCommand
 from gitmem.git.packs import objects_with
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Move, Remote
-from gitmem.git.repository import RefMoved, Repository, Signature
+from gitmem.git.repository import Difference, RefMoved, Repository, Signature
+from gitmem.git.trees import blob_or_none
 from gitmem.ledger.arrival import take_in
-from gitmem.ledger.blame import whole_memory
 from gitmem.ledger.consent import Peer
 from gitmem.ledger.epochs import Epoch, epoch_of
-from gitmem.ledger.erase import (
-    erase_old,
-    existing,
-    leave_epoch,
-    note_clean,
-    note_old,
-    old_tips,
-    sweep_unfinished,
-)
+from gitmem.ledger.erase import erase_old, existing, leave_epoch, note_clean, note_old, old_tips
 from gitmem.ledger.lookup import FoundMemory
 from gitmem.ledger.memory_refs import MemoryRefs, lines, memory_refs, reflog_commits
 from gitmem.ledger.merge import merge_commits
@@ -41,6 +36,9 @@ from gitmem.ledger.remotes import find_remote
 from gitmem.ledger.rewrite import Rewriting, rewrite
 from gitmem.ledger.scrub import Crossing, files_with, lives, repositories, scrub_states, settle
 from gitmem.ledger.workspace import DOCS_REF, SHARED_REF, Workspace
+
+_Moves = list[tuple[tuple[str, str], tuple[str, str]]]
+
 
 TRIES = 8
 """Lost leases after which the remote is left to a later sync."""
@@ -285,7 +283,7 @@ class Purging:
             refs = memory_refs(repo, private=private)
             # What remotes had before, where they were not reached.
             stale = {ref: oid for ref, oid in refs.tracking.items() if oid in replaced}
-            sweep_unfinished(repo.git_dir, self.purge.holds)
+            _sweep_unfinished(repo.git_dir, self.purge.holds)
             old = replaced | {oid for oid in old_tips(repo) if oid not in made}
             erased = leave_epoch(repo, refs, stale, old, states)
             name = f"the {'private' if private else 'code'} repository"
@@ -494,3 +492,81 @@ def _why(git_dir: Path, oid: str) -> str:
                 f"another ref or index refers to it, or it is borrowed from {borrowed.read_text().strip()}"
             )
     return "a ref, index or log that is not gitmem's refers to it"
+
+
+def whole_memory(repo: Repository, tip: str, path: str) -> Purge:
+    """What has to go for a memory to be gone from history.
+
+    Args:
+        path: where it stands or stood in the tree.
+
+    Raises:
+        MissingObject: history is incomplete.
+    """
+    contents: dict[str, set[str]] = {}
+    moves: _Moves = []
+    for step in repo.steps(tip):
+        for before in step.before:
+            moves += _moves(before)
+            for place, *blobs in before:
+                contents.setdefault(place, set()).update(filter(None, blobs))
+    paths = _with_twins({path})
+    while True:
+        more = {
+            there
+            for old, new in moves
+            for here, there in ((old[0], new[0]), (new[0], old[0]))
+            if here in paths and there not in paths and _is_same(repo, old, new)
+        }
+        if not more:
+            break
+        paths |= _with_twins(more)
+    said: set[str] = set()
+    for place in paths:
+        for oid in contents.get(place, ()):
+            data = blob_or_none(repo, oid)
+            if data is not None:
+                said |= _said(parse(place, data))
+    return Purge(memories=frozenset(paths), said=frozenset(text for text in said if unfit(text) is None))
+
+
+def _moves(before: tuple[Difference, ...]) -> _Moves:
+    """Pairs of a memory that went and one that came, of one agent, in one commit."""
+    gone = [(path, old) for path, old, new in before if old and new is None and kind(path) == "memory"]
+    come = [(path, new) for path, old, new in before if new and old is None and kind(path) == "memory"]
+    return [
+        (one, other)
+        for one in gone
+        for other in come
+        if one[0].partition("/")[0] == other[0].partition("/")[0]
+    ]
+
+
+def _is_same(repo: Repository, old: tuple[str, str], new: tuple[str, str]) -> bool:
+    """Whether one is the other renamed: the same name, or at least half of the claims."""
+    sides = [blob_or_none(repo, oid) for _, oid in (old, new)]
+    if sides[0] is None or sides[1] is None:
+        return False
+    one, other = parse(old[0], sides[0]), parse(new[0], sides[1])
+    keys = [{claim.key for claim in memory.claims} for memory in (one, other)]
+    common = keys[0] & keys[1]
+    return one.name == other.name or 2 * len(common) >= max(map(len, keys)) > 0
+
+
+def _with_twins(paths: set[str]) -> set[str]:
+    return {home for path in paths for home in homes(path)}
+
+
+def _said(memory: Memory) -> set[str]:
+    return {memory.name, *(claim.key for claim in memory.claims)}
+
+
+def _sweep_unfinished(git_dir: Path, holds: Callable[[bytes], bool]) -> int:
+    """Deletes files of interrupted writes among the objects that hold a text; returns how many."""
+    gone = 0
+    for path in [*(git_dir / "objects").glob("??/tmp_obj*"), *(git_dir / "objects").glob("tmp_obj*")]:
+        with suppress(OSError):
+            if holds(zlib.decompressobj().decompress(path.read_bytes())):
+                path.unlink()
+                gone += 1
+    return gone

@@ -61,12 +61,3 @@ def holds_memory_alone(config: Configuration, name: str) -> bool:
     """Whether the person named a remote as a repository for memory (`share --remote URL`)."""
     found = config.all(f"remote.{name}.fetch", "local")
     return bool(found) and all(one.lstrip("+").startswith(BRANCHES) for one in found)
-
-
-def has_code(remote: Remote) -> bool:
-    """Whether the remote has any branch that is no memory.
-
-    Raises:
-        RepositoryError: it cannot be reached.
-    """
-    return any(not name.startswith(BRANCHES) for name in remote.listed("refs/heads/*"))

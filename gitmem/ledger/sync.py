@@ -26,7 +26,7 @@ from gitmem.ledger.indexes import hot
 from gitmem.ledger.land import Ref, Tip, Write, land, read_tip, root_commit
 from gitmem.ledger.merge import merge_commits
 from gitmem.ledger.push_plan import Leaving, doubts_to_leave, refuse_secrets
-from gitmem.ledger.remotes import find_remote, has_code, holds_memory_alone
+from gitmem.ledger.remotes import find_remote, holds_memory_alone
 from gitmem.ledger.replay import Carried, carry_over
 from gitmem.ledger.share import agree, leaving_first, move_memory, set_mode
 from gitmem.ledger.side_branches import (
@@ -41,7 +41,7 @@ from gitmem.ledger.side_branches import (
     tend,
     with_base,
 )
-from gitmem.ledger.workspace import INBOX, PRIVATE_REF, SHARED_REF, Workspace
+from gitmem.ledger.workspace import BRANCHES, INBOX, PRIVATE_REF, SHARED_REF, Workspace
 from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
 
@@ -270,7 +270,7 @@ class _Sync:
         """Counts what would be sent, and sees to it that it may be."""
         repo, theirs, waiting = self.repo, self._theirs(), self._theirs(target)
         alone = holds_memory_alone(self.workspace.settings.config, self.remote.name)
-        if theirs is None and not (alone or has_code(self.remote)):
+        if theirs is None and not (alone or _has_code(self.remote)):
             raise RepositoryError(
                 f"{self.remote.name} has no branch yet: memory would become its default branch",
                 f"Push your code first: git push {self.remote.name} HEAD",
@@ -548,3 +548,12 @@ class Synced:
     def in_inbox(self) -> bool:
         """Whether what was sent waits for review instead of being on the memory branch."""
         return self.branch.startswith(INBOX)
+
+
+def _has_code(remote: Remote) -> bool:
+    """Whether the remote has any branch that is no memory.
+
+    Raises:
+        RepositoryError: it cannot be reached.
+    """
+    return any(not name.startswith(BRANCHES) for name in remote.listed("refs/heads/*"))

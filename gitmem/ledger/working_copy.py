@@ -7,7 +7,9 @@ pass for a deletion of all that is missing. So additions are taken at once; a la
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import stat
 import time
 from collections.abc import Mapping, Sequence
@@ -40,7 +42,6 @@ from gitmem.ledger.layout import (
     record_path,
     records,
     replace_file,
-    sweep,
     write_record,
 )
 from gitmem.ledger.save_plan import (
@@ -55,6 +56,9 @@ from gitmem.ledger.save_plan import (
     plan_save,
 )
 from gitmem.values import dataclass
+
+_FRESH = re.compile(r"\.gitmem-[0-9a-f]{16}\.tmp")
+
 
 QUIET_SECONDS = 1.0
 """How long a file that looks half-written must lie still: its writer may be waiting for the processor."""
@@ -175,7 +179,7 @@ def _round(request: SaveRequest) -> tuple[Saved, bool]:
     live = request.live
     repo = live.scope.repo
     record = read_record(live.scope.state, live.key)
-    sweep(live.path)
+    _sweep(live.path)
     seen, read = read_quiet(live, record.files if record else {}, _asides(live))
     # What is told is all that was to be saved; what is laid out is the last, which knows every commit.
     plans: list[tuple[Plan, Tip]] = []
@@ -537,3 +541,11 @@ def in_history(repo: Repository, tip: str, base: str) -> bool:
         return bool(base and repo.commit(base).parents) and repo.is_ancestor(base, tip)
     except MissingObject:
         return False
+
+
+def _sweep(folder: Path) -> None:
+    """Deletes new files that a process left behind when it died; only for who holds the folder's lock."""
+    for path in folder.glob(".gitmem-*.tmp"):
+        if _FRESH.fullmatch(path.name):
+            with contextlib.suppress(OSError):
+                path.unlink()

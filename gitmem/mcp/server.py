@@ -12,6 +12,7 @@ import re
 import secrets
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -26,12 +27,15 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
 from gitmem import __version__
+from gitmem.app.context import real_edges
 from gitmem.core.errors import GitmemError, MissingObject, RepositoryError, UsageError
 from gitmem.core.names import INDEX, hot_file, is_agent_folder, is_memory_file
 from gitmem.core.text import decode, fence_for_model, one_line
+from gitmem.flows.context import by_command, initialised_at
 from gitmem.flows.place import find_initialised
 from gitmem.flows.redaction import line, redact
 from gitmem.git.repository import BLOB, EXECUTABLE
@@ -44,7 +48,7 @@ from gitmem.ledger.signatures import unproved_paths
 from gitmem.ledger.taint import safe_content
 from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope
-from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call, failed, in_words, opened, session_name
+from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call, in_words
 from gitmem.mcp.tools import TOOLS, Offered, recall
 from gitmem.rules.paths import check_path
 from gitmem.search.recall import cap, plain_place
@@ -126,7 +130,7 @@ class MemoryServer(MCPServer[Any]):
         wrong = best_match(Draft202012Validator(self._schemas[name]).iter_errors(given))
         if wrong is not None:
             at = f"{wrong.absolute_path[0]}: " if wrong.absolute_path else ""
-            return failed(UsageError(f"{at}{wrong.message}", f"See the input schema of {name}."))
+            return _failed(UsageError(f"{at}{wrong.message}", f"See the input schema of {name}."))
         return await super().call_tool(name, given, context)
 
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
@@ -198,7 +202,7 @@ class MemoryServer(MCPServer[Any]):
             try:
                 return await self._run(call.session, lambda one: offered.run(one, **given))
             except GitmemError as error:
-                return failed(error)
+                return _failed(error)
 
         tool = Tool.from_function(
             run,
@@ -228,7 +232,7 @@ class MemoryServer(MCPServer[Any]):
             GitmemError: whatever goes wrong, a bug as well.
         """
         known = session.client_params if session is not None else None
-        name = session_name(known.client_info.name if known is not None else "", self._token)
+        name = _session_name(known.client_info.name if known is not None else "", self._token)
         folder = await self._place(session)
         return await to_thread.run_sync(partial(_carried_out, folder, name, work), limiter=self._one)
 
@@ -487,3 +491,37 @@ def _parts(uri: str) -> tuple[str, str, str, str]:
     if "at" in query and not query["at"].strip():
         raise trouble
     return scope, agent, file, query.get("at", "")
+
+
+@contextmanager
+def opened(folder: Path | None, session: str) -> Iterator[Call]:
+    """Opens the memory for one call, and ends what that started.
+
+    Settings and refs may have moved on since the last call, so that nothing is kept from it.
+
+    Args:
+        folder: where the repository is looked for; None for the server's own working directory.
+        session: as in `Call`.
+
+    Raises:
+        RepositoryError: there is no repository with memory.
+    """
+    edges = real_edges(folder)
+    workspace = by_command(initialised_at(edges))
+    try:
+        yield Call(workspace, edges, session)
+    finally:
+        workspace.close()
+
+
+def _session_name(client: str, token: str) -> str:
+    """Names a run of the server for a client, by what that calls itself, in letters fit for a trailer."""
+    plain = re.sub(r"[^a-z0-9]+", "-", client.lower()[:100]).strip("-")[:40].strip("-") or "client"
+    return f"mcp-{plain}-{token}"
+
+
+def _failed(error: GitmemError) -> CallToolResult:
+    """An error as the answer of a tool, so that a model can put it right."""
+    about = {"kind": error.kind, "message": line(error.message, 600), "hint": line(error.hint, 600)}
+    content = TextContent(type="text", text=in_words(error))
+    return CallToolResult(content=[content], is_error=True, _meta={"gitmem/error": about})

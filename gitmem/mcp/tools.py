@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any, cast
 
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, TextContent
 from pydantic import Field
 
 from gitmem.core.change import TYPES, Change, ChangeOrigin, Edited
@@ -30,7 +30,7 @@ from gitmem.flows.edit import Wanted, left_behind
 from gitmem.flows.edit import forget as forget_anywhere
 from gitmem.flows.json_values import entry_value, place_value, sound
 from gitmem.flows.recall import RecallRequest, ask
-from gitmem.flows.redaction import credentials
+from gitmem.flows.redaction import credentials, redact, value
 from gitmem.git.trees import read_file
 from gitmem.ledger.apply import Placed
 from gitmem.ledger.forget import Holding, find_claim, without_claim
@@ -41,7 +41,7 @@ from gitmem.ledger.signatures import of_commits
 from gitmem.ledger.taint import holds_secret, safe_content
 from gitmem.ledger.taint_note import read_tainted
 from gitmem.ledger.workspace import MAIN, SCOPES
-from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call, answer
+from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.search.recall import as_context, as_json, cap, plain_place
 
 RECALL_CHARS = 120_000
@@ -126,7 +126,7 @@ def recall(
     history = code_commits.as_context(commits)
     said = "\n".join([*(f"Note: {note}" for note in notes), text, *([history] if history else [])])
     told = [{key: item[key] for key in ITEM} for item in items]
-    return answer(
+    return _answer(
         said,
         {"about": ABOUT, "items": told, "notes": notes, "commits": code_commits.as_values(commits)},
     )
@@ -156,7 +156,7 @@ def show(call: Call, name: Name, at: At = "", scope: InScope = "", agent: OfAgen
         content = cap(memory.render().decode("utf-8", "replace"), SHOWN_LINES, SHOWN_BYTES)
         facts.append("a line of its frontmatter is disputed, and not settled yet")
     text = fence_for_model(content, source=f"{plain_place(found.address)} ({'; '.join(facts)})")
-    return answer(text, {"about": ABOUT, **parts})
+    return _answer(text, {"about": ABOUT, **parts})
 
 
 def log(
@@ -183,10 +183,10 @@ def log(
         for one in entries
     ]
     if not lines:
-        return answer("Nothing was learned here yet.", {"about": ABOUT, "commits": [], "more": False})
+        return _answer("Nothing was learned here yet.", {"about": ABOUT, "commits": [], "more": False})
     older = "Older commits are not shown.\n" if more else ""
     text = fence_for_model("\n".join(lines), source="git mem log") + older
-    return answer(text, {"about": ABOUT, "commits": entries, "more": more})
+    return _answer(text, {"about": ABOUT, "commits": entries, "more": more})
 
 
 def blame(
@@ -210,9 +210,9 @@ def blame(
     signed = blaming.signed_by(call.workspace, lines)
     claims = [blaming.as_value(line, code, signed) for line in lines]
     if not claims:
-        return answer("No memory says this.", {"about": ABOUT, "claims": []})
+        return _answer("No memory says this.", {"about": ABOUT, "claims": []})
     told = "\n".join(row for line in lines for row in _blamed(line))
-    return answer(fence_for_model(told, source="git mem blame"), {"about": ABOUT, "claims": claims})
+    return _answer(fence_for_model(told, source="git mem blame"), {"about": ABOUT, "claims": claims})
 
 
 def _blamed(line: blaming.BlameLine) -> Iterator[str]:
@@ -463,7 +463,7 @@ def _told(
         text = f"{verb} {where} in commit {done.written.commit[:12]}. Undo: {undo}"
     else:
         text = f"Nothing changed in {where}: {otherwise or 'memory says so already'}."
-    return answer("\n".join([text, *(f"Tell the person: {one}" for one in done.warnings)]), parts)
+    return _answer("\n".join([text, *(f"Tell the person: {one}" for one in done.warnings)]), parts)
 
 
 # what a server offers
@@ -527,3 +527,14 @@ TOOLS = (
         destroys=True,
     ),
 )
+
+
+def _answer(text: str, parts: object) -> CallToolResult:
+    """What a tool gives back, as it may leave.
+
+    Args:
+        text: for a model.
+        parts: the same for programs.
+    """
+    content = TextContent(type="text", text=redact(text))
+    return CallToolResult(content=[content], structured_content=cast(dict[str, Any], value(parts)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -18,7 +17,7 @@ from gitmem.core.names import slugify
 from gitmem.core.references import only_renamed, with_names
 from gitmem.core.trailers import Fate
 from gitmem.rules.account import DreamGround, ReplayedCommit, agent_of, line_of, no_names, quote_claim
-from gitmem.rules.rule import Finding, Level
+from gitmem.rules.rule import Finding
 from gitmem.rules.source import Source, said_in, untaught
 
 _OWN = frozenset({"name", "type"})
@@ -173,25 +172,6 @@ def _only_renamed(
 def messages(session: str) -> list[str]:
     """The messages of a session as a dream is given it, a paragraph each."""
     return [part for part in session.split("\n\n") if part.strip()]
-
-
-def permit(findings: Iterable[Finding], allow: Collection[str], kind: str, rule: str) -> list[Finding]:
-    """Lets a person answer for findings of one rule: all of them, by one word that no other ones have.
-
-    Args:
-        allow: words that a person allowed.
-        kind: what the word begins with.
-        rule: that of the findings; others stay as they are.
-
-    Returns:
-        All of them, those of the rule with the word that lets them pass, or as notices where it is allowed.
-    """
-    found = list(findings)
-    mine = sorted({one.claim or one.message for one in found if one.rule == rule})
-    digest = hashlib.sha256("\n".join(mine).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    word = f"{kind}-{len(mine)}-{digest}"
-    level: Level = "notice" if word in allow else "error"
-    return [replace(one, level=level, fingerprints=(word,)) if one.rule == rule else one for one in found]
 
 
 def _files(fates: Iterable[Fate], ground: DreamGround) -> Iterator[Source]:

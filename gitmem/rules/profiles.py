@@ -114,12 +114,6 @@ def collisions(new: Set[str], others: Set[str]) -> Iterator[Finding]:
             yield Finding(path, 1, "place", f"it is easily taken for {quote_claim(other)}, which is there")
 
 
-def oddities(odd: Mapping[str, str]) -> Iterator[Finding]:
-    """Tells what is no plain file."""
-    for path, what in sorted(odd.items()):
-        yield Finding(path, 1, "place", what)
-
-
 def _misplaced(path: str) -> str:
     """Why no agent would find a new memory there; empty where one would."""
     agent, _, file = path.partition("/")

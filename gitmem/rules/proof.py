@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitmem.core.account import account, claims_at, path_of, proposals, references
@@ -22,9 +23,9 @@ from gitmem.rules.account import (
     misheard,
     where_they_stand,
 )
-from gitmem.rules.invention import UNSEEN, inventions, permit, refiled
-from gitmem.rules.profiles import collisions, judge_files, oddities
-from gitmem.rules.rule import Finding
+from gitmem.rules.invention import UNSEEN, inventions, refiled
+from gitmem.rules.profiles import collisions, judge_files
+from gitmem.rules.rule import Finding, Level
 
 
 def prove(before: Files, steps: Sequence[ReplayedCommit], ground: DreamGround) -> tuple[Finding, ...]:
@@ -209,3 +210,28 @@ def _put_right(failure: Finding, before: Files, later: Sequence[Files]) -> bool:
         return failure.claim not in references(end)
     known = failure.path in before or end
     return bool(failure.rule == "place" and known and end.get(failure.path) == before.get(failure.path))
+
+
+def permit(findings: Iterable[Finding], allow: Collection[str], kind: str, rule: str) -> list[Finding]:
+    """Lets a person answer for findings of one rule: all of them, by one word that no other ones have.
+
+    Args:
+        allow: words that a person allowed.
+        kind: what the word begins with.
+        rule: that of the findings; others stay as they are.
+
+    Returns:
+        All of them, those of the rule with the word that lets them pass, or as notices where it is allowed.
+    """
+    found = list(findings)
+    mine = sorted({one.claim or one.message for one in found if one.rule == rule})
+    digest = hashlib.sha256("\n".join(mine).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    word = f"{kind}-{len(mine)}-{digest}"
+    level: Level = "notice" if word in allow else "error"
+    return [replace(one, level=level, fingerprints=(word,)) if one.rule == rule else one for one in found]
+
+
+def oddities(odd: Mapping[str, str]) -> Iterator[Finding]:
+    """Tells what is no plain file."""
+    for path, what in sorted(odd.items()):
+        yield Finding(path, 1, "place", what)

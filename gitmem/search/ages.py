@@ -14,7 +14,7 @@ from gitmem.core.errors import MissingObject
 from gitmem.git.repository import Commit, CommitDiff, Difference, Repository
 from gitmem.search import database
 from gitmem.search.lessons import Lesson, RecordedWalk, encoded
-from gitmem.search.trees import is_memory, torn_steps
+from gitmem.search.trees import Trees, is_memory
 
 _TEACHERS = frozenset({"agent", "extract", "human"})
 _NO_TEACHING = frozenset({"merge", "sync", "page", "dream"})
@@ -239,3 +239,23 @@ def told_at(repo: Repository, commit: Commit) -> dict[str, int]:
             path, when = path_of(fate.target), int(lines[fate.source].when.timestamp())
             found[path] = max(found.get(path, 0), min(when, commit.author.time))
     return found
+
+
+def torn_steps(repo: Repository, tip: str) -> Iterator[CommitDiff]:
+    """Yields `Repository.steps` of what can be read of a damaged history, memory files alone.
+
+    Where a line of history ends, the empty tree stands before it.
+    """
+    from gitmem.git.history import readable  # hardly ever needed
+
+    trees = Trees(repo)
+    for commit in reversed(list(readable(repo, tip))):
+        before: list[str | None] = []
+        for parent in commit.parents:
+            try:
+                before.append(repo.commit(parent).tree)
+            except MissingObject:
+                before.append(None)
+        yield CommitDiff(
+            commit, tuple(tuple(trees.changes(tree, commit.tree)) for tree in before or [None])
+        )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from gitmem.core.errors import MissingObject
 from gitmem.core.limits import PATH_SEGMENTS
 from gitmem.core.names import INDEX, is_log
-from gitmem.git.repository import BLOB, EXECUTABLE, TREE, CommitDiff, Repository, TreeEntry
+from gitmem.git.repository import BLOB, EXECUTABLE, TREE, Repository, TreeEntry
 
 DEEPEST = PATH_SEGMENTS
 """Folder levels that are walked: `<agent>/logs/YYYY/MM/<day>.md` is five; a hostile tree may have more."""
@@ -24,26 +24,6 @@ def is_memory(path: str) -> bool:
         and not any(part.startswith(".") or "\\" in part for part in parts)
         and not is_log(path)
     )
-
-
-def torn_steps(repo: Repository, tip: str) -> Iterator[CommitDiff]:
-    """Yields `Repository.steps` of what can be read of a damaged history, memory files alone.
-
-    Where a line of history ends, the empty tree stands before it.
-    """
-    from gitmem.git.history import readable  # hardly ever needed
-
-    trees = Trees(repo)
-    for commit in reversed(list(readable(repo, tip))):
-        before: list[str | None] = []
-        for parent in commit.parents:
-            try:
-                before.append(repo.commit(parent).tree)
-            except MissingObject:
-                before.append(None)
-        yield CommitDiff(
-            commit, tuple(tuple(trees.changes(tree, commit.tree)) for tree in before or [None])
-        )
 
 
 class Trees:

@@ -264,7 +264,7 @@ class RecordingReading:
         content = message.get("content") if isinstance(message, dict) else None
         prompt = speech.NOTHING
         speaks = kind == "user" and isinstance(message, dict) and any(speech.texts(content))
-        if speaks and not speech.injected(record):
+        if speaks and not _injected(record):
             prompt = speech.spoken(content)
         talks = kind in ("user", "assistant") and not record.get("isMeta") and not record.get("teamName")
         stretch = self._tree.add(
@@ -315,7 +315,7 @@ class RecordingReading:
         if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
             return
         by_person = attachment.get("commandMode", "prompt") == "prompt"
-        if not by_person or speech.injected(record) or speech.injected(attachment):
+        if not by_person or _injected(record) or _injected(attachment):
             return
         said = speech.queued(attachment.get("prompt"))
         if said is not speech.NOTHING:
@@ -358,7 +358,7 @@ class RecordingReading:
     def _queue(self, offset: int, record: dict[str, Any]) -> None:
         operation, said = record.get("operation"), speech.queued(record.get("content"))
         text, pasted = said
-        if operation == "enqueue" and said is not speech.NOTHING and not speech.injected(record):
+        if operation == "enqueue" and said is not speech.NOTHING and not _injected(record):
             handed_out = offset < self._start
             stamp = _string(record, "timestamp")
             session = _string(record, "sessionId") or self._id
@@ -461,3 +461,15 @@ class _Sidechain(RecordingReading):
 
 read_subagent = partial(read_on, _Sidechain)
 """Reads a subagent's recording, or what was added to it."""
+
+
+def _injected(record: Mapping[str, Any]) -> bool:
+    """Whether a user or attachment record as a whole comes from the client, a hook, a skill or a tool."""
+    origin = record.get("origin")
+    return bool(
+        record.get("isMeta")
+        or record.get("isCompactSummary")
+        or record.get("isVisibleInTranscriptOnly")
+        or record.get("sourceToolUseID")
+        or (isinstance(origin, dict) and origin.get("kind", "human") != "human")
+    )

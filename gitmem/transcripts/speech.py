@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from gitmem.transcripts.privacy import without_private
 
@@ -157,18 +157,6 @@ def answers(tool_use_result: object) -> Iterator[tuple[str, Spoken]]:
         pastes: list[str] = []
         if isinstance(chosen, str) and (said := _split([_marked(chosen, pastes)], pastes)) is not NOTHING:
             yield clean(question), said
-
-
-def injected(record: Mapping[str, Any]) -> bool:
-    """Whether a user or attachment record as a whole comes from the client, a hook, a skill or a tool."""
-    origin = record.get("origin")
-    return bool(
-        record.get("isMeta")
-        or record.get("isCompactSummary")
-        or record.get("isVisibleInTranscriptOnly")
-        or record.get("sourceToolUseID")
-        or (isinstance(origin, dict) and origin.get("kind", "human") != "human")
-    )
 
 
 def _prose(text: str) -> str:

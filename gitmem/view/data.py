@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-from gitmem.core.errors import CheckFailed, GitmemError, UsageError
+from gitmem.core.errors import GitmemError, UsageError
 from gitmem.core.names import file_address
 from gitmem.core.text import iso
 from gitmem.flows.blame import as_value as claim_value
@@ -24,7 +24,7 @@ from gitmem.flows.show import as_value, between, listed_value, show
 from gitmem.git.repository import short_name
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.log import log_entries
-from gitmem.ledger.lookup import ListedMemory, find, headers
+from gitmem.ledger.lookup import ListedMemory, headers
 from gitmem.ledger.moments import code_commit, revision
 from gitmem.view.graph import MemoryView
 
@@ -353,19 +353,6 @@ def map_(place: MemoryView, _: Given) -> dict[str, Any]:
 def _number(given: Given, name: str, usual: int) -> int:
     text = given.get(name, "")
     return min(int(text), MOST_ROWS) if text.isascii() and text.isdecimal() else usual
-
-
-def found_as_seen(place: MemoryView, name: str, blob: str) -> Any:
-    """A memory, where it is the one that was shown.
-
-    Raises:
-        UsageError: there is none of that name.
-        CheckFailed: it changed since.
-    """
-    found = find(place.workspace, name, whole=True)
-    if found.blob != blob:
-        raise CheckFailed(f"{found.memory.name} changed since it was shown", "Look at it again.")
-    return found
 
 
 READS: Mapping[str, Callable[[MemoryView, Given], dict[str, Any]]] = {

@@ -17,8 +17,9 @@ from gitmem.flows.review_edit import EditedFile as GivenFile
 from gitmem.flows.review_edit import edit_dream, worded
 from gitmem.flows.undo import Undone, choose, restore, undo
 from gitmem.ledger.dreams import Dream
+from gitmem.ledger.lookup import find
 from gitmem.ledger.suggestions import Suggestion
-from gitmem.view.data import found_as_seen, item_value, version
+from gitmem.view.data import item_value, version
 from gitmem.view.graph import MemoryView
 
 Given = Mapping[str, Any]
@@ -121,7 +122,7 @@ def edited_dream(place: MemoryView, given: Given) -> dict[str, Any]:
 
 def edited_memory(place: MemoryView, given: Given) -> dict[str, Any]:
     """Stores the person's wording of a memory."""
-    found = found_as_seen(place, _text(given, "name"), _text(given, "blob"))
+    found = _found_as_seen(place, _text(given, "name"), _text(given, "blob"))
     data = _text(given, "content").encode("utf-8", "replace")
     done = reword(place.workspace, place.edges, found, data, allowed=given.get("allow") is True)
     commit = done.written.commit if done.written else None
@@ -132,7 +133,7 @@ def edited_memory(place: MemoryView, given: Given) -> dict[str, Any]:
 
 def forgotten(place: MemoryView, given: Given) -> dict[str, Any]:
     """Deletes a memory, and sees to it that it stays away."""
-    found = found_as_seen(place, _text(given, "name"), _text(given, "blob"))
+    found = _found_as_seen(place, _text(given, "name"), _text(given, "blob"))
     written = forget(place.workspace, place.edges, found)
     commit = written.commit if written else None
     left = [f"agents still read {path}" for path in left_behind(place.workspace, found)] if commit else []
@@ -207,3 +208,16 @@ WRITES: Mapping[str, Callable[[MemoryView, Given], dict[str, Any]]] = {
     "restore": restored,
 }
 """What the page may do, by name."""
+
+
+def _found_as_seen(place: MemoryView, name: str, blob: str) -> Any:
+    """A memory, where it is the one that was shown.
+
+    Raises:
+        UsageError: there is none of that name.
+        CheckFailed: it changed since.
+    """
+    found = find(place.workspace, name, whole=True)
+    if found.blob != blob:
+        raise CheckFailed(f"{found.memory.name} changed since it was shown", "Look at it again.")
+    return found

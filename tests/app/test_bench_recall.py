@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from cli_ground import Ground, memory
 
-from gitmem.app.bench_extract import normal
 from gitmem.app.bench_recall import (
     Measured,
     RecallCorpus,
     figures,
     measure,
     moment,
+    normal,
     number_of,
     path_of,
     read_given,

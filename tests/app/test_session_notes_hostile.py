@@ -31,7 +31,7 @@ from gitmem.app.spool import Job
 from gitmem.app.upkeep import keep_house
 from gitmem.core.errors import EngineError
 from gitmem.core.session_notes import TEMPLATE, parse
-from gitmem.engines.derivation import refused_notes
+from gitmem.engines.task import refused_notes
 from gitmem.flows.notes import noted_ids
 from gitmem.git import refs
 from gitmem.ledger.job_record import read_runs

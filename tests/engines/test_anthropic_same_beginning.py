@@ -27,8 +27,8 @@ from gitmem.flows.extract.sessions import SessionSource, conversation_of, part_o
 from gitmem.flows.extraction import context_of, left_out
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository
+from gitmem.ledger.knowledge import stood_at
 from gitmem.ledger.land import Ref
-from gitmem.ledger.moments import stood_at
 from gitmem.ledger.workspace import Workspace
 from gitmem.transcripts.claude_code import read_session
 from gitmem.transcripts.model import Session

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from gitmem.core.change import Change
-from gitmem.engines.derivation import asked_in, uuids, with_asked
+from gitmem.engines.derivation import asked_in
 from gitmem.engines.engine import ExtractInput
+from gitmem.engines.task import uuids, with_asked
 from gitmem.transcripts.model import Message
 
 WHEN = datetime(2026, 11, 20, 10, tzinfo=UTC)

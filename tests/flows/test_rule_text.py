@@ -9,13 +9,13 @@ from laws import examples
 
 from gitmem.core.memory import create, parse
 from gitmem.core.pointer import is_promoted, rule_file, with_pointer, without_pointer
+from gitmem.flows.promote import is_part
 from gitmem.flows.rule_text import (
     BEGIN,
     CLOSE,
     END,
     OddMarks,
     insert,
-    is_part,
     mark,
     remove,
     rule_text,

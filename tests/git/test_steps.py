@@ -13,7 +13,8 @@ from test_walks import Line, line
 
 from gitmem.core.errors import MissingObject
 from gitmem.git.repository import CommitDiff
-from gitmem.search.trees import is_memory, torn_steps
+from gitmem.search.ages import torn_steps
+from gitmem.search.trees import is_memory
 
 __all__ = ["command", "ground", "line"]
 

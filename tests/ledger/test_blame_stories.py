@@ -18,16 +18,8 @@ from gitmem.core.memory import parse
 from gitmem.core.names import archived_path
 from gitmem.core.text import iso
 from gitmem.core.trailers import Fate, Provenance, format_message
-from gitmem.ledger.blame import (
-    FEW,
-    Blamed,
-    ClaimOrigin,
-    blame_memory,
-    carried,
-    introductions,
-    origins_of,
-    whole_memory,
-)
+from gitmem.ledger.blame import FEW, Blamed, ClaimOrigin, blame_memory, carried, introductions, origins_of
+from gitmem.ledger.purge import whole_memory
 from gitmem.values import dataclass
 
 OTHERS = {f"main/other{n}.md": memory(f"other{n}", f"Else {n}.") for n in range(FEW)}

@@ -11,8 +11,9 @@ from gitmem.git.refs import move_ref
 from gitmem.git.repository import Repository, Signature
 from gitmem.git.trees import write_tree
 from gitmem.ledger import proposals
+from gitmem.ledger.backup import other_place
 from gitmem.ledger.land import root_commit
-from gitmem.ledger.proposals import Family, other_place
+from gitmem.ledger.proposals import Family
 from gitmem.ledger.workspace import DECIDED, SHARED_REF, WAITING, Workspace
 
 ANN = Signature("Ann", "ann@example.com", 1_800_000_000)

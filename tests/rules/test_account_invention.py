@@ -20,7 +20,8 @@ from gitmem.rules.account import (
     misheard,
     sources_of,
 )
-from gitmem.rules.invention import inventions, messages, permit, refiled
+from gitmem.rules.invention import inventions, messages, refiled
+from gitmem.rules.proof import permit
 from gitmem.rules.rule import Finding
 
 LOG = "main/logs/2026/11/2026-11-20.md"

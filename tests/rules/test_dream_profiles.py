@@ -8,14 +8,8 @@ import pytest
 from planted_secrets import GITHUB
 
 from gitmem.core.names import archive_path
-from gitmem.rules.profiles import (
-    collisions,
-    judge_brought,
-    judge_memories,
-    judge_orders,
-    judge_stored,
-    oddities,
-)
+from gitmem.rules.profiles import collisions, judge_brought, judge_memories, judge_orders, judge_stored
+from gitmem.rules.proof import oddities
 from gitmem.rules.rule import PLAIN, File, Finding, RuleContext, Side, compare
 
 MEMORY = "---\nname: a\ndescription: About a\ntype: project\n---\n\n{}\n"

@@ -34,7 +34,7 @@ from gitmem.engines.offline.duplicates import merge_duplicates, relate
 from gitmem.engines.offline.equivalence import flat, holds, movable, quote, said
 from gitmem.engines.offline.links import Names, Way, inline_links, links, slug
 from gitmem.engines.offline.pairs import Pair, find_pairs
-from gitmem.engines.offline.work import ConsolidationWork, ages, with_links
+from gitmem.engines.offline.work import ConsolidationWork, with_links
 
 LISTED = 20
 """Notes of one kind that are listed; the rest is counted."""
@@ -113,17 +113,6 @@ def _proposed(given: ConsolidateInput, tell: Tell) -> Consolidation:
     left = (one for one in given.observed if not one.claims or not work.went(one.claims))
     observed = (f"{one.kind}: {one.text}{_named(one.claims, one.text)}" for one in left)
     return Consolidation(tuple(work.changes), (*observed, *work.notes))
-
-
-def doubts(given: ConsolidateInput, most: int) -> tuple[Pair, ...]:
-    """Pairs of claims of which words do not decide what they are to one another, best first.
-
-    Args:
-        most: how many at most.
-    """
-    work = ConsolidationWork(given.files, given.agents, given.waiting, None, 2 * most, given.pending)
-    found = [pair for agent in work.agents() for pair in find_pairs(work.hot(agent), given.said)]
-    return tuple(relate(work, found, given.said, given.authors, asking=True))
 
 
 def settle(given: ConsolidateInput, pairs: Sequence[Pair]) -> Consolidation:
@@ -259,7 +248,7 @@ def settle_disputes(
         if names in told:
             continue
         text = " against ".join(map(quote, claims))
-        work.notes.append(f"dispute: {memory.name} says {text} (disputed {mark}): {ages(names, said_at)}")
+        work.notes.append(f"dispute: {memory.name} says {text} (disputed {mark}): {_ages(names, said_at)}")
 
 
 def _sides(memory: Memory) -> dict[str, list[int]]:
@@ -525,3 +514,27 @@ def note_limits(work: ConsolidationWork, agent: str) -> None:
         file = memory.path.removeprefix(f"{agent}/")
         if memory.path in work.files and file not in named:
             work.notes.append(f"index: {file} of {agent} has no line in the index")
+
+
+def _ages(names: Iterable[str], said: Mapping[str, datetime]) -> str:
+    """Claims with the day each was first said, for a note: which is newer decides nothing by itself."""
+    names = tuple(names)
+    newest = max((said[name] for name in names if name in said), default=None)
+    told = len({said[name] for name in names if name in said}) > 1
+    parts = []
+    for name in names:
+        when = said.get(name)
+        newer = ", newer" if told and when == newest else ""
+        parts.append(f"{name} (said {when.date().isoformat()}{newer})" if when else name)
+    return " and ".join(parts)
+
+
+def doubts(given: ConsolidateInput, most: int) -> tuple[Pair, ...]:
+    """Pairs of claims of which words do not decide what they are to one another, best first.
+
+    Args:
+        most: how many at most.
+    """
+    work = ConsolidationWork(given.files, given.agents, given.waiting, None, 2 * most, given.pending)
+    found = [pair for agent in work.agents() for pair in find_pairs(work.hot(agent), given.said)]
+    return tuple(relate(work, found, given.said, given.authors, asking=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 
 from gitmem.core import tombstone
 from gitmem.core.account import is_memory, path_of, paths_named, reference, reject_keys
@@ -220,19 +219,6 @@ class ConsolidationWork:
 
 def _keys(memories: Iterable[Memory | None]) -> dict[str, str]:
     return {reference(one.path, claim): claim.key for one in memories if one for claim in one.claims}
-
-
-def ages(names: Iterable[str], said: Mapping[str, datetime]) -> str:
-    """Claims with the day each was first said, for a note: which is newer decides nothing by itself."""
-    names = tuple(names)
-    newest = max((said[name] for name in names if name in said), default=None)
-    told = len({said[name] for name in names if name in said}) > 1
-    parts = []
-    for name in names:
-        when = said.get(name)
-        newer = ", newer" if told and when == newest else ""
-        parts.append(f"{name} (said {when.date().isoformat()}{newer})" if when else name)
-    return " and ".join(parts)
 
 
 def with_links(memory: Memory, ways: Mapping[str, Way], reason: str) -> tuple[Memory, list[Fate]] | None:

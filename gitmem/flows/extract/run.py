@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,9 +33,7 @@ from gitmem.flows.extract.sessions import (
     News,
     SessionSource,
     conversation_of,
-    goes_on_to_write,
     handled_messages,
-    label,
     news,
     read,
     record_of,
@@ -65,8 +63,10 @@ from gitmem.ledger.suggestions import (
 from gitmem.ledger.workspace import SCOPES, ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts import reader as cursors
-from gitmem.transcripts.model import Session
+from gitmem.transcripts.claude_code import is_subagents
+from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.reader import Cursor, Handled, answered_key, cursor_name, is_answered
+from gitmem.transcripts.writes import writes_memory
 
 FAILURES_BORNE = 2
 """Sessions that an engine may fail at before the rest waits, where it does not say that they are why."""
@@ -322,19 +322,19 @@ def extract_sessions(
         most = MOST_FOR_MODEL if engine.reads_history else MOST
         for one, session in read(workspace, fresh, most=most) if context.rules.mode != "off" else ():
             if sum(not error.of_input for error in errors) == FAILURES_BORNE:
-                on.tally.skip(label(session), "the engine failed at others")
+                on.tally.skip(_label(session), "the engine failed at others")
                 kept += _store_asked(context, one, who, on)
                 continue
             name = cursor_name(session.path)
             if not context.by_hand and (
                 one_held := failures.rest_of(workspace.state, "session", name, now, asked)
             ):
-                on.tally.skip(label(session), _left_alone(asked, one_held))
+                on.tally.skip(_label(session), _left_alone(asked, one_held))
                 kept += _store_asked(context, one, who, on)
                 continue
             rules = rules_for(context.rules, one.source, session, context.left_out)
             if too_few := throttled(workspace, one.source, session, rules):
-                on.tally.skip(label(session), too_few)
+                on.tally.skip(_label(session), too_few)
                 continue
             try:
                 plan = _planned(
@@ -342,7 +342,7 @@ def extract_sessions(
                 )
             except EngineError as error:
                 errors.append(error)
-                on.tally.skip(label(session), f"{engine.name} failed; it waits")
+                on.tally.skip(_label(session), f"{engine.name} failed; it waits")
                 if error.of_input:
                     failures.note_failure(workspace.state, "session", name, now, asked)
                 kept += _store_asked(context, one, who, on)
@@ -437,7 +437,7 @@ def _land(
 ) -> ExtractOutcome:
     """Lands one session's plan, once it is on disk."""
     changes = _changeset(context, session, one.start, plan)
-    if goes_on_to_write(session.messages, context.rules.folders, session.cwd):
+    if _goes_on_to_write(session.messages, context.rules.folders, session.cwd):
         # A commit had it read to the middle of a turn; what was said in that is the agent's.
         last = cursors.load(context.cursors, cursor_name(session.path)).last
         reminders.settle(context.reminders, session.id, last)
@@ -531,12 +531,12 @@ def _count(
     tally.suggested += parked
     tally.refused += len(plan.refused)
     for refused in plan.refused:
-        tally.skip(f"a find in {label(session)}", refused.reason)
+        tally.skip(f"a find in {_label(session)}", refused.reason)
     tally.spent(plan.usage)
     if plan.given.messages:
         tally.engine = plan.engine
     else:
-        tally.skip(label(session), "nothing new was said in it that may be learned")
+        tally.skip(_label(session), "nothing new was said in it that may be learned")
     tally.log += plan.log
     for text in plan.log:
         reporter(workspace)(f"{plan.engine}: {fit(text)}")
@@ -658,3 +658,24 @@ def land_changeset(
     on.landed(changes, commits)
     step("remove the changeset")
     return tuple(commits)
+
+
+def _label(session: Session) -> str:
+    """What a session is called for a person."""
+    # A subagent's recording has the id of the session that it belongs to.
+    part = "a subagent of " if is_subagents(session.path) else ""
+    return f"{part}session {session.id}"
+
+
+def _goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd: str = "") -> bool:
+    """Whether the agent writes memory before the first prompt: in a turn that was read to its middle.
+
+    Args:
+        messages: what was added to a session, oldest first.
+    """
+    for message in messages:
+        if message.role == "person" and message.source == "prompt":
+            return False
+        if any(writes_memory(call, folders, cwd) for call in message.tools):
+            return True
+    return False

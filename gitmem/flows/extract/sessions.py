@@ -15,7 +15,7 @@ from gitmem.ledger.suggestions import open_suggestions
 from gitmem.ledger.workspace import MAIN, ScopeName, Workspace
 from gitmem.transcripts import discover
 from gitmem.transcripts import reader as cursors
-from gitmem.transcripts.claude_code import is_subagents, read_subagent
+from gitmem.transcripts.claude_code import read_subagent
 from gitmem.transcripts.model import Message, Session
 from gitmem.transcripts.privacy import compile_ignore, withhold
 from gitmem.transcripts.reader import cursor_name
@@ -110,13 +110,6 @@ def read(
             if session.end - start < most or not (follow or _cursor(workspace, path) == session.end):
                 break
             start = session.end
-
-
-def label(session: Session) -> str:
-    """What a session is called for a person."""
-    # A subagent's recording has the id of the session that it belongs to.
-    part = "a subagent of " if is_subagents(session.path) else ""
-    return f"{part}session {session.id}"
 
 
 def handled_messages(workspace: Workspace) -> cursors.Handled:
@@ -254,20 +247,6 @@ def turns_of(
         tuple(m.uuid for m in said),
         {uuid: tuple(texts) for uuid, texts in written.items()},
     )
-
-
-def goes_on_to_write(messages: Sequence[Message], folders: Collection[Path], cwd: str = "") -> bool:
-    """Whether the agent writes memory before the first prompt: in a turn that was read to its middle.
-
-    Args:
-        messages: what was added to a session, oldest first.
-    """
-    for message in messages:
-        if message.role == "person" and message.source == "prompt":
-            return False
-        if any(writes_memory(call, folders, cwd) for call in message.tools):
-            return True
-    return False
 
 
 @dataclass(frozen=True)

@@ -197,13 +197,6 @@ def _loaded(text: str) -> Any:
     return found
 
 
-def text_of(record: Mapping[str, Any], *keys: str) -> str:
-    """The first of these fields that holds a text."""
-    return next(
-        (str(record[key]) for key in keys if isinstance(record.get(key), str) and record[key].strip()), ""
-    )
-
-
 def kind_of(word: object) -> MemoryType:
     """The type that a word of another tool's stands for."""
     named = str(word or "").lower()

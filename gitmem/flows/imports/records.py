@@ -25,7 +25,6 @@ from gitmem.flows.imports.entry import (
     kind_of,
     moment,
     parse_json,
-    text_of,
     words,
 )
 from gitmem.flows.imports.folders import index_notes
@@ -100,7 +99,7 @@ def _mem0_rows(source: ImportSource, name: str) -> Sequence[Any]:
     if isinstance(found, dict):
         found = next((found[key] for key in ("results", "memories", "items") if key in found), None)
     if isinstance(found, list) and found and isinstance(found[0], dict) and "id" in found[0]:
-        return found if text_of(found[0], *_TEXTS) else []
+        return found if _text_of(found[0], *_TEXTS) else []
     return []
 
 
@@ -113,7 +112,7 @@ def read_mem0(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemo
     }  # fmt: skip
     for name in _json(source):
         for number, record in enumerate(_mem0_rows(source, name), 1):
-            text = text_of(record, *_TEXTS) if isinstance(record, dict) else ""
+            text = _text_of(record, *_TEXTS) if isinstance(record, dict) else ""
             if not text:
                 tally.skipped[f"{name}: record {number}"] = "has no text"
                 continue
@@ -128,7 +127,7 @@ def read_mem0(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMemo
             )
             kind = kind_of(told.get("type") or told.get("category") or next(iter(tags), ""))
             time = moment(record.get("updated_at")) or moment(record.get("created_at"))
-            session = text_of(record, "run_id", "session_id")
+            session = _text_of(record, "run_id", "session_id")
             more = {"tags": tags} if tags else {}
             yield entry(str(record.get("id")), text, type=kind, time=time, more=more, session=session)
 
@@ -149,7 +148,7 @@ def read_claude_export(source: ImportSource, tally: ImportTally) -> Iterator[Imp
             if not isinstance(record, dict):
                 continue
             tally.see(record, table)
-            if text := text_of(record, "conversations_memory"):
+            if text := _text_of(record, "conversations_memory"):
                 yield entry("conversations", text, name="claude-conversations", type="user")
             projects = record.get("project_memories")
             for key, value in projects.items() if isinstance(projects, dict) else ():
@@ -180,7 +179,7 @@ def read_chatgpt(source: ImportSource, tally: ImportTally) -> Iterator[ImportedM
                     tally.see(message, table)
                     time, session = (
                         moment(message.get("create_time")),
-                        text_of(talk, "conversation_id", "id"),
+                        _text_of(talk, "conversation_id", "id"),
                     )
                     yield entry(str(message.get("id")), text, type="user", time=time, session=session)
 
@@ -222,23 +221,23 @@ def read_beads(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMem
     }  # fmt: skip
     for name in _lines(source):
         for record in json_lines(source.read(name), name, tally):
-            id = text_of(record, "id", "key")
+            id = _text_of(record, "id", "key")
             if not id or record.get("deleted_at") or record.get("status") == "tombstone":
                 tally.skipped[f"{name}: {id or 'a record'}"] = "is deleted there" if id else "has no id"
                 continue
             tally.see(record, table)
             time = moment(record.get("updated_at")) or moment(record.get("created_at"))
             if record.get("_type") == "memory" or ("value" in record and "title" not in record):
-                if text := text_of(record, "value", "content", "text"):
+                if text := _text_of(record, "value", "content", "text"):
                     yield entry(id, text, name=id, time=time)
                 continue
-            titled = text_of(record, "title") or id
-            parts = [text_of(record, "description") or titled]
+            titled = _text_of(record, "title") or id
+            parts = [_text_of(record, "description") or titled]
             for key in ("design", "notes", "acceptance_criteria", "close_reason"):
-                if text := text_of(record, key):
+                if text := _text_of(record, key):
                     parts.append(f"**{key.replace('_', ' ').capitalize()}:** {text.strip()}")
             parts.append(
-                f"{text_of(record, 'issue_type') or 'issue'} {id}, {text_of(record, 'status') or 'open'}"
+                f"{_text_of(record, 'issue_type') or 'issue'} {id}, {_text_of(record, 'status') or 'open'}"
             )
             tags = words(record.get("labels"))
             more = {"tags": tags} if tags else {}
@@ -261,7 +260,7 @@ def read_graph(source: ImportSource, tally: ImportTally) -> Iterator[ImportedMem
             tally.see(record, table)
         related = [one for one in records if one.get("type") == "relation"]
         for record in records:
-            titled = text_of(record, "name")
+            titled = _text_of(record, "name")
             if record.get("type") != "entity" or not titled:
                 continue
             said = [
@@ -334,12 +333,12 @@ def read_claude_mem(source: ImportSource, tally: ImportTally) -> Iterator[Import
 
 def _observation(record: Mapping[str, Any]) -> ImportedMemory | None:
     facts = [f"- {text}" for text in words(record.get("facts"))]
-    parts = [text_of(record, "narrative") or text_of(record, "text") or text_of(record, "subtitle")]
+    parts = [_text_of(record, "narrative") or _text_of(record, "text") or _text_of(record, "subtitle")]
     parts += ["\n".join(facts)]
     if files := words(record.get("files_modified")):
         parts.append("Files: " + ", ".join(f"`{name}`" for name in files[:20]))
     text = "\n\n".join(part for part in parts if part)
-    titled = text_of(record, "title") or first_line(text)
+    titled = _text_of(record, "title") or first_line(text)
     if not titled:
         return None
     tags = tuple(dict.fromkeys((*words([record.get("type")]), *words(record.get("concepts")))))
@@ -348,8 +347,8 @@ def _observation(record: Mapping[str, Any]) -> ImportedMemory | None:
 
 
 def _summary(record: Mapping[str, Any]) -> ImportedMemory | None:
-    text = "\n\n".join(part for key in ("learned", "notes") if (part := text_of(record, key)))
-    return _learned("summary", record, text, text_of(record, "request"), "project", {}) if text else None
+    text = "\n\n".join(part for key in ("learned", "notes") if (part := _text_of(record, key)))
+    return _learned("summary", record, text, _text_of(record, "request"), "project", {}) if text else None
 
 
 def _learned(
@@ -361,7 +360,7 @@ def _learned(
     more: Mapping[str, tuple[str, ...]],
 ) -> ImportedMemory:
     time = moment(record.get("created_at_epoch")) or moment(record.get("created_at"))
-    session = text_of(record, "memory_session_id", "sdk_session_id", "session_id")
+    session = _text_of(record, "memory_session_id", "sdk_session_id", "session_id")
     return entry(f"{what}/{record.get('id')}", text, name=titled, description=titled, type=kind, time=time,
                  more=more, session=session)  # fmt: skip
 
@@ -386,4 +385,11 @@ def _lines(source: ImportSource) -> tuple[str, ...]:
 def _databases(source: ImportSource) -> tuple[str, ...]:
     return tuple(
         name for name in source.ending(".db", ".sqlite", ".sqlite3") if source.head(name).startswith(SQLITE)
+    )
+
+
+def _text_of(record: Mapping[str, Any], *keys: str) -> str:
+    """The first of these fields that holds a text."""
+    return next(
+        (str(record[key]) for key in keys if isinstance(record.get(key), str) and record[key].strip()), ""
     )
