@@ -37,6 +37,22 @@ from gitmem.ledger.layout import LIVE_FOLDERS, read_record
 from gitmem.ledger.workspace import CHOICES, DEFAULTS, MAIN, SHARED_REF, Settings, Workspace, read_settings
 from gitmem.transcripts.privacy import compile_ignore
 
+QUICK_SECONDS = 60.0
+"""Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""
+
+LONG_SECONDS = 3600.0
+"""Packing refs may take its time, and so may an editor that has the configuration open."""
+
+SECOND_LOOK_SECONDS = 1.0
+
+OURS = ("refs/gitmem", "refs/heads/gitmem", "refs/remotes")
+"""Where a code repository's lock files may be gitmem's."""
+
+SHARED = ("packed-refs.lock", "packed-refs.new", "config.lock", "reftable/tables.list.lock")
+"""Locks that a git at work on something else takes, too."""
+
+DREAM = ".consolidate-lock"
+
 
 def check_settings(patient: Patient) -> list[Damage]:
     """Looks for values that mean nothing."""
@@ -259,22 +275,6 @@ def _other_tops(state: Path) -> set[Path]:
 def _origin(patient: Patient, folder: Path) -> str:
     url = config_get(patient.workspace.git, folder, "remote.origin.url") or ""
     return normalise_url(url, folder) if url else ""
-
-
-QUICK_SECONDS = 60.0
-"""Git holds the lock of a ref for milliseconds; one as young as this is looked at again."""
-
-LONG_SECONDS = 3600.0
-"""Packing refs may take its time, and so may an editor that has the configuration open."""
-
-SECOND_LOOK_SECONDS = 1.0
-OURS = ("refs/gitmem", "refs/heads/gitmem", "refs/remotes")
-"""Where a code repository's lock files may be gitmem's."""
-
-SHARED = ("packed-refs.lock", "packed-refs.new", "config.lock", "reftable/tables.list.lock")
-"""Locks that a git at work on something else takes, too."""
-
-DREAM = ".consolidate-lock"
 
 
 def check_locks(patient: Patient) -> list[Damage]:

@@ -42,6 +42,57 @@ _STYLED = re.compile(rf"{_MARK}(\d+);")
 _COLOUR = re.compile("\x1b\\[[0-9]+m")
 
 
+__all__ = ["DAY", "age", "aside_hint", "day", "iso", "place_value", "sound"]
+
+DAY = 86_400
+
+NARROWEST = 20
+"""Columns that a terminal has at least."""
+
+PATIENCE = 1.0
+"""Seconds after which somebody who watches wants to know."""
+
+DOING = {
+    "init": "setting up, and taking in what agents wrote before",
+    "status": "looking where memory stands",
+    "recall": "searching memory and the code's history",
+    "log": "reading history",
+    "review": "looking what waits",
+    "undo": "taking the change back",
+    "list": "reading memories",
+    "diff": "comparing claims",
+    "blame": "following claims through history",
+    "save": "looking what was edited",
+    "restore": "reading what was known then",
+    "checkout": "laying memory out",
+    "promote": "making a rule",
+    "demote": "making a memory again",
+    "share": "looking what would leave this machine",
+    "check": "judging what a request would bring",
+    "backup": "copying private memory",
+    "snapshot": "comparing snapshots with memory",
+    "docs": "holding documents against the code",
+    "doctor": "looking at refs, objects and hooks",
+    "engine": "asking the engine",
+    "purge": "looking through all history",
+    "uninstall": "taking hooks and settings out",
+    "session": "reading recorded sessions",
+    "extract": "reading the session",
+    "bench": "measuring",
+}
+"""What a verb does while it says nothing; those that tell their own steps are not here."""
+
+_begun: list[Progress] = []
+
+IN_USE = "GIT_PAGER_IN_USE"
+"""Set by git, too (`git -p mem log`): standard output is a pipe, behind which a person reads."""
+
+CHOSEN = ("GIT_PAGER", "PAGER")
+
+LESS = "FRX"
+"""Git's own: leave at once where all fits, keep colours, keep the screen."""
+
+
 @dataclass(frozen=True)
 class Output:
     """Where a command speaks.
@@ -255,11 +306,6 @@ def _shown(line: str) -> str:
     return "".join(f"\x1b[{part}m" if at % 2 else row(part) for at, part in enumerate(parts))
 
 
-__all__ = ["DAY", "age", "aside_hint", "day", "iso", "place_value", "sound"]
-
-DAY = 86_400
-
-
 def day(time: float) -> str:
     """A moment for a person: date and minute in their time zone."""
     return datetime.fromtimestamp(time, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
@@ -280,43 +326,6 @@ def age(time: float, now: float) -> str:
         if count >= (2 if unit != "day" else 1):
             return f"{count} {unit}{'' if count == 1 else 's'}"
     return f"{days} days"
-
-
-NARROWEST = 20
-"""Columns that a terminal has at least."""
-
-PATIENCE = 1.0
-"""Seconds after which somebody who watches wants to know."""
-
-DOING = {
-    "init": "setting up, and taking in what agents wrote before",
-    "status": "looking where memory stands",
-    "recall": "searching memory and the code's history",
-    "log": "reading history",
-    "review": "looking what waits",
-    "undo": "taking the change back",
-    "list": "reading memories",
-    "diff": "comparing claims",
-    "blame": "following claims through history",
-    "save": "looking what was edited",
-    "restore": "reading what was known then",
-    "checkout": "laying memory out",
-    "promote": "making a rule",
-    "demote": "making a memory again",
-    "share": "looking what would leave this machine",
-    "check": "judging what a request would bring",
-    "backup": "copying private memory",
-    "snapshot": "comparing snapshots with memory",
-    "docs": "holding documents against the code",
-    "doctor": "looking at refs, objects and hooks",
-    "engine": "asking the engine",
-    "purge": "looking through all history",
-    "uninstall": "taking hooks and settings out",
-    "session": "reading recorded sessions",
-    "extract": "reading the session",
-    "bench": "measuring",
-}
-"""What a verb does while it says nothing; those that tell their own steps are not here."""
 
 
 class Progress:
@@ -379,9 +388,6 @@ class Progress:
         return f"\r{' ' * self._shown}\r" if self._shown else ""
 
 
-_begun: list[Progress] = []
-
-
 def begin(verb: str, *, quiet: bool) -> None:
     """Tells what a verb is doing until it says something by itself."""
     settle()
@@ -394,14 +400,6 @@ def settle() -> None:
     """Takes away what `begin` shows: something else is said now, or the verb is at its end."""
     while _begun:
         _begun.pop().clear()
-
-
-IN_USE = "GIT_PAGER_IN_USE"
-"""Set by git, too (`git -p mem log`): standard output is a pipe, behind which a person reads."""
-
-CHOSEN = ("GIT_PAGER", "PAGER")
-LESS = "FRX"
-"""Git's own: leave at once where all fits, keep colours, keep the screen."""
 
 
 def on_terminal() -> bool:

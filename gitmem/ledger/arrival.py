@@ -22,6 +22,15 @@ from gitmem.rules.profiles import judge_files
 from gitmem.rules.rule import Finding
 from gitmem.values import dataclass
 
+TREE_BYTES = 33_554_432
+"""Largest single folder that is opened: `SCOPE_ENTRIES` names of some 100 bytes."""
+
+SCOPE_FOLDERS = 1_000_000
+"""Folders that a tree stands for: a scope's memories, archives and logs are in far fewer."""
+
+SHOWN = 80
+"""Characters of a folder's path in a message."""
+
 
 @dataclass(frozen=True)
 class Arrival:
@@ -193,16 +202,6 @@ def _carry_sides(
 def _twin(ref: str) -> str:
     """What a side branch is called wherever it is."""
     return ref.partition("gitmem/")[2].removeprefix("requests/")
-
-
-TREE_BYTES = 33_554_432
-"""Largest single folder that is opened: `SCOPE_ENTRIES` names of some 100 bytes."""
-
-SCOPE_FOLDERS = 1_000_000
-"""Folders that a tree stands for: a scope's memories, archives and logs are in far fewer."""
-
-SHOWN = 80
-"""Characters of a folder's path in a message."""
 
 
 class TooLarge(RepositoryError):

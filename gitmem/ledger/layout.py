@@ -29,6 +29,26 @@ from gitmem.ledger.files import has_link, read_regular, write_atomically
 from gitmem.ledger.workspace import MAIN, Scope, ScopeName, Workspace
 from gitmem.values import dataclass
 
+ASIDE = ".gitmem-displaced"
+"""Folder in a live directory for what was displaced, where `aside` is on another file system."""
+
+PACKAGES = frozenset({"bower_components", "node_modules", "site-packages"})
+"""Folders in which package managers put what somebody else wrote."""
+
+MANIFESTS = frozenset(
+    {
+        *("package.json", "pyproject.toml", "setup.py", "pyvenv.cfg", "Cargo.toml", "go.mod", "pom.xml"),
+        *("composer.json", "Gemfile", "Makefile", "CMakeLists.txt", "LICENSE", "LICENSE.txt", "COPYING"),
+    }
+)
+"""Files that a folder of software has, and one of memories has not: their READMEs are nobody's memory."""
+
+_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
+
+RECORD_VERSION = 1
+
+LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
+
 
 class Unwritable(RepositoryError):
     """A live directory cannot be written; what was to be stored is stored."""
@@ -45,23 +65,6 @@ class Replacement:
 
     done: bool
     found: bytes | None = None
-
-
-ASIDE = ".gitmem-displaced"
-"""Folder in a live directory for what was displaced, where `aside` is on another file system."""
-
-PACKAGES = frozenset({"bower_components", "node_modules", "site-packages"})
-"""Folders in which package managers put what somebody else wrote."""
-
-MANIFESTS = frozenset(
-    {
-        *("package.json", "pyproject.toml", "setup.py", "pyvenv.cfg", "Cargo.toml", "go.mod", "pom.xml"),
-        *("composer.json", "Gemfile", "Makefile", "CMakeLists.txt", "LICENSE", "LICENSE.txt", "COPYING"),
-    }
-)
-"""Files that a folder of software has, and one of memories has not: their READMEs are nobody's memory."""
-
-_LOG = re.compile(r"logs/\d{4}/\d{2}/\d{4}-\d{2}-\d{2}\.md")
 
 
 def replace_file(
@@ -282,9 +285,6 @@ def is_laid_out(name: str) -> bool:
     return name == INDEX or is_memory_file(name) or bool(_LOG.fullmatch(name))
 
 
-RECORD_VERSION = 1
-
-
 @dataclass(frozen=True)
 class LayoutRecord:
     """What a live directory looked like when gitmem last touched it.
@@ -378,9 +378,6 @@ def write_record(state: Path, key: str, record: LayoutRecord) -> None:
 
 def _strings(data: Any) -> dict[str, str]:
     return {str(key): str(value) for key, value in data.items()}
-
-
-LIVE_FOLDERS: dict[ScopeName, str] = {"project": "agent-memory", "local": "agent-memory-local"}
 
 
 @dataclass(frozen=True)
