@@ -107,7 +107,7 @@ def without_secrets(findings: Iterable[Finding], allow: frozenset[str]) -> tuple
         for path, shown in names.items()
         for cut in (str, _file, lambda name: _file(name).removesuffix(".md"))
     }
-    texts = sorted({text for found in listed for text in (found.message, found.text, found.claim) if text})
+    texts = [*{text for found in listed for text in (found.message, found.text, found.claim) if text}]
     said = {}
     for text, secrets in zip(texts, scan(texts, allow), strict=True):
         shown = redact(text, secrets)
@@ -245,10 +245,9 @@ def _units(text: RuleFile) -> Iterator[tuple[str, int]]:
     if text.kind != "memory":
         yield text.text, 1
         return
-    line = 1
+    line = 2
     front = text.memory.front
     for field in front.fields if front else ():
-        line += 1 if line == 1 else 0
         if field.raw.strip():
             yield field.raw.removesuffix("\n"), line
         line += field.raw.count("\n")

@@ -15,6 +15,7 @@ from gitmem.core import tombstone
 from gitmem.core.daily_log import (
     LogLine,
     day_of,
+    fact_in,
     fact_keys,
     fact_of,
     facts,
@@ -322,6 +323,13 @@ def test_a_line_is_known_by_all_that_it_says() -> None:
     assert fact_keys(line) == ("Ship it. **Why:** so.", "Ship it.") and fact_keys("free") == ()
     assert fact_keys(f"  {line}") == (), "what stands below a line is no line"
     assert fact_of(whole) == "Ship it. **Why:** so." and fact_of("free") == ""
+
+
+def test_a_fact_is_found_by_its_reference() -> None:
+    data = b"- 10:00:00Z [project] One.\n- 11:00:00Z [project] Two.\n"
+    for claim, line in facts(LOG, data):
+        assert fact_in(f"{LOG}#{claim.short}", data) == (claim, line)
+    assert fact_in(f"{LOG}#{'0' * 12}", data) is None
 
 
 def test_places_of_logs() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from planted_secrets import BASE32, GITHUB, Maker
 
@@ -51,13 +53,15 @@ def places(found: list[Finding]) -> list[tuple[str, int, str, str]]:
         (memory("One.", f"The token is {GITHUB}."), 9),
         (memory(f"One\ntwo {GITHUB}."), 8),
         (memory("One.", description=f"uses {GITHUB}"), 3),
+        (memory("One.").replace("name: a", f"name: {GITHUB}"), 2),
+        (memory("One.").replace("type: project", f"type: project\nowner: {GITHUB}"), 5),
         (f"no frontmatter\n\n{GITHUB}\n", 3),
     ],
 )
 def test_a_credential_in_a_memory_is_told_with_its_line(text: str, line: int) -> None:
     (found,) = judged(None, side(main__a=text))
     assert (found.path, found.line, found.rule, found.level) == (PATH, line, "secret", "error")
-    assert found.fingerprints == (PRINT,) and found.commit == ""
+    assert (found.fingerprints, found.commit, found.text) == ((PRINT,), "", "")
     assert found.message.startswith(f"github-pat {PRINT}: ") and "history" not in found.message
 
 
@@ -170,6 +174,8 @@ def test_a_name_that_spells_a_value_told_elsewhere_is_not_shown() -> None:
     assert without_secrets([*deep, said], frozenset())[-1].message == (
         "as main/topics/[generic-api-key] does: [generic-api-key], [generic-api-key]"
     )
+    last = replace(said, path=f"old/{slug}.md")
+    assert slug not in without_secrets([*deep, last], frozenset())[-1].message, "of another agent, too"
 
 
 def test_the_name_of_the_branch_and_one_that_came_and_went_are_judged() -> None:

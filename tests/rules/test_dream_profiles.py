@@ -60,6 +60,13 @@ def test_a_new_memory_stands_where_an_agent_finds_it(path: str, fits: bool) -> N
     assert found(judge_memories, after, after) == [], "what stood there is no dream's"
 
 
+def test_what_no_dream_may_write_is_told_in_order() -> None:
+    paths = [f"main/{name}.txt" for name in "abcdefg"]
+    assert [
+        path for path, *_ in found(judge_memories, tree({}), tree(dict.fromkeys(paths[::-1], "A")))
+    ] == paths
+
+
 def test_a_memory_that_became_a_rule_is_not_changed() -> None:
     before = side(a=f"A.\n\n{RULE}", b="B.")
     assert found(judge_memories, before, side(a=f"A2.\n\n{RULE}", b="B2.")) == [
