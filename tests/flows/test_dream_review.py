@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from dream_ground import ANN, DAY, TWICE, Ground, ground_once, memory, night, notes, waiting
+from dream_parked import DREAM_ID, Made, park
 from once import Once
 
 from gitmem.core.account import account
 from gitmem.core.errors import CheckFailed, UsageError
 from gitmem.core.trailers import Provenance, parse
-from gitmem.dream.review import Dream, accept, open_dreams, reject, show
+from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject, show
 from gitmem.git.refs import move_ref
 from gitmem.git.trees import read_files
 from gitmem.ledger.land import Ref, Write, land
@@ -42,6 +43,20 @@ def test_a_dream_is_shown_claim_by_claim_with_its_reasons_and_not_proposed_again
     assert any(line.startswith("   + The build broke yesterday (2026-") for line in lines)
     assert any(line.startswith("2. Merge no-mocks into real-database") for line in lines)
     assert night(ground) is None and len(open_dreams(ground.workspace)) == 1
+
+
+@pytest.mark.parametrize("squashed", [True, False])
+def test_what_a_dream_was_built_on_is_no_change_of_its_own(ground: Ground, squashed: bool) -> None:
+    """A host squashed it, or has not taken it yet: it is numbered behind, so that numbers hold anywhere."""
+    place, repo = ground.scope(), ground.scope().repo
+    before, top = ground.tip(), ground.put({"main/tea.md": memory("Tea is green.", "Tea", "tea")})
+    slow = memory("The build is slow.", "A hint on the build", "hint")
+    park(ground, [Made({"main/hint.md": slow}), Made({"main/no-mocks.md": None})])
+    tree = repo.commit(top).tree if squashed else repo.commit(before).tree
+    move_ref(repo, place.ref, repo.add_commit(tree, (before,), ANN, ANN, "By hand (#7)\n"), top, "a host")
+    changes = find_dream(ground.workspace, DREAM_ID).changes
+    told = [(change.n, change.commit == top, change.decided) for change in changes]
+    assert told == [(3, True, "accepted" if squashed else ""), (1, False, ""), (2, False, "")]
 
 
 def test_accepting_lands_the_whole_dream_with_its_account(ground: Ground, found: Dream) -> None:
