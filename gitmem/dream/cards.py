@@ -320,7 +320,7 @@ def card_lines(card: Card, *, whole: bool = False) -> Iterator[str]:
         yield f"   {line}"
     for side in card.sides:
         yield from (f"   {side.mark} {line}" for line in side_lines(side, whole=whole))
-        yield from (f"     {note}" for note in side.notes)
+        yield from (f"     {one_line(note, WIDE)}" for note in side.notes)
     yield from (f"   {line}" for line in card.proof)
 
 

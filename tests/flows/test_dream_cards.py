@@ -14,8 +14,9 @@ from slices import often
 from gitmem.cli.context import make_context
 from gitmem.cli.output import Output
 from gitmem.cli.review_walk import walk
+from gitmem.core.account import proposals
 from gitmem.core.trailers import ASKING, JUDGED, Fate, parse
-from gitmem.dream.cards import cards_of, summary_lines
+from gitmem.dream.cards import card_lines, cards_of, memory_cards, summary_lines
 from gitmem.dream.review import Dream, accept, find_dream, open_dreams, reject
 from gitmem.git.refs import move_ref
 from gitmem.ledger.dream_branch import edit, laid_out
@@ -271,3 +272,8 @@ def test_a_change_of_order_alone_has_a_card_without_sides() -> None:
     change = DreamCommit(1, "", "Put the newest first", "It is looked for most.", (), (), {})
     [card] = cards_of([change], {}, None)
     assert card.title == "Put the newest first" and not card.sides
+
+
+def test_what_a_path_holds_begins_no_line_that_reads_as_another_card() -> None:
+    (card,) = memory_cards(proposals({}, {"main/a\n2. b.md": b"It is so.\n"}))
+    assert list(card_lines(card)) == ["1. main/a 2. b.md", "   + It is so.", "     main/a 2. b.md: added"]
