@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gitmem.flows.place import SAID, claude_folder, data_folder, find_initialised, is_disabled, start_worker
-from gitmem.ledger.files import log
+from gitmem.flows.place import SAID, find_initialised, is_disabled, start_worker
+from gitmem.ledger.files import claude_folder, data_folder, log
 
 if TYPE_CHECKING:
     from gitmem.app.clients import Client

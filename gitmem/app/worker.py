@@ -20,9 +20,9 @@ from gitmem.app import spool
 from gitmem.app.launcher import Launcher
 from gitmem.app.spool import Job
 from gitmem.core.errors import EngineError, RepositoryError, Resting, UsageError
-from gitmem.flows.place import clean_environment, data_folder
+from gitmem.flows.place import clean_environment
 from gitmem.git.locks import ProcessIdentity
-from gitmem.ledger.files import log, replace_file
+from gitmem.ledger.files import data_folder, log, replace_file
 from gitmem.values import dataclass
 
 # After the first try, a job that fails (or kills its worker) gets this many more.

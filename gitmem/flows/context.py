@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.core.errors import RepositoryError, UsageError
-from gitmem.flows.place import claude_folder, data_folder
 from gitmem.git.command import GitCommand, bare_layout
 from gitmem.git.ref_files import GitRefs
-from gitmem.ledger.files import read_regular
+from gitmem.ledger.files import claude_folder, data_folder, read_regular
 from gitmem.ledger.workspace import Surroundings, Workspace, open_workspace
 from gitmem.values import dataclass
 

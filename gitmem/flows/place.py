@@ -30,18 +30,6 @@ def is_disabled(environ: Mapping[str, str]) -> bool:
     return is_on(environ.get(DISABLE))
 
 
-def data_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """Names the folder of the private repository: `$XDG_DATA_HOME/gitmem`, else `~/.local/share/gitmem`."""
-    base = Path(environ.get("XDG_DATA_HOME", ""))
-    return (base if base.is_absolute() else home / ".local" / "share") / "gitmem"
-
-
-def claude_folder(environ: Mapping[str, str], home: Path) -> Path:
-    """Names Claude Code's own folder, as `claude_home` and the table of clients do, which no hook loads."""
-    given = environ.get("CLAUDE_CONFIG_DIR", "")
-    return Path(given) if given else home / ".claude"
-
-
 def is_on(value: str | None) -> bool:
     """Whether a switch in the environment is set: anything but empty, `0`, `false`, `no` and `off`."""
     return (value or "").strip().lower() not in ("", "0", "false", "no", "off")

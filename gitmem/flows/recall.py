@@ -19,7 +19,7 @@ from gitmem.flows.context import Edges
 from gitmem.flows.prompt_recall import MODELS, OFFLINE, TELLING, opened_sources, prompt_engine
 from gitmem.flows.recall_answer import RecallQuestion, divided, make_answer
 from gitmem.ledger.signatures import unproved_paths
-from gitmem.ledger.taint_note import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import CHOICES, Workspace
 from gitmem.search.gate import LeftOut, Selection, select
 from gitmem.search.query import Candidate, RecallSource, gather

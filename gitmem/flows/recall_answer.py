@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gitmem.flows.recalled_lines import Settled
     from gitmem.flows.rule_files import HeadRules
     from gitmem.git.repository import Commit, Repository
-    from gitmem.ledger.taint_note import Tainted
+    from gitmem.ledger.taint import Tainted
 
 
 MOST_COMMITS = 8
@@ -239,7 +239,7 @@ class _Reader:
         """
         workspace, source, hidden = self._workspace, self._held[candidate.ref], False
         if candidate.ref == workspace.scope("project").ref:
-            from gitmem.ledger.taint_note import read_tainted, without_secrets
+            from gitmem.ledger.taint import read_tainted, without_secrets
 
             self._tainted = self._tainted or read_tainted(workspace.state)
             if workspace.settings.requires_signed:

@@ -76,8 +76,7 @@ def show(
         return ShownMemory(found, taught, False, became)
     from gitmem.core.memory import parse
     from gitmem.ledger.signatures import trusts
-    from gitmem.ledger.taint import safe_content
-    from gitmem.ledger.taint_note import without_secrets
+    from gitmem.ledger.taint import safe_content, without_secrets
 
     whole = found.memory.render()
     proof = _proof(workspace, found) if trusts(workspace) else None

@@ -1,4 +1,4 @@
-"""Small files beside memory, read with no link followed and replaced in one step; and the repository's log.
+"""Small files and where they stand, read with no link followed and replaced in one step; a clone's log.
 
 Hooks load this: it needs the standard library alone.
 """
@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -207,3 +207,15 @@ def delete_index(folder: Path, file: str) -> None:
     """
     for suffix in ("", "-wal", "-shm", "-journal"):
         (folder / f"{file}{suffix}").unlink(missing_ok=True)
+
+
+def data_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Names the folder of the private repository: `$XDG_DATA_HOME/gitmem`, else `~/.local/share/gitmem`."""
+    base = Path(environ.get("XDG_DATA_HOME", ""))
+    return (base if base.is_absolute() else home / ".local" / "share") / "gitmem"
+
+
+def claude_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Names Claude Code's own folder, as `claude_home` and the table of clients do, which no hook loads."""
+    given = environ.get("CLAUDE_CONFIG_DIR", "")
+    return Path(given) if given else home / ".claude"

@@ -14,7 +14,7 @@ from gitmem.git.trees import list_files
 from gitmem.ledger.catalog import CatalogEntry
 from gitmem.ledger.holdings import Spot, agent_trees, chosen_agent, memories, stem_of
 from gitmem.ledger.land import memory_commit
-from gitmem.ledger.taint_note import read_tainted
+from gitmem.ledger.taint import read_tainted
 from gitmem.ledger.workspace import SCOPES, Scope, Workspace
 from gitmem.values import dataclass
 

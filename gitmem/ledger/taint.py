@@ -9,21 +9,101 @@ and can be deleted at no loss: the next writer makes it again.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gitmem.core.errors import MissingObject
-from gitmem.core.names import INDEX
-from gitmem.core.text import decode
-from gitmem.git.objects import object_name
-from gitmem.git.repository import Repository
 from gitmem.ledger.files import write_atomically
-from gitmem.ledger.taint_note import NOTE, WHOLE, Tainted, read_tainted, text_hash, without_secrets
 from gitmem.ledger.workspace import Scope, Workspace
+from gitmem.values import dataclass
 
 if TYPE_CHECKING:
+    from gitmem.git.repository import Repository
     from gitmem.rules.rule import Finding
+
+NOTE = "tainted.json"
+
+WHOLE = "whole"
+"""Stands for all of a blob: one too large to be judged claim by claim."""
+
+
+@dataclass(frozen=True)
+class Tainted:
+    """What is known of some contents.
+
+    Attributes:
+        screened: ref to the commit up to which it was looked at.
+        blobs: name of a blob to the texts in it that hold a secret: hash of the text to fingerprints.
+    """
+
+    screened: Mapping[str, str] = field(default_factory=dict)
+    blobs: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def hides(self, blob: str, allow: frozenset[str]) -> frozenset[str]:
+        """Hashes of the texts of a blob that are not shown.
+
+        Args:
+            allow: fingerprints that the person accepted meanwhile.
+        """
+        texts = self.blobs.get(blob, {})
+        return frozenset(text for text, prints in texts.items() if not prints or set(prints) - allow)
+
+    def shown(self, path: str, data: bytes, hex_length: int, allow: frozenset[str]) -> bytes | None:
+        """Content without what is hidden of it; None where nothing of it may be shown.
+
+        Args:
+            hex_length: length of the repository's object names.
+        """
+        if not self.blobs:
+            return data
+        from gitmem.git.objects import object_name  # what holds no secret needs no name, and no parser
+
+        hidden = self.hides(object_name("blob", data, hex_length), allow)
+        if not hidden or WHOLE in hidden:
+            return None if hidden else data
+        from gitmem.rules.screen import texts_of, without_texts
+
+        return without_texts(
+            path, data, [text for text in texts_of(path, data) if text_hash(text) in hidden]
+        )
+
+
+def read_tainted(state: Path) -> Tainted:
+    """Reads the note of a repository's scopes; an empty one where none can be read."""
+    with suppress(OSError, ValueError, AttributeError, TypeError):
+        value: dict[str, Any] = json.loads((state / NOTE).read_bytes())
+        blobs = {
+            str(blob): {str(text): tuple(map(str, prints)) for text, prints in texts.items()}
+            for blob, texts in value["blobs"].items()
+        }
+        return Tainted({str(ref): str(oid) for ref, oid in value["screened"].items()}, blobs)
+    return Tainted()
+
+
+def text_hash(text: str) -> str:
+    """How the note names a text."""
+    import hashlib  # most memory holds no secret
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def without_secrets(workspace: Workspace, path: str, data: bytes) -> bytes:
+    """Project memory as it may be shown: claims that are known to hold a secret are left out.
+
+    Raises:
+        MissingObject: nothing of it may be shown.
+    """
+    scope = workspace.scope("project")
+    tainted = read_tainted(scope.state)
+    if not tainted.blobs:
+        return data
+    kept = tainted.shown(path, data, scope.repo.hex_length, workspace.allowed)
+    if kept is None:
+        raise MissingObject(f"{path} holds a secret and is not shown")
+    return kept
 
 
 def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
@@ -44,11 +124,10 @@ def note_tainted(scope: Scope, allow: frozenset[str] = frozenset()) -> tuple[Fin
     before = known.screened.get(scope.ref)
     if tip is None or tip == before:
         return ()
+    from gitmem.core.text import decode
+    from gitmem.git.objects import object_name
     from gitmem.git.trees import changed_files, read_paths
-    from gitmem.rules.screen import (
-        refused_claims,  # what was looked at before needs no detector
-        screen,
-    )
+    from gitmem.rules.screen import refused_claims, screen  # what was looked at before needs no detector
 
     old, new = _tree(repo, before), _tree(repo, tip)
     paths = changed_files(repo, old, new)
@@ -101,8 +180,11 @@ def safe_content(workspace: Workspace, path: str, data: bytes, commit: str = "")
         MissingObject: nothing of it may be told.
     """
     if workspace.settings.requires_signed:
+        from gitmem.core.names import INDEX
+
         if path.endswith(f"/{INDEX}"):
             return _proved_index(workspace, path.removesuffix(f"/{INDEX}"))
+        from gitmem.git.objects import object_name
         from gitmem.ledger.signatures import unproved_paths
 
         blob = object_name("blob", data, workspace.scope("project").repo.hex_length)

@@ -45,8 +45,7 @@ from gitmem.ledger.holdings import index_as_loaded, memories
 from gitmem.ledger.land import memory_commit
 from gitmem.ledger.moments import resolve_at
 from gitmem.ledger.signatures import unproved_paths
-from gitmem.ledger.taint import safe_content
-from gitmem.ledger.taint_note import read_tainted
+from gitmem.ledger.taint import read_tainted, safe_content
 from gitmem.ledger.workspace import SCOPES, Scope
 from gitmem.mcp.call import SHOWN_BYTES, SHOWN_LINES, Call, in_words
 from gitmem.mcp.tools import TOOLS, Offered, recall

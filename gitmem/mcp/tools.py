@@ -38,8 +38,7 @@ from gitmem.ledger.land import Written
 from gitmem.ledger.log import log_entries
 from gitmem.ledger.lookup import Ambiguous, FoundMemory, find
 from gitmem.ledger.signatures import of_commits
-from gitmem.ledger.taint import holds_secret, safe_content
-from gitmem.ledger.taint_note import read_tainted
+from gitmem.ledger.taint import holds_secret, read_tainted, safe_content
 from gitmem.ledger.workspace import MAIN, SCOPES
 from gitmem.mcp.call import ABOUT, SHOWN_BYTES, SHOWN_LINES, Call
 from gitmem.search.recall import as_context, as_json, cap, plain_place

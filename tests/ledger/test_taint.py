@@ -18,7 +18,7 @@ from ran import Ran
 from gitmem.app.context import real_edges
 from gitmem.flows.context import workspace_at
 from gitmem.git.repository import Signature
-from gitmem.ledger.taint_note import read_tainted
+from gitmem.ledger.taint import read_tainted
 
 Git = Callable[..., str]
 Gitmem = Callable[..., Ran]
