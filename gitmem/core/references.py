@@ -351,7 +351,7 @@ def _program(code: str) -> str:
     words = code.removeprefix("$ ").split()
     if code.startswith("-") or not words:
         return ""
-    return "-".join(words[:2]) if words[0] == "git" and len(words) > 1 else words[0]
+    return "-".join(words[:2]) if words[0] == "git" else words[0]
 
 
 def _parts(name: str) -> tuple[str, ...]:

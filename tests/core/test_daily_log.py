@@ -325,6 +325,13 @@ def test_a_line_is_known_by_all_that_it_says() -> None:
     assert fact_of(whole) == "Ship it. **Why:** so." and fact_of("free") == ""
 
 
+def test_facts_are_claims_line_by_line_and_free_text_by_its_blocks() -> None:
+    text = "- 10:00:00Z [project] One.\nmore\nof it\n\n- an item\n- 11:00:00Z [project] One.\n"
+    assert [claim.text for claim in log_claims(LOG, text.encode())] == [
+        "- 10:00:00Z [project] One.", "more\nof it", "- an item", "- 11:00:00Z [project] One.",
+    ]  # fmt: skip
+
+
 def test_a_fact_is_found_by_its_reference() -> None:
     data = b"- 10:00:00Z [project] One.\n- 11:00:00Z [project] Two.\n"
     for claim, line in facts(LOG, data):

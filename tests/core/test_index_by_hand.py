@@ -137,6 +137,12 @@ def test_of_own_lines_that_differ_one_stays_and_prose_needs_no_choice() -> None:
     assert index.merge("Ask Ann.\n", "Ask Ben.\n", "Ask Eve.\n") == "Ask Ben.\nAsk Eve.\n"
 
 
+def test_a_line_for_a_memory_stands_behind_the_last_one_once() -> None:
+    text = f"# Rules\n{own('a')}\nProse.\n"
+    assert index.with_entry(text, "b.md", own("b")) == f"# Rules\n{own('a')}{own('b')}\nProse.\n"
+    assert index.with_entry(text, "a.md", own("b")) == text
+
+
 def test_over_its_limit_an_index_loses_hooks_of_gitmems_own_and_nothing_else() -> None:
     names = [f"m{n:03}" for n in range(190)]
     memories = {f"{n}.md": memory(n, f"{n} {'words ' * 20}") for n in names}

@@ -186,6 +186,9 @@ def test_folders_that_no_agent_has(folder: str) -> None:
 
 def test_where_archived_memories_and_logs_lie() -> None:
     assert names.archive_path("a.md") == "archive/fe/a.md"
+    for file in ("a.md", "topics/deep.md"):
+        assert names.hot_file(names.archive_path(file)) == names.hot_file(file) == file
+    assert names.hot_file("archive/00/topics/deep.md") == "deep.md"
     assert names.log_path(date(2026, 3, 5)) == "logs/2026/03/2026-03-05.md"
 
 

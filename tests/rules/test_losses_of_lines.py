@@ -76,6 +76,13 @@ def test_who_took_it_out_is_named_with_the_reason() -> None:
     assert (found.rule, found.level, found.commit) == ("account", "error", "")
 
 
+def test_an_index_that_goes_takes_its_lines_along() -> None:
+    after = side_of({path: text.encode() for path, text in MEMORIES.items()})
+    assert [one.message for one in losses(state(A, "Ask Ann first."), after)] == [
+        "claim dropped: Ask Ann first."
+    ]
+
+
 def test_an_index_that_cannot_be_judged_loses_nothing() -> None:
     large = Side({"main": {"MEMORY.md": File(PLAIN, "x", 1_000_000, b"- x\n")}}, {})
     assert not [one for one in losses(state(A, "Ask Ann first."), large) if "Ask Ann" in one.message]

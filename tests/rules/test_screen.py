@@ -50,6 +50,7 @@ def test_a_value_is_looked_for_in_index_lines_names_and_logs() -> None:
     }
     screened = screen({}, files, frozenset())
     assert spelt not in repr((screened.files, screened.refusals)) and slug not in repr(screened.refusals)
+    assert len(screened.refusals) == len(files), "one each, names among them"
     assert screened.files["main/MEMORY.md"] == "# Ours\n\n- [B](b.md) — plain\n".encode()
     assert screened.files["main/logs/2026/11/2026-11-20.md"] == b"- it worked\n- well\n"
     assert f"main/{slug}.md" not in screened.files and f"{slug}/MEMORY.md" not in screened.files
