@@ -21,7 +21,8 @@ from gitmem.git.repository import RefMoved, Repository, Signature
 from gitmem.git.trees import list_files, read_files
 from gitmem.ledger.land import Ref, Tip, Write, land, land_commit, root_commit
 from gitmem.ledger.merge import merge_commits
-from gitmem.ledger.workspace import PROJECT_ID, WAITING, Workspace, make_project_id
+from gitmem.ledger.proposals import unite
+from gitmem.ledger.workspace import PROJECT_ID, Workspace, make_project_id
 
 PROJECTS_REF = "refs/heads/projects"
 
@@ -140,13 +141,3 @@ def _known(workspace: Workspace) -> dict[str, Project]:
         elif fact == "url":
             found[id] = Project(id, one.roots, one.urls | {decode(data).strip()})
     return dict(sorted((id, one) for id, one in found.items() if PROJECT_ID.fullmatch(id)))
-
-
-def unite(repo: Repository, source: str, target: str) -> None:
-    """Copies what waits for one project to another that is the same code; what waits there stays."""
-    from gitmem.git.refs import try_move_ref  # as above
-
-    for ref, oid in repo.refs(f"{WAITING}{source}/").items():
-        name = f"{WAITING}{target}/{ref.rpartition('/')[2]}"
-        if repo.ref(name) is None:
-            try_move_ref(repo, name, oid, None, f"gitmem init: take in {source}")

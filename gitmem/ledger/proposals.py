@@ -295,6 +295,16 @@ def about(repo: Repository, scope: str, paths: Collection[str], project: str = "
     return found
 
 
+def unite(repo: Repository, source: str, target: str) -> None:
+    """Copies what waits for one project to another that is the same code; what waits there stays."""
+    from gitmem.git.refs import try_move_ref  # as above
+
+    for ref, oid in repo.refs(f"{WAITING}{source}/").items():
+        name = f"{WAITING}{target}/{ref.rpartition('/')[2]}"
+        if repo.ref(name) is None:
+            try_move_ref(repo, name, oid, None, f"gitmem init: take in {source}")
+
+
 def history(family: Family) -> Iterator[Proposal]:
     """What waits and what was decided lately, each once."""
     for id, tip in all_tips(family).items():

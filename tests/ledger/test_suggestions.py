@@ -16,7 +16,7 @@ from gitmem.core.trailers import Provenance
 from gitmem.git.refs import move_ref
 from gitmem.git.repository import RefMoved, Signature
 from gitmem.git.trees import write_tree
-from gitmem.ledger import projects, proposals
+from gitmem.ledger import proposals
 from gitmem.ledger import suggestions as module
 from gitmem.ledger.suggestions import from_bytes, open_suggestions, propose, settle, suggest, to_bytes
 from gitmem.ledger.workspace import TURNED_DOWN, Workspace
@@ -144,7 +144,7 @@ def test_what_waits_is_taken_in_by_another_project_that_is_the_same_code(workspa
     for known in (None, repo.commit(tip).parents[0]):  # what waits there already stays
         if known:
             move_ref(repo, there, known, tip, "by hand")
-        projects.unite(repo, workspace.project_id, "other")
+        proposals.unite(repo, workspace.project_id, "other")
         assert refs(workspace) == {ref: tip, there: known or tip}
 
 
