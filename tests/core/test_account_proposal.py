@@ -58,6 +58,9 @@ def test_a_claim_counts_where_the_reviewer_moved_it() -> None:
     wanted = proposals(base, base | tree(ports="Logs go to disk.\n"))
     landed = tree(logs="Logs rotate.\n\nLogs go to disk.\n\nAbout ports\n")
     assert missing(wanted, base, landed) == ()
+    (changed,) = proposals(base, tree(logs="Logs rotate daily.\n"))
+    assert missing([changed], base, tree(days="Logs rotate daily.\n")) == ()
+    assert missing([changed], base, base | tree(days="Logs rotate daily.\n")) == (changed,)
 
 
 def test_what_stands_several_times_counts_as_often_as_it_stands() -> None:
