@@ -7,7 +7,6 @@ from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gitmem.app.client_faults import client_faults
-from gitmem.app.doctor_memory import evidence
 from gitmem.app.git_hooks import inspect_git_hooks, read_setup
 from gitmem.app.launcher import Launcher
 from gitmem.app.worker import failed_jobs, read_state
@@ -140,6 +139,8 @@ def scope_standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
 def _standing(workspace: Workspace, scope: Scope) -> ScopeStanding:
     head = memory_commit(scope.repo, scope.ref)
     if head is None:
+        from gitmem.app.doctor_memory import evidence  # only a ref that is not there needs the doctor
+
         if shown := next(evidence(workspace, scope), None):
             raise RepositoryError(f"it is gone, but {shown.source} shows it at {shown.oid[:12]}")
         return ScopeStanding(scope.name, scope.ref, "", {}, {}, {}, (), {}, None)

@@ -352,7 +352,7 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     told = [tuple(_story(change, story, origins)) for story in change.claims if story.line is None]
     told += [(side,) for side in _from_logs(change, origins)]
     told += [tuple(proposal_sides(one, by=change.by)) for one in untold(change)]
-    sides = [*told_once(told), *_headers(change)]
+    sides = [*_told_once(told), *_headers(change)]
     proof: tuple[str, ...] = ()
     if failures is not None and not change.decided:
         sources = {fate.source for fate in change.fates}
@@ -361,16 +361,17 @@ def _card(change: DreamCommit, origins: Origins, failures: Sequence[Finding] | N
     texts = tuple(_flat(side.text) for side in sides)
     reason = "\n".join(one for one in change.reason.splitlines() if not _repeats(one, texts))
     sides = [replace(side, notes=tuple(n for n in side.notes if not _repeats(n, texts))) for side in sides]
-    sides = _noted_once(sides)
     # Where two begin alike, what stands is what a question quotes.
     order = [_flat(side.text) for side in sorted(sides, key=lambda side: side.mark != "=")]
     title = _QUOTED.sub(lambda quote: _in_full(quote[0], quote[1], quote[2], order), change.subject)
     later = by_time(change, origins)[1] if change.compares else ""
     mark = "=" if later in change.stood else "-" if later else ""
-    return Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof, mark)
+    return noted_once(
+        Card(change.n, title, kind_of(change), tuple(sides), by + decided, reason, proof, mark)
+    )
 
 
-def told_once(told: Iterable[Iterable[CardSide]]) -> Iterator[CardSide]:
+def _told_once(told: Iterable[Iterable[CardSide]]) -> Iterator[CardSide]:
     """The sides of claims, each once: a description often says what the body does, but for a full stop."""
     once: dict[object, tuple[CardSide, ...]] = {}
     for some in map(tuple, told):
@@ -379,13 +380,14 @@ def told_once(told: Iterable[Iterable[CardSide]]) -> Iterator[CardSide]:
         yield from some
 
 
-def _noted_once(sides: Sequence[CardSide]) -> list[CardSide]:
-    """The sides, with what holds of several in a row said once, behind the last of them."""
-    following = [*(side.notes for side in sides[1:]), ()]
-    return [
+def noted_once(card: Card) -> Card:
+    """The card, with what holds of several claims in a row said once, behind the last of them."""
+    following = [*(side.notes for side in card.sides[1:]), ()]
+    sides = (
         replace(side, notes=()) if side.notes == after else side
-        for side, after in zip(sides, following, strict=False)  # a change of order alone has no side
-    ]
+        for side, after in zip(card.sides, following, strict=False)  # a change of order alone has no side
+    )
+    return replace(card, sides=tuple(sides))
 
 
 def by_time(change: DreamCommit, origins: Origins) -> tuple[str, str]:
@@ -493,15 +495,19 @@ def proposal_sides(one: BranchChange, *, by: str = "", notes: tuple[str, ...] = 
         yield CardSide("=" if one.kind == "moved" else "+", one.new.text, (*notes, told))
 
 
-def memory_cards(wanted: Sequence[BranchChange]) -> tuple[Card, ...]:
-    """What a branch does to claims, a card a memory, in their order."""
+def memory_cards(
+    wanted: Iterable[BranchChange], said: Mapping[BranchChange, tuple[str, ...]] | None = None
+) -> tuple[Card, ...]:
+    """What a branch does to claims, a card a memory, in their order.
+
+    Args:
+        said: who said what comes or goes, where that is known.
+    """
     by_path: dict[str, list[Iterator[CardSide]]] = {}
     for one in wanted:
-        by_path.setdefault(one.path, []).append(proposal_sides(one))
-    return tuple(
-        Card(n, path, "", tuple(_noted_once([*told_once(told)])))
-        for n, (path, told) in enumerate(by_path.items(), 1)
-    )
+        by_path.setdefault(one.path, []).append(proposal_sides(one, notes=(said or {}).get(one, ())))
+    cards = enumerate(by_path.items(), start=1)
+    return tuple(Card(n, path, "", tuple(_told_once(told))) for n, (path, told) in cards)
 
 
 def _headers(change: DreamCommit) -> Iterator[CardSide]:

@@ -26,11 +26,10 @@ from gitmem.dream.cards import (
     Card,
     cards_of,
     claim_origins,
-    proposal_sides,
+    memory_cards,
     side_lines,
     summary_lines,
     taught_by,
-    told_once,
 )
 from gitmem.flows.context import Edges
 from gitmem.flows.exchange import synchronise
@@ -392,11 +391,7 @@ def inbox_cards(repo: Repository, inbox: Inbox) -> tuple[Card, ...]:
     came = _taught(repo, inbox.tip, {one: (one.path, one.new.id) for one in asked if one.new})
     gone = {one: (one.source or one.path, one.old.id) for one in asked if one.old and not one.new}
     said = came | _taught(repo, inbox.base, gone)
-    cards = []
-    for n, path in enumerate(inbox.memories, start=1):
-        told = (proposal_sides(one, notes=said.get(one, ())) for one in asked if one.path == path)
-        cards.append(Card(n, path, "", tuple(told_once(told))))
-    return tuple(cards)
+    return memory_cards(asked, said)
 
 
 def _taught(

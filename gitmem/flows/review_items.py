@@ -258,7 +258,7 @@ def purge_item(one: ForeignPurge) -> ReviewItem:
 
 def inbox_item(one: Inbox) -> ReviewItem:
     """What a writer asks the team to take in."""
-    from gitmem.dream.cards import card_lines, memory_cards  # as above
+    from gitmem.dream.cards import card_lines, memory_cards, noted_once  # as above
 
     short = short_name(one.branch)
     claims = counted(len(one.proposals), "claim")
@@ -266,7 +266,7 @@ def inbox_item(one: Inbox) -> ReviewItem:
     if one.closed:
         title = f"{short}: closed at {one.remote} without merging; {claims}"
     lines = [title]
-    for card in memory_cards(one.proposals):
+    for card in map(noted_once, memory_cards(one.proposals)):
         lines += ["", *card_lines(card, whole=True)]
     if one.closed:
         lines += ["", f"accept asks again, reject takes it out of the memory here: {one.id}"]

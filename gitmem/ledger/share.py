@@ -365,11 +365,12 @@ def leaving_first(workspace: Workspace, remote: Remote, oid: str) -> tuple[Leavi
     repo = workspace.code
     branches = (SHARED_REF, writer_branch(workspace))
     known = [tip for branch in branches if (tip := repo.ref(remote.tracking(branch)))]
-    there = remote.fetched(repo).values()  # a teammate's inbox too, of which a person takes what they like
-    found = first_departures(repo, oid, known, there)
+    if not first_departures(repo, oid, known):
+        return ()
     # What was agreed to is asked of git at this moment: sharing may have been turned off meanwhile.
-    consent = _agreed(workspace) if found else None
-    return first_departures(repo, oid, [*known, consent], there) if consent else found
+    known += filter(None, [_agreed(workspace)])
+    there = remote.fetched(repo).values()  # a teammate's inbox too, of which a person takes what they like
+    return first_departures(repo, oid, known, there)
 
 
 def agree_to(workspace: Workspace, held: HeldBack) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from gitmem.core.errors import GitmemError, RepositoryError
 from gitmem.core.text import counted
-from gitmem.dream.cards import Card, memory_cards
+from gitmem.dream.cards import Card, memory_cards, noted_once
 from gitmem.flows.check import CheckReport
 from gitmem.flows.context import Edges
 from gitmem.flows.json_values import entry_value
@@ -187,7 +187,7 @@ def report_html(report: CheckReport) -> bytes:
     errors = sum(found.level == "error" for found in report.findings)
     title = f"{counted(report.files, 'file')} of {report.what}: {counted(errors, 'error')}"
     between = f"{(report.base or 'nothing')[:12]} → {(report.commit or 'what is staged')[:12]}"
-    cards = memory_cards(report.proposals)
+    cards = [*map(noted_once, memory_cards(report.proposals))]
     body = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="meta">{_text(between)}</p>',

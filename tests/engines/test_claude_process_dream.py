@@ -199,7 +199,7 @@ def test_what_the_client_leaves_of_a_run_is_taken_away_and_nothing_else(tmp_path
         (tmp_path / "projects" / folder / session / "tool-results").mkdir(parents=True)
     (tmp_path / "projects/-kept" / mine).mkdir(parents=True)
     (tmp_path / "projects/-kept" / f"{mine}.jsonl").touch()
-    (tmp_path / "projects/-work-app").mkdir()
+    (tmp_path / "projects/-srv-app").mkdir()
     (tmp_path / "sessions").mkdir()
     for name in ("1.0a1b.key", "2.0a1b.key"):
         (tmp_path / "sessions" / name).touch()
@@ -209,7 +209,7 @@ def test_what_the_client_leaves_of_a_run_is_taken_away_and_nothing_else(tmp_path
         ("3", "["),
     ):
         (tmp_path / f"sessions/{name}.json").write_text(text)
-    forget(tmp_path, mine, Path("/work/app"))
+    forget(tmp_path, mine, Path("/srv/app"))
     assert sorted(path.name for path in tmp_path.glob("sessions/*")) == ["2.0a1b.key", "2.json", "3.json"]
     assert sorted(path.name for path in tmp_path.glob("projects/*")) == ["-app", "-kept"]
     assert [path.name for path in tmp_path.glob("projects/-app/*")] == [other]
